@@ -1,0 +1,1 @@
+"""Release sensitive data under differential privacy."""
