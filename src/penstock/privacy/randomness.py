@@ -1,0 +1,167 @@
+"""Where random bits come from.
+
+There are two sources. The system source reads the operating system's cryptographic generator and is the only
+one a publishable release may use. The seeded source expands a seed with SHAKE-256 in counter mode, so that a
+test or a study can be repeated bit for bit; whoever knows the seed can take the noise off again, which is why
+`secure` is false and a release made with it says so.
+
+NumPy's generators are never used on the private side: they are predictable from their output.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import weakref
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+_BLOCK: Final = 1 << 13  # bytes fetched at once for small requests; large requests are passed through whole
+
+
+class Randomness:
+    """An endless stream of independent fair bits.
+
+    >>> source = Randomness.seeded(7)
+    >>> source.secure, source.below(6) < 6, source.words(3).dtype
+    (False, True, dtype('uint64'))
+
+    Safe to share between threads: no two callers ever receive the same bits. After a fork the child forgets
+    what the system source had read ahead, so that parent and child never add the same noise to two releases.
+    A seeded source keeps its place in the stream, since repeatability is its purpose; give each worker a
+    `spawn` of its own.
+    """
+
+    __slots__ = ("__weakref__", "_ahead", "_counter", "_key", "_lock", "_place", "_spawned")
+
+    def __init__(self, key: bytes | None) -> None:
+        """Called by `system` and `seeded`; `key` is what a seed expands to, None for the system source."""
+        self._key = key
+        self._counter = 0
+        self._spawned: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._ahead = bytearray()
+        self._place = 0
+        _everyone.add(self)
+
+    @classmethod
+    def system(cls) -> Self:
+        """The operating system's cryptographic generator."""
+        return cls(None)
+
+    @classmethod
+    def seeded(cls, seed: int) -> Self:
+        """A repeatable source for tests and studies; never for publication."""
+        return cls(hashlib.shake_256(f"penstock seed {int(seed)}".encode()).digest(32))
+
+    @property
+    def secure(self) -> bool:
+        """Whether nobody can predict or repeat these bits."""
+        return self._key is None
+
+    def take(self, count: int) -> bytearray:
+        """The next `count` bytes of the stream."""
+        if count < 0:
+            raise ValueError(f"cannot draw {count} bytes")
+        with self._lock:
+            taken = self._ahead[self._place : self._place + count]
+            self._place += len(taken)
+            missing = count - len(taken)
+            if missing:
+                whole = missing - missing % _BLOCK
+                taken += self._fetch(whole)
+                if missing > whole:
+                    self._ahead = self._fetch(_BLOCK)
+                    self._place = missing - whole
+                    taken += self._ahead[: self._place]
+            return taken
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """`count` independent uniform 64-bit words."""
+        return np.frombuffer(self.take(8 * count), dtype="<u8").astype(np.uint64, copy=False)
+
+    def halves(self, count: int) -> NDArray[np.uint32]:
+        """`count` independent uniform 32-bit words."""
+        return np.frombuffer(self.take(4 * count), dtype="<u4").astype(np.uint32, copy=False)
+
+    def quarters(self, count: int) -> NDArray[np.uint16]:
+        """`count` independent uniform 16-bit words."""
+        return np.frombuffer(self.take(2 * count), dtype="<u2").astype(np.uint16, copy=False)
+
+    def bits(self, count: int) -> int:
+        """An integer uniform on 0 ... 2**count - 1."""
+        return int.from_bytes(self.take((count + 7) // 8), "little") & ((1 << count) - 1)
+
+    def below(self, bound: int) -> int:
+        """An integer uniform on 0 ... bound - 1, for a bound of any size."""
+        if bound < 1:
+            raise ValueError(f"there is no integer below {bound} to draw; the bound must be at least 1")
+        width = (bound - 1).bit_length()
+        while True:
+            # Rejection, not reduction: a remainder would favour the small values.
+            if (drawn := self.bits(width)) < bound:
+                return drawn
+
+    def spawn(self, label: str) -> Randomness:
+        """A source for a sub-task, independent of this one.
+
+        Seeded sources derive it from the label, whatever has been drawn before, so that tasks can run in any
+        order and still repeat; asking for the same label again gives a new stream. The system source, which
+        has no order to protect, returns itself.
+        """
+        if self._key is None:
+            return self
+        with self._lock:
+            turn = self._spawned.get(label, 0)
+            self._spawned[label] = turn + 1
+        name = f"spawn {turn} {label}".encode()
+        return Randomness(hashlib.shake_256(self._key + name).digest(32))
+
+    def __repr__(self) -> str:
+        return "Randomness.system()" if self.secure else "Randomness.seeded(...)"
+
+    def __copy__(self) -> Self:
+        return self  # a copy of the stream would hand out the same bits twice
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._key is None:
+            return (Randomness.system, ())
+        raise TypeError("a seeded Randomness cannot be pickled, its copy would repeat it; use spawn")
+
+    def _fetch(self, count: int) -> bytearray:
+        """Fresh bytes, `count` a multiple of the block size."""
+        if self._key is None:
+            return bytearray(os.urandom(count))
+        fetched = bytearray()
+        for _ in range(count // _BLOCK):
+            name = b"block" + self._counter.to_bytes(16, "little")
+            fetched += hashlib.shake_256(self._key + name).digest(_BLOCK)
+            self._counter += 1
+        return fetched
+
+    def _forget(self) -> None:
+        """Drop what was read ahead, and a lock that a thread of the parent may have held."""
+        self._lock = threading.Lock()
+        self._ahead = bytearray()
+        self._place = 0
+
+
+_everyone: weakref.WeakSet[Randomness] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for source in tuple(_everyone):
+        if source.secure:
+            source._forget()
+        else:
+            source._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # absent on Windows, where there is no fork either
+    os.register_at_fork(after_in_child=_after_fork)
