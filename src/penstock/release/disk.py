@@ -1,0 +1,242 @@
+"""Folders that appear whole or not at all, and files that are read without trusting them.
+
+Writing: everything goes into a hidden sibling of the destination, is forced to disk, and takes its
+final name in one rename. A crash leaves at most a hidden `.name.partial-…` folder, which the next
+writer to the same place removes; it is locked while its writer lives.
+
+Reading: only plain file names directly inside the folder, only regular files, never through a
+symbolic link, never more bytes than announced.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from penstock.errors import ReleaseError
+
+AGAIN = "Get the release again from its publisher."
+DISTRUST = "Do not trust this release."
+
+PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}\Z")
+_CHUNK = 1 << 20
+
+
+def check_destination(folder: str | Path, *, overwrite: bool = False) -> Path:
+    """Make sure that a release can be written here, before anything is spent on it.
+
+    Really creates and removes a hidden folder beside the destination: permission bits alone do not
+    tell whether a file system is read-only or full.
+    """
+    target = _target(folder)
+    if target.is_symlink() or target.exists():
+        if not overwrite:
+            raise ReleaseError(f"'{folder}' exists already; choose another output folder or remove it first. "
+                               "Nothing was spent.")
+        _refuse_unless_release(target, folder)
+    try:
+        made = _make_parents(target.parent)
+        probe = _sibling(target, "probe")
+        probe.mkdir()
+        probe.rmdir()
+        for parent in made:
+            parent.rmdir()
+    except OSError as problem:
+        raise ReleaseError(f"'{folder}' cannot be written: {_reason(problem)}. Choose another output folder. "
+                           "Nothing was spent.") from None
+    return target
+
+
+@contextmanager
+def whole_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """A hidden folder to fill, which takes its final name when the block ends without an error."""
+    target = _target(folder)
+    if (target.is_symlink() or target.exists()) and not overwrite:
+        raise ReleaseError(f"'{folder}' exists already; choose another output folder or remove it first.")
+    partial = _sibling(target, "partial")
+    lock = -1
+    try:
+        try:
+            _make_parents(target.parent)
+            _remove_leftovers(target)
+            partial.mkdir()
+            lock = _lock(partial)
+        except OSError as problem:
+            raise ReleaseError(f"'{folder}' cannot be written: {_reason(problem)}. "
+                               "Choose another output folder.") from None
+        yield partial
+        try:
+            _force_to_disk(partial)
+            _take_place(partial, target, folder, overwrite=overwrite)
+        except OSError as problem:
+            raise ReleaseError(f"'{folder}' could not be written: {_reason(problem)}.") from None
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    finally:
+        if lock >= 0:
+            os.close(lock)
+
+
+def read(folder: Path, name: str, *, at_most: int) -> bytes:
+    """The bytes of a regular file of the folder, if there are not more than `at_most`."""
+    with _opened(folder, name) as (descriptor, size):
+        if size > at_most:
+            raise ReleaseError(f"'{folder / name}' has {size:,} bytes where a release has at most "
+                               f"{at_most:,}. {DISTRUST}")
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            return file.read(at_most + 1)[:at_most]
+
+
+def fingerprint(folder: Path, name: str) -> tuple[int, str]:
+    """Size and SHA-256 of a file of the folder, read in pieces."""
+    with _opened(folder, name) as (descriptor, _):
+        digest, size = hashlib.sha256(), 0
+        while piece := os.read(descriptor, _CHUNK):
+            digest.update(piece)
+            size += len(piece)
+        return size, digest.hexdigest()
+
+
+@contextmanager
+def _opened(folder: Path, name: str) -> Iterator[tuple[int, int]]:
+    if not PLAIN_NAME.match(name):
+        raise ReleaseError(f"The release in '{folder}' names the file {name[:80]!r}, which is not a plain "
+                           f"name. {DISTRUST}")
+    path = folder / name
+    # O_NONBLOCK: a pipe planted in the folder must not hang the reader.
+    flags = os.O_RDONLY
+    for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
+        flags |= getattr(os, flag, 0)
+    try:
+        if path.is_symlink():
+            raise ReleaseError(f"'{path}' is a symbolic link, which no release contains. {DISTRUST}")
+        descriptor = os.open(path, flags)
+    except FileNotFoundError:
+        raise ReleaseError(f"The release in '{folder}' lacks {name}. {AGAIN}") from None
+    except (OSError, ValueError) as problem:
+        raise ReleaseError(f"'{path}' cannot be read: {_reason(problem)}.") from None
+    try:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            raise ReleaseError(f"'{path}' is not a regular file. {DISTRUST}")
+        yield descriptor, facts.st_size
+    except OSError as problem:
+        raise ReleaseError(f"'{path}' cannot be read: {_reason(problem)}.") from None
+    finally:
+        os.close(descriptor)
+
+
+def _target(folder: str | Path) -> Path:
+    text = os.fspath(folder)
+    if not text or "\0" in text:
+        raise ReleaseError("The output folder needs a name. Nothing was spent.")
+    target = Path(os.path.abspath(Path(text).expanduser()))
+    if not target.name:
+        raise ReleaseError(f"'{folder}' cannot be an output folder; name a new folder. Nothing was spent.")
+    return target
+
+
+def _sibling(target: Path, purpose: str) -> Path:
+    # Long names are cut so that a legal destination never has an illegal sibling.
+    return target.parent / f".{target.name[:120]}.{purpose}-{secrets.token_hex(6)}"
+
+
+def _make_parents(parent: Path) -> list[Path]:
+    """Create missing parents; the new ones, innermost first."""
+    missing: list[Path] = []
+    while not parent.exists():
+        missing.append(parent)
+        parent = parent.parent
+    for step in reversed(missing):
+        step.mkdir()
+    return missing
+
+
+def _refuse_unless_release(target: Path, folder: str | Path) -> None:
+    if target.is_symlink() or not target.is_dir() or not (target / "datapackage.json").is_file() \
+            or not (target / "receipt.json").is_file():
+        raise ReleaseError(f"'{folder}' is not a release folder and will not be overwritten; choose another "
+                           "output folder.")
+
+
+def _lock(partial: Path) -> int:
+    """Hold the folder for as long as this process lives; on Windows, which has no such locks, nothing."""
+    if sys.platform == "win32":
+        return -1
+    import fcntl
+
+    descriptor = os.open(partial, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return descriptor
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what earlier writers to this destination left behind when they were killed."""
+    if sys.platform == "win32":
+        return  # without locks, a leftover cannot be told from a writer at work
+    pattern = re.compile(re.escape(f".{target.name[:120]}.partial-") + r"[0-9a-f]{12}\Z")
+    for path in target.parent.iterdir():
+        if pattern.match(path.name) and path.is_dir() and not path.is_symlink():
+            with suppress(OSError):
+                descriptor = _lock(path)
+                try:
+                    shutil.rmtree(path, ignore_errors=True)
+                finally:
+                    os.close(descriptor)
+
+
+def _force_to_disk(folder: Path) -> None:
+    for path in sorted(folder.iterdir()):
+        _fsync(path)
+    _fsync(folder)
+
+
+def _fsync(path: Path) -> None:
+    if os.name == "nt" and path.is_dir():
+        return  # Windows cannot open a folder to flush it
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _take_place(partial: Path, target: Path, folder: str | Path, *, overwrite: bool) -> None:
+    if not (target.is_symlink() or target.exists()):
+        os.rename(partial, target)
+    elif not overwrite:
+        raise ReleaseError(f"'{folder}' appeared while the release was being written; choose another output "
+                           "folder.")
+    else:
+        _refuse_unless_release(target, folder)
+        _exchange(partial, target)
+    _fsync(target.parent)
+
+
+def _exchange(partial: Path, target: Path) -> None:
+    """Put the new folder in the place of the old one; the old one goes only after that."""
+    old = _sibling(target, "old")
+    try:
+        os.rename(target, old)
+        os.rename(partial, target)
+    except BaseException:
+        if old.exists() and not target.exists():
+            os.rename(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _reason(problem: BaseException) -> str:
+    text = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
+    return (text or type(problem).__name__).rstrip(".")
+
+
