@@ -1,0 +1,24 @@
+"""Public facts about the data: fields, domains, taxonomies, the privacy unit, and the codes they imply."""
+
+from penstock.schema.attribute import Attribute, Level
+from penstock.schema.bins import Bins, Edges
+from penstock.schema.codec import Codec
+from penstock.schema.field import Constraints, Field
+from penstock.schema.schema import Schema, Sequence
+from penstock.schema.taxonomy import Taxonomy
+from penstock.schema.unit import Relation, Unit
+
+__all__ = [
+    "Attribute",
+    "Bins",
+    "Codec",
+    "Constraints",
+    "Edges",
+    "Field",
+    "Level",
+    "Relation",
+    "Schema",
+    "Sequence",
+    "Taxonomy",
+    "Unit",
+]

@@ -1,0 +1,122 @@
+"""Attributes: the coded, public view of a field that methods work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.schema.field import OTHER, Field
+
+MISSING_LABEL = "(missing)"
+OTHER_LABEL = "(other)"
+
+Codes = NDArray[np.unsignedinteger]
+
+
+def code_type(size: int) -> np.dtype[np.unsignedinteger]:
+    """The smallest unsigned integer type that holds the codes 0..size-1."""
+    if size <= 1 << 8:
+        return np.dtype(np.uint8)
+    return np.dtype(np.uint16) if size <= 1 << 16 else np.dtype(np.uint32)
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One generalisation: the group at this level for each leaf code."""
+
+    codes: Codes
+    size: int
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """A field seen as the codes 0..size-1.
+
+    Codes below ``regular`` are the declared categories or bins, in order; then come, where the
+    schema declares them, one code for missing values and one for values outside the domain.
+    ``levels[0]`` is the identity, sizes strictly decrease, and the root is left out. Missing and
+    other values stay groups of their own at every level.
+    """
+
+    name: str
+    size: int
+    labels: tuple[str, ...]
+    ordered: bool
+    levels: tuple[Level, ...]
+    regular: int
+    missing: int | None
+    other: int | None
+
+    @property
+    def dtype(self) -> np.dtype[np.unsignedinteger]:
+        return code_type(self.size)
+
+    @classmethod
+    def of(cls, field: Field) -> Attribute:
+        regular = len(field.labels)
+        labels = list(field.labels)
+        missing = other = None
+        if field.missing == "value":
+            missing = len(labels)
+            labels.append(MISSING_LABEL)
+        if field.outside == "other":
+            if not field.ranged and field.type == "string" and OTHER in field.labels:
+                other = field.labels.index(OTHER)
+            else:
+                other = len(labels)
+                labels.append(OTHER_LABEL)
+        special = tuple(labels[regular:])
+        groupings = [list(enumerate(labels[:regular]))]
+        groupings += _taxonomy(field) if field.taxonomy is not None else _merges(field) if field.ordered else []
+        levels: list[Level] = []
+        for grouping in groupings:
+            level = _level(grouping, regular, special)
+            if not levels or (level.size < levels[-1].size and level.size - len(special) > 1):
+                levels.append(level)
+        return cls(field.name, len(labels), tuple(labels), field.ordered, tuple(levels), regular, missing, other)
+
+
+Grouping = list[tuple[int, str]]  # for each regular code the number and the label of its group
+
+
+def _level(grouping: Grouping, regular: int, special: tuple[str, ...]) -> Level:
+    labels = dict(grouping)
+    size = len(labels)
+    groups = [group for group, _ in grouping] + [size + i for i in range(len(special))]
+    codes = np.asarray(groups, dtype=code_type(size + len(special)))
+    codes.flags.writeable = False
+    return Level(codes, size + len(special), (*(labels[group] for group in range(size)), *special))
+
+
+def _merges(field: Field) -> list[Grouping]:
+    """Adjacent bins merged two by two, again and again: 16, 8, 4, 2."""
+    count, width, result = len(field.labels), 2, []
+    while width < count:
+        grouping = []
+        for code in range(count):
+            first = code // width * width
+            last = min(first + width, count) - 1
+            grouping.append((code // width, _merged(field, first, last)))
+        result.append(grouping)
+        width *= 2
+    return result
+
+
+def _merged(field: Field, first: int, last: int) -> str:
+    if field.ranged:
+        return field.span_label(first, last)
+    return field.labels[first] if first == last else f"{field.labels[first]}..{field.labels[last]}"
+
+
+def _taxonomy(field: Field) -> list[Grouping]:
+    """The tree cut at every depth from just above its deepest leaves up to just below the root."""
+    assert field.taxonomy is not None
+    result: list[Grouping] = []
+    for depth in range(field.taxonomy.depth - 1, 0, -1):
+        groups = field.taxonomy.groups(depth)
+        place = {leaf: (number, label) for number, (label, leaves) in enumerate(groups) for leaf in leaves}
+        result.append([place[label] for label in field.labels])
+    return result

@@ -1,0 +1,156 @@
+"""Bins: how an ordered domain is cut into half-open intervals, the last one closed.
+
+Edges are public and computed in exact decimal arithmetic, so that ten bins over 0..1 have the
+edge 0.3 that a reader would type, and every engine compares against the very same double.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import SkipValidation
+
+from penstock.errors import SchemaError
+from penstock.schema.fact import Fact
+
+MOST_BINS = 1 << 20
+ONE_BIN_PER_VALUE_UP_TO = 64
+DEFAULT_BINS = 16
+
+
+class Bins(Fact):
+    """``{count: 16}``, ``{width: 5}`` (dates: days, datetimes: seconds) or ``{edges: [...]}``."""
+
+    count: int | None = None
+    width: float | None = None
+    edges: Annotated[tuple[Any, ...], SkipValidation] | None = None
+
+    @property
+    def chosen(self) -> int:
+        return sum(each is not None for each in (self.count, self.width, self.edges))
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The cut of a bounded domain: bin i is [values[i], values[i+1]), the last one closed.
+
+    ``whole`` domains (integers, days, seconds) hold only whole numbers, so bin i ends at
+    ``values[i+1] - 1`` and the last bin may consist of the single value ``values[-1]``.
+    """
+
+    values: tuple[float, ...]
+    whole: bool
+
+    @property
+    def count(self) -> int:
+        return len(self.values) - 1
+
+    @property
+    def low(self) -> float:
+        return self.values[0]
+
+    @property
+    def high(self) -> float:
+        return self.values[-1]
+
+    @cached_property
+    def inner(self) -> NDArray[np.float64]:
+        return np.asarray(self.values[1:-1], dtype=np.float64)
+
+    @property
+    def one_per_value(self) -> bool:
+        """Whether each bin of a whole domain holds exactly one value."""
+        return self.whole and self.count == self.high - self.low + 1
+
+    def codes(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The number of inner edges at or below each number."""
+        if self.one_per_value:
+            with np.errstate(invalid="ignore"):
+                shifted = np.nan_to_num(numbers, nan=self.low, posinf=self.high, neginf=self.low)
+            return (np.clip(shifted, self.low, self.high) - self.low).astype(np.int64)
+        return np.searchsorted(self.inner, numbers, side="right")
+
+    def span(self, code: int) -> tuple[float, float]:
+        """The first and the last value of a bin (the last one excluded only for real numbers)."""
+        first, after = self.values[code], self.values[code + 1]
+        return first, after - 1 if self.whole and code < self.count - 1 else after
+
+
+def cut(field: str, low: float, high: float, whole: bool, bins: Bins | None) -> Edges:
+    """The edges of a domain; without a wish: one bin per value up to 64 values, else 16 bins."""
+    if bins is None:
+        values = int(high) - int(low) + 1 if whole else 0
+        if whole and values <= ONE_BIN_PER_VALUE_UP_TO:
+            bins = Bins(count=values)
+        else:
+            bins = Bins(count=1 if low == high else DEFAULT_BINS)
+    if bins.chosen != 1:
+        raise SchemaError(f"{field}: bins need exactly one of 'count', 'width' and 'edges'. Keep one of them.")
+    if bins.edges is not None:
+        return _given(field, bins.edges, low, high, whole)
+    if bins.width is not None:
+        return _wide(field, bins.width, low, high, whole)
+    assert bins.count is not None
+    return _equal(field, bins.count, low, high, whole)
+
+
+def _equal(field: str, count: int, low: float, high: float, whole: bool) -> Edges:
+    if not 1 <= count <= MOST_BINS:
+        raise SchemaError(f"{field}: bins count {count} is not between 1 and {MOST_BINS}. Choose fewer bins.")
+    if whole:
+        first, values = int(low), int(high) - int(low) + 1
+        if count > values:
+            raise SchemaError(
+                f"{field}: {count} bins for {values} whole values. Set the bins count to at most {values}."
+            )
+        inner = [first + i * values // count for i in range(1, count)]
+        return Edges((first, *inner, int(high)), True)
+    start, length = _decimal(low), _decimal(high) - _decimal(low)
+    return _rising(field, [low, *(float(start + length * i / count) for i in range(1, count)), high])
+
+
+def _wide(field: str, width: float, low: float, high: float, whole: bool) -> Edges:
+    if not width > 0 or (whole and width != int(width)):
+        kind = "a whole number above 0" if whole else "above 0"
+        raise SchemaError(f"{field}: bins width {width} is not {kind}. Correct the width.")
+    start, step = _decimal(low), _decimal(width)
+    length = _decimal(high) - start + (1 if whole else 0)
+    count = max(1, -(-length // step))
+    if count > MOST_BINS:
+        raise SchemaError(f"{field}: bins of width {width} give {count} bins. Choose a larger width.")
+    inner = [start + step * i for i in range(1, count)]
+    if whole:
+        return Edges((int(low), *(int(edge) for edge in inner), int(high)), True)
+    return _rising(field, [low, *map(float, inner), high])
+
+
+def _given(field: str, edges: Sequence[float], low: float, high: float, whole: bool) -> Edges:
+    if len(edges) < 2:
+        raise SchemaError(f"{field}: bins need at least two edges. Give the first and the last one.")
+    if edges[0] != low or edges[-1] != high:
+        raise SchemaError(
+            f"{field}: the bin edges do not start at the minimum and end at the maximum. Make them agree."
+        )
+    if whole:
+        if any(b <= a for a, b in zip(edges[:-2], edges[1:-1], strict=True)) or edges[-1] < edges[-2]:
+            raise SchemaError(f"{field}: the bin edges do not increase. Sort them and remove repeated ones.")
+        return Edges(tuple(int(edge) for edge in edges), True)
+    return _rising(field, list(edges))
+
+
+def _rising(field: str, edges: list[float]) -> Edges:
+    if len(edges) > 2 or edges[0] > edges[1]:
+        if any(b <= a for a, b in zip(edges[:-1], edges[1:], strict=True)):
+            raise SchemaError(
+                f"{field}: the bin edges do not increase. Use fewer bins, or sort the edges."
+            )
+    return Edges(tuple(edges), False)
+
+
+def _decimal(number: float) -> Fraction:
+    """The number as it is written, not as the nearest double: 0.1 is a tenth."""
+    return Fraction(repr(float(number)))

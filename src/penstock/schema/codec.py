@@ -1,0 +1,169 @@
+"""Codecs: raw columns to small unsigned integer codes, and codes back to plausible raw values.
+
+Encoding reads private records and stays below the seal; decoding only uses the public schema and
+fresh randomness. A value that the schema refuses stops everything before a budget is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from penstock.errors import DataError
+from penstock.schema.attribute import Attribute, Codes
+from penstock.schema.fact import nearest
+from penstock.schema.field import OTHER, Field
+from penstock.schema.reading import Reading, read
+from penstock.schema.values import BLANKS, noun, position, written
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+_DECODED: dict[str, Any] = {
+    "string": pl.String,
+    "integer": pl.Int64,
+    "number": pl.Float64,
+    "boolean": pl.Boolean,
+    "date": pl.Date,
+    "datetime": pl.Datetime("us"),
+}
+REFUSED = -1
+
+
+@dataclass(frozen=True)
+class Codec:
+    """One field's way from raw values to codes and back.
+
+    ``markers`` are the texts that stand for a missing value.
+    """
+
+    field: Field
+    markers: tuple[str, ...] = ("",)
+
+    @cached_property
+    def attribute(self) -> Attribute:
+        if not self.field.labels:
+            raise DataError(f"{self.field.name}: no categories are declared. List them under 'constraints: enum'.")
+        return Attribute.of(self.field)
+
+    @property
+    def size(self) -> int:
+        return self.attribute.size
+
+    def encode(self, values: pl.Series) -> Codes:
+        """The code of every value; DataError names the first value that the schema refuses."""
+        codes = self.locate(values)
+        refused = codes == REFUSED
+        if refused.any():
+            row = int(np.argmax(refused))
+            raise self.complaint(values[row], row + 1)
+        return codes.astype(self.attribute.dtype)
+
+    def locate(self, values: pl.Series) -> NDArray[np.int64]:
+        """The code of every value, or REFUSED."""
+        reading = read(self.field, values, self.markers)
+        codes, stray = self._bins(reading) if self.field.ranged else self._categories(reading)
+        stray = (stray | reading.unreadable) & ~reading.missing
+        codes[stray] = REFUSED if self.attribute.other is None else self.attribute.other
+        codes[reading.missing] = REFUSED if self.attribute.missing is None else self.attribute.missing
+        return codes
+
+    def _bins(self, reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        edges, numbers = self.field.edges, reading.values.to_numpy().astype(np.float64, copy=False)
+        codes = edges.codes(numbers)
+        if self.field.outside == "clamp":
+            return np.minimum(codes, edges.count - 1), np.zeros(len(codes), dtype=np.bool_)
+        return codes, ~((numbers >= edges.low) & (numbers <= edges.high))
+
+    def _categories(self, reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        values = reading.values
+        if self.field.outside == "clamp":
+            bounds = [position(value) for value in self.field.values]
+            values = values.clip(min(bounds), max(bounds))
+        found = values.replace_strict(
+            list(self.keys), list(self.keys.values()), default=REFUSED, return_dtype=pl.Int64
+        )
+        codes = np.array(found.to_numpy(), dtype=np.int64)
+        return codes, codes == REFUSED
+
+    @cached_property
+    def keys(self) -> dict[str | float, int]:
+        """The code of every category, by the readable value that means it."""
+        if self.field.type == "string":
+            return {str(value).strip(BLANKS): code for code, value in enumerate(self.field.values)}
+        return {float(position(value)): code for code, value in enumerate(self.field.values)}
+
+    def decode(self, codes: NDArray[Any], rng: np.random.Generator) -> pl.Series:
+        """A raw value for every code: the category, or a uniform draw inside the bin; missing is null."""
+        chosen = np.asarray(codes).astype(np.int64)
+        if chosen.size and not (0 <= chosen.min() and chosen.max() < self.size):
+            raise ValueError(f"{self.field.name}: codes must lie in 0..{self.size - 1}")
+        if self.field.ranged:
+            return self._draw(chosen, rng)
+        labels: list[Any] = list(self.field.values) + [None] * (self.size - len(self.field.values))
+        if self.field.type == "string" and self.attribute.other is not None:
+            labels[self.attribute.other] = OTHER
+        return pl.Series(self.field.name, labels, dtype=_DECODED[self.field.type]).gather(chosen)
+
+    def _draw(self, codes: NDArray[np.int64], rng: np.random.Generator) -> pl.Series:
+        edges = self.field.edges
+        inside = codes < edges.count
+        spans = np.array([edges.span(code) for code in range(edges.count)])
+        low, high = spans[np.where(inside, codes, 0)].T
+        if self.field.whole:
+            drawn = pl.Series(rng.integers(low.astype(np.int64), high.astype(np.int64), endpoint=True))
+        else:
+            numbers = low + (high - low) * rng.random(len(codes))
+            # a rounded sum may land on the next bin's first value, which is not this bin's
+            last = np.where((codes < edges.count - 1) & (high > low), np.nextafter(high, -np.inf), high)
+            drawn = pl.Series(np.clip(numbers, low, last))
+        match self.field.type:
+            case "date":
+                drawn = drawn.cast(pl.Int32).cast(pl.Date)
+            case "datetime":
+                drawn = (drawn * 1_000_000).cast(pl.Datetime("us"))
+        return drawn.set(pl.Series(~inside), None).alias(self.field.name)
+
+    def expression(self, column: ir.Value) -> ir.IntegerValue:
+        """The very same codes computed inside a database; REFUSED (-1) marks refused values."""
+        from penstock.schema.database import codes
+
+        return codes(self, column)
+
+    def complaint(self, value: object, row: int | None = None) -> DataError:
+        """Why the schema refuses this raw value, and what the custodian can do about it."""
+        field = self.field
+        where = f" in row {row}" if row is not None else ""
+        reading = read(field, pl.Series([value]), self.markers)
+        if reading.missing[0]:
+            return DataError(
+                f"{field.name}: the value{where} is missing. Fix the row, or set \"missing: value\" for this field."
+            )
+        shown = f"value {value!r}" if isinstance(value, str) else f"value {_plain(value)}"
+        if reading.unreadable[0]:
+            return DataError(
+                f"{field.name}: {shown}{where} is not {noun(field.type)}; the schema declares {field.domain}. "
+                "Fix the row, or set \"outside: other\" for this field."
+            )
+        if field.ranged:
+            return DataError(
+                f"{field.name}: {shown}{where} is outside the declared {field.domain}. "
+                "Fix the row, or set \"outside: clamp\" or \"outside: other\" for this field."
+            )
+        return DataError(
+            f"{field.name}: {shown}{where} is not a declared category{nearest(value, field.labels)}. "
+            "Add it to the enum, or set \"outside: other\" for this field."
+        )
+
+
+def _plain(value: object) -> str:
+    return written(value) if isinstance(value, int | bool) else str(value)
+
+
+Predicate = Callable[[Attribute], NDArray[np.float64]]

@@ -1,0 +1,170 @@
+"""Schemas as YAML documents: what is typed is what is meant.
+
+Every plain scalar is kept as the text that was typed (only ``null``, ``~`` and nothing at all mean
+nothing), and the field's type decides how to read it. So ``enum: [yes, no, 007]`` is three texts,
+not two booleans and a number. Tags and aliases do nothing here, so a hostile document can neither
+run code nor blow up.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from penstock.errors import SchemaError
+
+
+class _Reader(yaml.BaseLoader):
+    """Text, lists and mappings only; a key given twice is a mistake."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        return self._plain(node)
+
+    def _plain(self, node: yaml.Node) -> Any:
+        if isinstance(node, yaml.ScalarNode):
+            return None if node.style is None and node.value in ("", "~", "null") else node.value
+        if isinstance(node, yaml.SequenceNode):
+            return [self._plain(each) for each in node.value]
+        result: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = key_node.value
+            if not isinstance(key, str):
+                raise SchemaError(f"{_place(key_node)}: a list or mapping cannot be a key. Use plain text.")
+            if key in result:
+                raise SchemaError(f"{_place(key_node)}: the key '{key}' is given twice. Remove one of the two.")
+            result[key] = self._plain(value_node)
+        return result
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise SchemaError(
+                f"line {event.start_mark.line + 1}: YAML aliases are not read. Write the value out where it belongs."
+            )
+        return super().compose_node(parent, index)
+
+
+class _Writer(yaml.SafeDumper):
+    """Block style with short lists on one line; strings quoted wherever other readers need it."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def _represent_float(writer: _Writer, number: float) -> yaml.Node:
+    if number == int(number) and abs(number) < 1e15:
+        return writer.represent_int(int(number))
+    return yaml.SafeDumper.represent_float(writer, number)
+
+
+def _represent_list(writer: _Writer, items: list[Any]) -> yaml.Node:
+    short = all(not isinstance(item, dict | list) for item in items) and sum(len(str(i)) + 2 for i in items) < 90
+    return writer.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=short)
+
+
+def _represent_dict(writer: _Writer, items: dict[str, Any]) -> yaml.Node:
+    leaves = all(not isinstance(value, dict | list) for value in items.values())
+    short = leaves and len(items) <= 3 and "name" not in items and sum(len(str(v)) for v in items.values()) < 60
+    return writer.represent_mapping("tag:yaml.org,2002:map", items.items(), flow_style=short)
+
+
+_Writer.add_representer(float, _represent_float)
+_Writer.add_representer(list, _represent_list)
+_Writer.add_representer(dict, _represent_dict)
+
+
+def _place(node: yaml.Node) -> str:
+    return f"line {node.start_mark.line + 1}"
+
+
+def parse(text: str, source: str = "schema") -> dict[str, Any]:
+    """The mapping that a YAML (or JSON) text holds, with every scalar as text."""
+    found = _load(text, source)
+    if not isinstance(found, dict):
+        raise SchemaError(f"{source}: not a mapping. Start with 'fields:' and list the columns below it.")
+    fields = found.get("fields")
+    for field in fields if isinstance(fields, list) else []:
+        if isinstance(field, dict) and isinstance(field.get("taxonomy"), str):
+            raise SchemaError(
+                f"{field.get('name', 'field')}: the taxonomy is the file '{field['taxonomy']}', and there is no "
+                "folder to read it from. Load the schema from a file, or write the taxonomy out."
+            )
+    return found
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A schema file as a mapping, with the taxonomies that lie beside it read in."""
+    found = _load(_text(path), str(path))
+    fields = found.get("fields") if isinstance(found, dict) else None
+    for field in fields if isinstance(fields, list) else []:
+        if isinstance(field, dict) and isinstance(field.get("taxonomy"), str):
+            field["taxonomy"] = _beside(path, field["taxonomy"], str(field.get("name", "field")))
+    if not isinstance(found, dict):
+        raise SchemaError(f"{path}: not a mapping. Start with 'fields:' and list the columns below it.")
+    return found
+
+
+def _beside(path: Path, name: str, field: str) -> Any:
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise SchemaError(f"{field}: the taxonomy '{name}' is not beside the schema. Put the file into its folder.")
+    return _load(_text(path.parent / name), name)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise SchemaError(f"{path}: no such file. Check the path, or write one with 'penstock draft'.") from None
+    except UnicodeDecodeError:
+        raise SchemaError(f"{path}: not UTF-8 text. Save it as UTF-8.") from None
+    except OSError as problem:
+        raise SchemaError(f"{path}: cannot be read ({problem.strerror}). Check the path.") from None
+
+
+def _load(text: str, source: str) -> Any:
+    try:
+        return yaml.load(text, Loader=_Reader)  # noqa: S506 - the reader builds text, lists and mappings only
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark
+        where = f", line {mark.line + 1}" if mark is not None else ""
+        raise SchemaError(f"{source}{where}: not valid YAML ({problem.problem}). Correct this line.") from None
+    except (yaml.YAMLError, RecursionError):
+        raise SchemaError(f"{source}: not valid YAML. Write it as plain UTF-8 text without deep nesting.") from None
+
+
+def write(facts: Mapping[str, Any], remarks: Mapping[str, tuple[str, ...]]) -> str:
+    """YAML text of these facts, with comment lines above the fields they speak of."""
+    top = {key: value for key, value in _plain(facts).items() if key != "fields"}
+    lines = [f"# {remark}" for remark in remarks.get("", ())]
+    for key in ("impossible", "sequence"):
+        if key in top:
+            top[key] = top.pop(key)
+    text = _dump(top) if top else ""
+    lines += text.splitlines()
+    lines.append("fields:")
+    for field in _plain(facts).get("fields", []):
+        lines += [f"  # {remark}" for remark in remarks.get(field["name"], ())]
+        lines += [f"  {line}" for line in _dump([field]).splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def _dump(what: Any) -> str:
+    return yaml.dump(what, Dumper=_Writer, sort_keys=False, allow_unicode=True, width=10**6)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, date):
+        return value.isoformat()
+    return value

@@ -1,0 +1,173 @@
+"""The schema: all that is public about the data before anyone looks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pydantic import PrivateAttr, model_validator
+
+from penstock.errors import DataError, SchemaError
+from penstock.schema import document
+from penstock.schema.attribute import Attribute, Codes
+from penstock.schema.codec import Codec
+from penstock.schema.fact import Fact, nearest
+from penstock.schema.field import Field
+from penstock.schema.unit import Relation, Unit
+
+DataKind = Literal["table", "points", "sequences", "itemsets", "graph", "calls"]
+
+
+class Sequence(Fact):
+    """Which columns make a sequence: whose it is, its order, its symbols, and the longest one kept."""
+
+    user: str
+    symbol: str
+    time: str | None = None
+    longest: int | None = None
+
+
+class Schema(Fact):
+    """Columns, domains, taxonomies, bounds and the privacy unit.
+
+    >>> schema = Schema.from_yaml('''
+    ... fields:
+    ... - {name: sex, constraints: {enum: [Female, Male]}}
+    ... - {name: age, type: integer, constraints: {minimum: 0, maximum: 99}, bins: {width: 10}}
+    ... ''')
+    >>> [(a.name, a.size) for a in schema.attributes]
+    [('sex', 2), ('age', 10)]
+    """
+
+    kind: DataKind = "table"
+    title: str | None = None
+    description: str | None = None
+    unit: Unit = Unit()
+    relation: Relation = Relation.ADD_REMOVE
+    size: int | None = None
+    missing_values: tuple[str, ...] = ("",)
+    fields: tuple[Field, ...]
+    sequence: Sequence | None = None
+    impossible: tuple[str, ...] = ()
+
+    _remarks: dict[str, tuple[str, ...]] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Schema:
+        if not self.fields:
+            raise SchemaError("schema: no fields are declared. List at least one column under 'fields'.")
+        seen: set[str] = set()
+        for field in self.fields:
+            if field.name in seen:
+                raise SchemaError(f"{field.name}: the field is declared twice. Remove one of the two.")
+            seen.add(field.name)
+        if self.size is not None and self.size < 1:
+            raise SchemaError(f"schema: size {self.size} is not positive. Give the public number of records.")
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        """Equal facts; remarks for the reviewer are not facts."""
+        if not isinstance(other, Schema):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in type(self).model_fields)
+
+    __hash__ = Fact.__hash__
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        """Read a YAML file; a taxonomy given as a path is read from beside it."""
+        return cls.model_validate(document.read(Path(path)))
+
+    @classmethod
+    def from_yaml(cls, text: str) -> Schema:
+        """Read YAML text in which everything is written out."""
+        return cls.model_validate(document.parse(text))
+
+    def to_yaml(self) -> str:
+        """YAML that reads back as an equal schema; a draft's remarks become comments."""
+        return document.write(self.model_dump(by_alias=True, exclude_defaults=True), self._remarks)
+
+    def save(self, path: str | Path) -> None:
+        try:
+            Path(path).write_text(self.to_yaml(), encoding="utf-8")
+        except OSError as problem:
+            raise SchemaError(f"{path}: cannot be written ({problem.strerror}). Choose another place.") from None
+
+    def with_remarks(self, remarks: Mapping[str, tuple[str, ...]]) -> Schema:
+        """The same schema with comment lines for the reviewer, by field name ('' for the top)."""
+        copy = self.model_copy()
+        copy._remarks = dict(remarks)
+        return copy
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(field.name for field in self.fields)
+
+    def field(self, name: str) -> Field:
+        for field in self.fields:
+            if field.name == name:
+                return field
+        raise SchemaError(
+            f"{name}: not a field of the schema{nearest(name, self.names)}. Its fields are {', '.join(self.names)}."
+        )
+
+    def to_review(self) -> list[str]:
+        """What still carries ``review: true``: fields by name, and 'unit'."""
+        return [field.name for field in self.fields if field.review] + ["unit"] * self.unit.review
+
+    def refuse_if_unreviewed(self) -> None:
+        """Facts read off the data are not public before the custodian has confirmed them."""
+        waiting = self.to_review()
+        if waiting:
+            shown = ", ".join(waiting[:8]) + (f" and {len(waiting) - 8} more" if len(waiting) > 8 else "")
+            raise SchemaError(
+                f"schema: not yet reviewed: {shown}. Check each against public knowledge, "
+                "then change its 'review: true' to 'review: false'."
+            )
+
+    @cached_property
+    def codecs(self) -> dict[str, Codec]:
+        return {
+            field.name: Codec(field, self.missing_values if field.missing_values is None else field.missing_values)
+            for field in self.fields
+        }
+
+    def codec(self, name: str) -> Codec:
+        self.field(name)
+        return self.codecs[name]
+
+    @cached_property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The coded view, in the order of the fields."""
+        return tuple(codec.attribute for codec in self.codecs.values())
+
+    def attribute(self, name: str) -> Attribute:
+        return self.codec(name).attribute
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The number of codes of every field."""
+        return {attribute.name: attribute.size for attribute in self.attributes}
+
+    def refuse_lacking_columns(self, columns: list[str]) -> None:
+        """Every declared field must be a column of the data; other columns are left alone."""
+        for name in self.names:
+            if name not in columns:
+                raise DataError(
+                    f"{name}: the data has no such column{nearest(name, columns)}. "
+                    "Correct the name in the schema, or remove the field."
+                )
+
+    def encode(self, frame: pl.DataFrame) -> dict[str, Codes]:
+        """The codes of every field; columns that the schema does not declare are not read."""
+        self.refuse_lacking_columns(frame.columns)
+        return {name: codec.encode(frame[name]) for name, codec in self.codecs.items()}
+
+    def decode(self, codes: Mapping[str, NDArray[Any]], rng: np.random.Generator) -> pl.DataFrame:
+        """A frame of plausible raw values for these codes, in the order of the fields."""
+        return pl.DataFrame([self.codecs[name].decode(codes[name], rng) for name in self.names if name in codes])
