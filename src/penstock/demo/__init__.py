@@ -1,0 +1,6 @@
+"""Made-up data to try Penstock on, without a network and without anybody's secrets."""
+
+from penstock.demo.survey import survey, survey_schema
+from penstock.demo.town import rides, rides_schema
+
+__all__ = ["rides", "rides_schema", "survey", "survey_schema"]
