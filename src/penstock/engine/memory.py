@@ -1,0 +1,141 @@
+"""The memory engine: coded columns as NumPy arrays. The reference for all others.
+
+Results are raw and unprotected: only `penstock.privacy` may call this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.engine.tally import Rows
+from penstock.engine.view import Columns, Marginal
+from penstock.errors import DataError
+
+_SAMPLE = 4096  # rows looked at before all rows are searched for duplicates
+_MANY = 64  # marginals from which on duplicates are worth searching for
+
+
+class MemoryEngine:
+    """Counts over columns of codes held in memory.
+
+    >>> engine = MemoryEngine({"a": np.array([0, 1, 1]), "b": np.array([2, 0, 2])}, {"a": 2, "b": 3})
+    >>> [table.tolist() for table in engine.counts([("a", "b"), ("b",)])]
+    [[0, 0, 1, 1, 0, 1], [1, 0, 2]]
+
+    `coordinates` hold the numeric values (NaN: none) and the public bounds of the fields that
+    `lattice` may be asked for.
+    """
+
+    def __init__(
+        self,
+        codes: Mapping[str, NDArray[Any]],
+        sizes: Mapping[str, int],
+        coordinates: Mapping[str, tuple[NDArray[np.float64], float, float]] | None = None,
+        *,
+        length: int | None = None,
+    ) -> None:
+        if set(codes) != set(sizes):
+            raise ValueError("every column has codes and a size")
+        lengths = {len(column) for column in codes.values()}
+        lengths |= {len(values) for values, _, _ in (coordinates or {}).values()}
+        lengths |= set() if length is None else {length}
+        if len(lengths) > 1:
+            raise ValueError(f"columns differ in length: {sorted(lengths)}")
+        self.sizes: Mapping[str, int] = MappingProxyType(dict(sizes))
+        self._columns = Columns(self.sizes)
+        self._length = lengths.pop() if lengths else 0
+        self._codes = {name: _checked(name, codes[name], size) for name, size in sizes.items()}
+        self._coordinates = dict(coordinates or {})
+        by_number = {number: self._codes[name] for number, name in enumerate(self.sizes)}
+        self._all = Rows(self._columns, by_number, self._length, None)
+        self._short: Rows | None = None
+
+    def rows(self) -> int:
+        """Raw: the number of records."""
+        return self._length
+
+    def counts(self, marginals: Sequence[Marginal]) -> list[NDArray[np.int64]]:
+        """Raw: the contingency table of each marginal, flat, its first column slowest."""
+        numbers = self._columns.numbers(marginals)
+        rows = self._all if len(numbers) < _MANY else self._shortened()
+        return rows.tally(numbers)
+
+    def codes(self, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+        """Raw: the codes of some columns, one per record."""
+        return {name: self._codes[name] for name in names}
+
+    def distinct(self, names: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Raw: the distinct rows over `names`, in ascending order, and how many records each has."""
+        numbers = self._columns.numbers([(name,) for name in names])
+        return _distinct(
+            [self._codes[name] for name in names], [self._columns.size[n] for (n,) in numbers], self._length
+        )
+
+    def lattice(self, names: Sequence[str], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Raw: occupied lattice positions and their numbers of records; see `Engine.lattice`."""
+        steps = 1 << bits
+        present = np.ones(self._length, dtype=bool)
+        positions: list[NDArray[np.int64]] = []
+        for name in names:
+            if name not in self._coordinates:
+                raise ValueError(f"no coordinate {name!r}; there are {', '.join(self._coordinates)}")
+            values, low, high = self._coordinates[name]
+            missing = np.isnan(values)
+            present &= ~missing
+            scaled = np.floor((np.where(missing, low, values) - low) / (high - low) * steps)
+            positions.append(np.minimum(scaled, steps - 1).astype(np.int64))
+        kept = [position[present] for position in positions]
+        cells, weights = _distinct(kept, [steps] * len(kept), int(present.sum()))
+        return cells.astype(np.int64), weights
+
+    def _shortened(self) -> Rows:
+        """All records as distinct rows with weights, where that is a good deal shorter."""
+        if self._short is None:
+            self._short = self._all
+            columns, sizes = list(self._codes.values()), list(self.sizes.values())
+            sample = [column[:_SAMPLE] for column in columns]
+            length = min(self._length, _SAMPLE)
+            if columns and len(_distinct(sample, sizes, length)[1]) <= length * 3 / 4:
+                rows, weights = _distinct(columns, sizes, self._length)
+                if len(weights) <= self._length * 3 / 4:
+                    codes = {i: np.ascontiguousarray(rows[:, i]) for i in range(len(columns))}
+                    self._short = Rows(self._columns, codes, len(weights), weights.astype(np.float64))
+        return self._short
+
+
+def _checked(name: str, codes: NDArray[Any], size: int) -> NDArray[Any]:
+    if not np.issubdtype(codes.dtype, np.integer):
+        raise TypeError(f"{name}: codes are integers, not {codes.dtype}")
+    outside = (codes < 0) | (codes >= size)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise DataError(
+            f"{name}: row {row + 1} holds code {int(codes[row])}, the domain has the codes 0 to {size - 1}. "
+            "Encode the column with the schema that declares its domain."
+        )
+    return codes.astype(np.min_scalar_type(max(size - 1, 0)), copy=False)
+
+
+def _distinct(
+    columns: Sequence[NDArray[Any]], sizes: Sequence[int], length: int
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Distinct rows in ascending order with their multiplicities."""
+    key = np.zeros(length, dtype=np.int64)
+    radix = 1
+    for column, size in zip(columns, sizes, strict=True):
+        if radix * size >= 1 << 62:
+            # The ranks of the keys so far keep their order and fit in fewer digits.
+            found, key = np.unique(key, return_inverse=True)
+            radix = max(len(found), 1)
+        key = key * size + column.astype(np.int64)
+        radix *= size
+    _, first, weights = np.unique(key, return_index=True, return_counts=True)
+    rows = np.empty((len(first), len(columns)), dtype=np.uint32)
+    for i, column in enumerate(columns):
+        rows[:, i] = column[first]
+    return rows, weights.astype(np.int64)

@@ -1,0 +1,53 @@
+"""What every engine promises, wherever the records are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.engine.view import Marginal
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Raw counting over coded columns.
+
+    Everything except `sizes` is computed from the records and has no protection at all: the
+    results are exact. Only `penstock.privacy`, which seals them at once, may call an engine.
+
+    The records were encoded by the schema and the bound on users was applied when the engine was
+    opened; values that the schema refuses were refused then. Every engine gives the same numbers.
+    """
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """The number of codes of each column: public, from the schema."""
+        ...
+
+    def rows(self) -> int:
+        """Raw: the number of records, after bounding users."""
+        ...
+
+    def counts(self, marginals: Sequence[Marginal]) -> list[NDArray[np.int64]]:
+        """Raw: the contingency table of each marginal, flat, its first column slowest.
+
+        All marginals are answered together, in as few passes over the records as pay off.
+        """
+        ...
+
+    def distinct(self, names: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Raw: the distinct rows over `names`, in ascending order, and how many records each has."""
+        ...
+
+    def lattice(self, names: Sequence[str], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Raw: occupied positions on a lattice of 2**bits steps per coordinate, and their records.
+
+        Position `q` of a value `x` in its field's bounds [lo, hi] is
+        min(floor((x - lo) / (hi - lo) * 2**bits), 2**bits - 1), in double precision on every
+        engine. Positions are in ascending order. A record without a value in one of the
+        coordinates has no position.
+        """
+        ...
