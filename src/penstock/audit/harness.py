@@ -1,0 +1,226 @@
+"""The harness: lower bounds on epsilon that hold with a stated confidence, and verdicts.
+
+A bound is found in two stages that never share a sample. First, an event is learned (`events.learn`)
+that one input makes likelier than its neighbour. Then fresh outputs of both inputs are counted, and
+
+    epsilon >= ln((p - delta) / q)
+
+with p an exact lower confidence limit for the likelier input and q an exact upper one for the other
+(Clopper and Pearson, half of the failure probability each). Because event and direction are fixed before
+the fresh outputs are drawn there is one test and nothing to correct for. `refuted` therefore means: if
+the claim were true, such a count would turn up with at most the stated failure probability. `holds`
+means only that nothing was found; it never means proven.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf, log
+from typing import Any
+
+from penstock.audit.events import Event, Outputs, learn, outputs_of, same_width
+from penstock.audit.exact import TOLERANCE, worst
+from penstock.audit.neighbours import Pair
+from penstock.audit.target import Claim, Kind, Target
+from penstock.errors import UsageError
+from penstock.privacy.randomness import Randomness
+
+FAILURE = 1e-6
+CONFIDENCE = 1 - FAILURE
+FEWEST = 40
+
+
+class Status(StrEnum):
+    """What the audit can say: a contradiction with the claim was found, or was not."""
+
+    HOLDS = "holds"
+    REFUTED = "refuted"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Epsilon is at least this, up to the failure probability; zero when nothing was found."""
+
+    epsilon: float
+    failure: float
+    pair: Pair
+    event: str
+    likelier: str
+    hits: tuple[int, int] = (0, 0)
+    tests: int = 0
+
+    @property
+    def exact(self) -> bool:
+        return self.failure == 0.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of one audit; `status` refers to the claim, `expected` to what the target is there for.
+
+    `failure` bounds the probability that a true claim meets the verdict `refuted`.
+    """
+
+    name: str
+    kind: Kind
+    claim: Claim
+    summary: str
+    bound: Bound
+    status: Status
+    failure: float
+    how: str
+    trials: int
+    seconds: float
+
+    @property
+    def expected(self) -> bool:
+        """Shipped mechanisms must not be refuted, broken ones must be."""
+        return (self.status is Status.REFUTED) == (self.kind is Kind.BROKEN)
+
+    @property
+    def confidence(self) -> float:
+        return 1 - self.failure
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON; an unbounded loss is the word 'infinite'."""
+        bound = self.bound.epsilon
+        return {
+            "name": self.name,
+            "kind": self.kind.value,
+            "summary": self.summary,
+            "claim": {"epsilon": float(self.claim.epsilon), "delta": float(self.claim.delta),
+                      "relation": self.claim.relation.value},
+            "lower_bound": "infinite" if bound == inf else bound,
+            "failure_probability": self.failure,
+            "how": self.how,
+            "status": self.status.value,
+            "expected": self.expected,
+            "pair": self.bound.pair.words,
+            "event": self.bound.event,
+            "likelier_under": self.bound.likelier,
+            "hits": list(self.bound.hits),
+            "tests": self.bound.tests,
+            "trials": self.trials,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def clopper_pearson(hits: int, tests: int, failure: float) -> tuple[float, float]:
+    """A lower and an upper limit for a probability; each is wrong with probability at most `failure`.
+
+    >>> low, high = clopper_pearson(0, 100, 0.05)
+    >>> low, round(high, 4)
+    (0.0, 0.0295)
+    """
+    from scipy.special import betainccinv, betaincinv
+
+    low = float(betaincinv(hits, tests - hits + 1, failure)) if hits > 0 else 0.0
+    high = float(betainccinv(hits + 1, tests - hits, failure)) if hits < tests else 1.0
+    return low, high
+
+
+def bound_from_counts(hits_likelier: int, hits_other: int, tests: int, *, delta: float, failure: float
+                      ) -> float:
+    """The lower bound on epsilon that an event, fixed beforehand, gives with these counts."""
+    low, _ = clopper_pearson(hits_likelier, tests, failure / 2)
+    _, high = clopper_pearson(hits_other, tests, failure / 2)
+    return max(0.0, log((low - delta) / high)) if low > delta else 0.0
+
+
+def lower_bound(target: Target, trials: int, confidence: float = CONFIDENCE,
+                randomness: Randomness | None = None) -> Bound:
+    """The strongest lower bound on epsilon that sampling finds for a target.
+
+    `trials` outputs of each input of the chosen pair: half to learn the event, half to test it. With
+    several pairs, some further outputs of each pick the most promising pair (`search.screen`). The bound
+    is wrong with probability at most 1 - confidence over the draws of `randomness`.
+    """
+    from penstock.audit.search import screen
+
+    failure = 1 - confidence
+    if not 0 < failure < 1:
+        raise UsageError(f"The confidence of an audit lies strictly between 0 and 1, not at {confidence}.")
+    if trials < FEWEST:
+        raise UsageError(f"An audit needs at least {FEWEST} trials, not {trials}.")
+    source = randomness or Randomness.seeded(0)
+    pair = screen(target, max(FEWEST, trials // 4), source.spawn("screen"), failure=failure)
+    learning = trials // 2
+    tests = trials - learning
+    known = draw(target, pair, source.spawn("learn"), learning)
+    found = learn(*known, delta=float(target.claim.delta), z=quantile(failure), tests=tests,
+                  projections=target.projections, events=target.events)
+    if found is None:
+        return Bound(0.0, failure, pair, "none found", "neither", tests=0)
+    fresh = draw(target, pair, source.spawn("test"), tests)
+    return confirm(found.event, pair, fresh, first_is_likelier=found.first_is_likelier,
+                delta=float(target.claim.delta), failure=failure)
+
+
+def confirm(event: Event, pair: Pair, outputs: tuple[Outputs, Outputs], *, first_is_likelier: bool,
+            delta: float, failure: float) -> Bound:
+    """The bound that fresh outputs give for an event and a direction chosen without them."""
+    likelier, other = outputs if first_is_likelier else outputs[::-1]
+    hits = event.count(likelier), event.count(other)
+    epsilon = bound_from_counts(*hits, len(likelier), delta=delta, failure=failure)
+    under = "first" if first_is_likelier else "second"
+    return Bound(epsilon, failure, pair, event.words, under, hits, len(likelier))
+
+
+def draw(target: Target, pair: Pair, source: Randomness, count: int) -> tuple[Outputs, Outputs]:
+    """Fresh independent outputs under both inputs of a pair."""
+    if target.run is None:
+        raise UsageError(f"The audit target '{target.name}' cannot be run, only enumerated.")
+    first = outputs_of(target.run(pair.first, source.spawn("first"), count))
+    second = outputs_of(target.run(pair.second, source.spawn("second"), count))
+    if len(first) != count or len(second) != count:
+        raise UsageError(f"The audit target '{target.name}' did not return as many outputs as asked for.")
+    return same_width(first, second)
+
+
+def quantile(failure: float) -> float:
+    """How many standard deviations half of the failure probability is."""
+    from scipy.special import ndtri
+
+    return float(-ndtri(failure / 2))
+
+
+def exact_bound(target: Target) -> Bound:
+    """The worst loss over all pairs of a target, computed without sampling."""
+    if target.distribution is not None:
+        epsilon, pair = worst(target.distribution, target.pairs, float(target.claim.delta))
+        return Bound(epsilon, 0.0, pair, "worst outcome", "either")
+    if target.loss is None:
+        raise UsageError(f"The audit target '{target.name}' has no exact output probabilities.")
+    losses = [(target.loss(pair.first, pair.second), pair) for pair in target.pairs]
+    epsilon, pair = max(losses, key=lambda item: item[0])
+    return Bound(epsilon, 0.0, pair, "worst outcome", "either")
+
+
+def examine(target: Target, trials: int, *, confidence: float = CONFIDENCE, seed: int = 0) -> Verdict:
+    """Audit one target in every way it offers and keep the strongest bound.
+
+    A target with exact probabilities and a runner gets both: the probabilities audit the mathematics, the
+    runs audit the code. `trials` is scaled by the target's `effort`, since one run of a whole method
+    costs more than one draw of noise.
+    """
+    started = time.perf_counter()
+    count = max(FEWEST, round(trials * target.effort))
+    bounds: list[Bound] = []
+    if target.distribution is not None or target.loss is not None:
+        bounds.append(exact_bound(target))
+    if target.run is not None:
+        source = Randomness.seeded(seed).spawn(target.name)
+        bounds.append(lower_bound(target, count, confidence, source))
+    best = max(bounds, key=lambda bound: bound.epsilon)
+    claimed = float(target.claim.epsilon)
+    against = [bound for bound in bounds if bound.epsilon > claimed + bound.exact * TOLERANCE * (1 + claimed)]
+    return Verdict(
+        target.name, target.kind, target.claim, target.summary, best,
+        status=Status.REFUTED if against else Status.HOLDS,
+        failure=min((bound.failure for bound in against), default=max(bound.failure for bound in bounds)),
+        how=" and ".join("exact" if bound.exact else "sampled" for bound in bounds),
+        trials=count if target.run else 0,
+        seconds=time.perf_counter() - started,
+    )

@@ -1,0 +1,47 @@
+"""Looking for the worst neighbouring pair.
+
+A method can be private on the pairs that one thinks of and fail on others, so the audit tries all small
+databases. Every pair gets a few runs; the pairs whose learned event promises most stay in and get more
+(successive halving). The survivor is then tested on fresh randomness by the harness: however many pairs
+were tried, the reported bound rests on one test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from penstock.audit.events import Outputs, learn
+from penstock.audit.harness import CONFIDENCE, FAILURE, Bound, draw, lower_bound, quantile
+from penstock.audit.neighbours import Pair, small_pairs
+from penstock.audit.target import Target
+from penstock.privacy.randomness import Randomness
+
+FEW = 120
+
+
+def screen(target: Target, trials: int, randomness: Randomness, *, failure: float = FAILURE) -> Pair:
+    """The most promising pair of a target, after at most `trials` runs of each survivor."""
+    alive = list(target.pairs)
+    runs = min(FEW, trials) if len(alive) > 8 else trials
+    while len(alive) > 1:
+        ranked = sorted(alive, key=lambda pair: -_promise(target, pair, runs, randomness, failure))
+        alive = ranked[: max(1, len(ranked) // 4)]
+        runs = min(trials, 4 * runs)
+    return alive[0]
+
+
+def _promise(target: Target, pair: Pair, runs: int, randomness: Randomness, failure: float) -> float:
+    outputs: tuple[Outputs, Outputs] = draw(target, pair, randomness.spawn(pair.words), runs)
+    # Few runs cannot show a difference at the final confidence; three deviations are enough to rank by.
+    found = learn(*outputs, delta=float(target.claim.delta), z=min(3.0, quantile(failure)),
+                  projections=target.projections, events=target.events)
+    return found.promise if found is not None else 0.0
+
+
+def search(target: Target, universe: Sequence[Any], largest: int, *, smallest: int = 0, trials: int = 20_000,
+           most: int = 200, confidence: float = CONFIDENCE, randomness: Randomness | None = None) -> Bound:
+    """Replace a target's own pairs by all small ones, find the worst, and bound epsilon on it."""
+    pairs = small_pairs(universe, largest, target.claim.relation, smallest=smallest, most=most)
+    return lower_bound(replace(target, pairs=pairs), trials, confidence, randomness)
