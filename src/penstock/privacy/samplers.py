@@ -128,9 +128,9 @@ def discrete_gaussian(sigma_squared: Fraction, count: int, source: Randomness) -
 
     Rejection from discrete Laplace (Canonne, Kamath and Steinke 2020), arranged so that the coin has an
     integer multiple in its exponent. With s = sigma_squared and any c > 0, completing the square gives
-    exp(-|y| c/s) exp(-(|y| - c)**2 / (2 s)) = exp(-y**2 / (2 s)) exp(-c**2 / (2 s)): draw y with scale s/c and
-    keep it with probability exp(-(|y| - c)**2 / (2 s)). We take c close to sigma, where most proposals are
-    kept: a whole number, or 1/2**j when sigma is below 1.
+    exp(-|y| c/s) exp(-(|y| - c)**2 / (2 s)) = exp(-y**2 / (2 s)) exp(-c**2 / (2 s)). So draw y with scale s/c
+    and keep it with probability exp(-(|y| - c)**2 / (2 s)). We take c close to sigma, where most proposals
+    are kept: a whole number, or 1/2**j when sigma is below 1.
     """
     if sigma_squared <= 0:
         raise ValueError(f"the parameter sigma_squared must be greater than 0, not {sigma_squared}")
@@ -176,13 +176,13 @@ def weighted(weights: Integers, count: int, source: Randomness) -> NDArray[np.in
     return np.searchsorted(bounds, drawn, side="right").astype(np.int64, copy=False)
 
 
-def tilted(gaps: NDArray[np.uint64], rate: Fraction, weights: Integers | None, source: Randomness) -> int:
+def tilted(gaps: Integers, rate: Fraction, weights: Integers | None, source: Randomness) -> int:
     """One index i, drawn with probability proportional to weights[i] * exp(-rate * gaps[i]).
 
     Rejection with a close envelope. Every factor exp(-rate gap) is bounded above by an integer number of
     cells of width 2**-30; index and cell are drawn exactly by integer weights, and the cell is kept when a
-    uniform point in it lies under the true factor, decided lazily to as many digits as needed. A second try is
-    hardly ever needed, however unlike the weights are.
+    uniform point in it lies under the true factor, decided lazily to as many digits as needed. A second try
+    is hardly ever needed, however unlike the weights are.
     """
     cells = _cells(gaps, rate)
     each: Integers = np.ones(gaps.size, dtype=np.int64) if weights is None else weights
@@ -204,10 +204,11 @@ def _under_exp(u: int, bits: int, x: Fraction, source: Randomness) -> bool:
     return u < edge
 
 
-def _cells(gaps: NDArray[np.uint64], rate: Fraction) -> NDArray[np.int64]:
+def _cells(gaps: Integers, rate: Fraction) -> NDArray[np.int64]:
     """Integers at least 2**30 * exp(-rate * gap), and only a little more; at least 1."""
     farthest = int(21 / rate) + 1 if rate else 1  # exp(-21) < 2**-30
-    left = np.minimum(gaps, np.uint64(min(farthest, (1 << 64) - 1)))
+    farthest = min(farthest, _SAFE)
+    left = np.minimum(gaps, np.uint64(farthest) if gaps.dtype == np.uint64 else farthest).astype(np.uint64)
     base = 16 if gaps.size < FEW else 4096
     cells = np.full(gaps.shape, 1 << _CELL_BITS, dtype=np.uint64)
     almost = np.uint64((1 << _CELL_BITS) - 1)

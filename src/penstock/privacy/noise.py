@@ -1,0 +1,260 @@
+"""Noisy numbers: the additive mechanisms.
+
+Guarantee: pure epsilon for `counts`, `sums` and `laplace_real`; (epsilon, delta) for `gaussian`.
+Why: two neighbouring values f and f' differ by at most the L1 sensitivity l1 in total. With discrete Laplace
+noise of scale l1/epsilon the probability of an output t is proportional to exp(-epsilon |t-f|_1 / l1). By the
+triangle inequality |t-f'|_1 - |t-f|_1 <= l1, so the probabilities under f and f' differ by a factor of at
+most exp(epsilon). Noise is drawn by integer arithmetic and has exactly that law.
+
+Noise is added to every cell, whatever it holds, and never drawn again: an output below zero stays below zero
+until somebody post-processes it.
+"""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+from fractions import Fraction
+from math import ceil, exp, expm1, log, log1p, sqrt
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import BudgetError, UsageError
+from penstock.privacy.budget import Amount, Budget, exact
+from penstock.privacy.lattice import from_steps, power_of_two, public_step, to_steps
+from penstock.privacy.receipt import plain
+from penstock.privacy.samplers import Integers, discrete_gaussian, discrete_laplace
+from penstock.privacy.sealed import Sealed, open_seal
+
+
+@overload
+def counts(sealed: Sealed[int], pay: Budget) -> int: ...
+@overload
+def counts(sealed: Sealed[NDArray[Any]], pay: Budget) -> NDArray[np.int64]: ...
+def counts(sealed: Sealed[Any], pay: Budget) -> int | NDArray[np.int64]:
+    """Integers plus discrete Laplace noise of scale l1/epsilon; pays all that is left of `pay`.
+
+    Pure epsilon-DP (see the module's text). A value that cannot move (sensitivity 0) comes back as it is.
+    """
+    _require(sealed, "iu", "Counts are integers; use noise.laplace_real for real numbers.")
+    return _discrete_laplace(sealed, pay)
+
+
+@overload
+def sums(sealed: Sealed[int], pay: Budget, granularity: Fraction | float | None = None) -> int: ...
+@overload
+def sums(sealed: Sealed[float], pay: Budget, granularity: Fraction | float | None = None) -> float: ...
+@overload
+def sums(
+    sealed: Sealed[NDArray[Any]], pay: Budget, granularity: Fraction | float | None = None
+) -> NDArray[Any]: ...
+def sums(
+    sealed: Sealed[Any], pay: Budget, granularity: Fraction | float | None = None
+) -> int | float | NDArray[Any]:
+    """Sums of values clipped to public bounds: whole numbers as `counts`, real ones as `laplace_real`.
+
+    The L1 sensitivity of a sum of values within [low, high] is max(|low|, |high|) when a record is added or
+    removed and high - low when one is replaced.
+    """
+    if _kind(sealed) in "iu":
+        return _discrete_laplace(sealed, pay)
+    noisy: float | NDArray[np.float64] = laplace_real(sealed, pay, granularity)
+    return noisy
+
+
+@overload
+def laplace_real(
+    sealed: Sealed[float], pay: Budget, granularity: Fraction | float | None = None
+) -> float: ...
+@overload
+def laplace_real(
+    sealed: Sealed[NDArray[Any]], pay: Budget, granularity: Fraction | float | None = None
+) -> NDArray[np.float64]: ...
+def laplace_real(
+    sealed: Sealed[Any], pay: Budget, granularity: Fraction | float | None = None
+) -> float | NDArray[np.float64]:
+    """Real numbers plus Laplace noise, on a public lattice of step `granularity` (a power of two).
+
+    Pure epsilon-DP: the value is rounded to the lattice, after which its L1 sensitivity is at most l1 plus
+    one step per coordinate; that sum is what the noise is calibrated to. The default step is at most 1/1024
+    of the noise scale and of l1 per coordinate, so that rounding costs less than a thousandth. The stated
+    sensitivity must hold for the doubles that were computed, rounding errors of the computation included.
+    """
+    _require(sealed, "f", "laplace_real takes real numbers; use noise.counts for integers.")
+    l1, size = sealed.sensitivity.l1, _size(sealed)
+    if l1 == 0:
+        pay.spend("lattice Laplace", sealed, detail="sensitivity 0")
+        return _real(sealed, np.array(open_seal(sealed), dtype=np.float64))
+    epsilon = _epsilon(pay)
+    proposed = power_of_two(min(l1 / epsilon, l1 / max(1, size)) / 1024)
+    step = public_step(granularity, proposed)
+    scale = (l1 / step + size) / epsilon
+    detail = f"scale {plain(scale * step)}, lattice step {plain(step)}"
+    source = pay.spend("lattice Laplace", sealed, detail=detail)
+    steps = to_steps(np.asarray(open_seal(sealed)), step)
+    noise = discrete_laplace(scale, size, source).reshape(steps.shape)
+    noisy = steps + noise if steps.dtype == noise.dtype == np.int64 else steps.astype(object) + noise
+    return _real(sealed, from_steps(noisy, step))
+
+
+@overload
+def gaussian(sealed: Sealed[int], pay: Budget) -> int: ...
+@overload
+def gaussian(sealed: Sealed[NDArray[Any]], pay: Budget) -> NDArray[np.int64]: ...
+def gaussian(sealed: Sealed[Any], pay: Budget) -> int | NDArray[np.int64]:
+    """Integers plus discrete Gaussian noise of variance parameter `gaussian_variance(...)`.
+
+    (epsilon, delta)-DP: discrete Gaussian noise on integer vectors with squared L2 sensitivity s satisfies
+    rho-zCDP with rho = s / (2 sigma_squared) (Canonne, Kamath and Steinke 2020), which implies the budget's
+    (epsilon, delta). Better than `counts` when one unit moves many cells, each a little.
+    """
+    _require(sealed, "iu", "gaussian takes integers; put real numbers on a lattice first.")
+    epsilon, delta = pay.left
+    if delta <= 0:
+        raise BudgetError(
+            "Gaussian noise needs a budget with delta greater than 0, such as delta 1e-9. Nothing was spent."
+        )
+    moves = sealed.sensitivity.l2_squared
+    if moves == 0:
+        pay.spend("discrete Gaussian", sealed, sensitivity="0", detail="sensitivity 0")
+        return _whole(sealed, np.array(open_seal(sealed), dtype=np.int64))
+    variance = gaussian_variance(moves, epsilon, delta)
+    detail = f"sigma squared {plain(variance)}"
+    source = pay.spend("discrete Gaussian", sealed, sensitivity=f"L2 squared {plain(moves)}", detail=detail)
+    value = np.asarray(open_seal(sealed))
+    return _whole(sealed, _sum(value, discrete_gaussian(variance, value.size, source).reshape(value.shape)))
+
+
+def _discrete_laplace(sealed: Sealed[Any], pay: Budget) -> int | NDArray[np.int64]:
+    if sealed.sensitivity.l1 == 0:
+        pay.spend("discrete Laplace", sealed, detail="sensitivity 0")
+        return _whole(sealed, np.array(open_seal(sealed), dtype=np.int64))
+    scale = noise_scale(sealed, _epsilon(pay))
+    source = pay.spend("discrete Laplace", sealed, detail=f"scale {plain(scale)}")
+    value = np.asarray(open_seal(sealed))
+    return _whole(sealed, _sum(value, discrete_laplace(scale, value.size, source).reshape(value.shape)))
+
+
+def noise_scale(sealed: Sealed[Any], epsilon: Amount) -> Fraction:
+    """The scale of the discrete Laplace noise that `counts` adds for this epsilon: l1/epsilon, exactly."""
+    return sealed.sensitivity.l1 / exact(epsilon)
+
+
+def standard_deviation(scale: Amount) -> float:
+    """Of discrete Laplace noise with this scale.
+
+    With a = exp(-1/scale) the variance is 2a/(1-a)**2, whose root is 1/(sqrt(2) sinh(1/(2 scale))).
+
+    >>> round(standard_deviation(1), 4), round(standard_deviation(1000), 1)
+    (1.357, 1414.2)
+    """
+    half = 1 / (2 * float(exact(scale, "scale")))
+    return sqrt(2) * exp(-half) / -expm1(-2 * half)
+
+
+def margin(scale: Amount, confidence: float = 0.95) -> int:
+    """The smallest m such that discrete Laplace noise stays within -m ... m with this probability.
+
+    P(|Z| > m) = 2 a**(m+1) / (1+a) with a = exp(-1/scale).
+
+    >>> margin(1), margin(20, 0.9)
+    (3, 46)
+    """
+    if not 0 < confidence < 1:
+        raise UsageError(f"confidence must lie between 0 and 1, not at {confidence}.")
+    rate = 1 / float(exact(scale, "scale"))
+    return max(0, ceil((log(2 / (1 - confidence)) - log1p(exp(-rate))) / rate - 1))
+
+
+def gaussian_variance(l2_squared: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The sigma squared with which discrete Gaussian noise is (epsilon, delta)-DP; never too small.
+
+    rho-zCDP implies (epsilon, delta)-DP whenever, for some a > 1 (Canonne, Kamath and Steinke 2020),
+    (a-1)(a rho - epsilon) - ln(a-1) + a ln(1-1/a) <= ln delta. Any a is sound, a good one is found in
+    floating point; rho is then solved from the inequality with 60 decimal digits and rounded down.
+    """
+    a = Fraction(1 + exp(_best_order(float(epsilon), delta)))
+    rho = Fraction(_rho(_decimal(a), _decimal(epsilon), _decimal(delta))) * (1 - Fraction(1, 10**40))
+    if rho <= 0:
+        raise BudgetError("This epsilon and delta are too small for Gaussian noise. Nothing was spent.")
+    variance = l2_squared / (2 * rho)
+    # A short fraction: rounded up to 32 significant bits.
+    grain = power_of_two(variance) / (1 << 32)
+    return grain * ceil(variance / grain)
+
+
+_MANY_DIGITS = Context(prec=60)
+
+
+def _decimal(amount: Fraction) -> Decimal:
+    return _MANY_DIGITS.divide(Decimal(amount.numerator), Decimal(amount.denominator))
+
+
+def _rho(a: Decimal, epsilon: Decimal, delta: Decimal) -> Decimal:
+    """The rho that solves the conversion's inequality for the order a."""
+    context = _MANY_DIGITS
+    less = context.subtract(a, Decimal(1))
+    logs = context.add(context.ln(delta), context.ln(less))
+    logs = context.subtract(logs, context.multiply(a, context.ln(context.divide(less, a))))
+    return context.divide(context.add(epsilon, context.divide(logs, less)), a)
+
+
+def _best_order(epsilon: float, delta: Fraction) -> float:
+    """ln(a - 1) of the order that allows the largest rho, by golden section."""
+    log_delta = log(delta.numerator) - log(delta.denominator)
+
+    def rho(t: float) -> float:
+        less = exp(t)
+        return (epsilon + (log_delta + t + (1 + less) * log1p(1 / less)) / less) / (1 + less)
+
+    low, high = log(1e-3), log(1 + 4 * (1 - log_delta) / epsilon)
+    high = max(high, low + 1)
+    ratio = (sqrt(5) - 1) / 2
+    for _ in range(80):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        if rho(left) < rho(right):
+            low = left
+        else:
+            high = right
+    return (low + high) / 2
+
+
+def _sum(value: Integers, noise: Integers) -> NDArray[np.int64]:
+    """value + noise, held at the ends of the 64-bit range, which is post-processing."""
+    if noise.dtype == np.int64 and value.dtype.kind == "i" and np.all(np.abs(value) < 1 << 61):
+        total: NDArray[np.int64] = value + noise
+        return total
+    limit = np.iinfo(np.int64)
+    held: NDArray[np.int64] = np.clip(value.astype(object) + noise, limit.min, limit.max).astype(np.int64)
+    return held
+
+
+def _epsilon(pay: Budget) -> Fraction:
+    epsilon = pay.left[0]
+    if epsilon <= 0:
+        raise BudgetError(f"Nothing is left of '{pay.label}' to pay for noise.")
+    return epsilon
+
+
+def _kind(sealed: Sealed[Any]) -> str:
+    """The type of number inside. Type and shape are fixed by schema and method, never by the records."""
+    return np.asarray(open_seal(sealed)).dtype.kind
+
+
+def _size(sealed: Sealed[Any]) -> int:
+    return np.asarray(open_seal(sealed)).size
+
+
+def _require(sealed: Sealed[Any], kinds: str, remedy: str) -> None:
+    if _kind(sealed) not in kinds:
+        raise UsageError(f"{remedy} Nothing was spent.")
+
+
+def _whole(sealed: Sealed[Any], noisy: NDArray[np.int64]) -> int | NDArray[np.int64]:
+    """A plain number where a plain number was sealed, else the array."""
+    return noisy if isinstance(open_seal(sealed), np.ndarray) else int(noisy)
+
+
+def _real(sealed: Sealed[Any], noisy: NDArray[np.float64]) -> float | NDArray[np.float64]:
+    return noisy if isinstance(open_seal(sealed), np.ndarray) else float(noisy)
