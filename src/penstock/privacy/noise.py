@@ -12,7 +12,6 @@ until somebody post-processes it.
 
 from __future__ import annotations
 
-from decimal import Context, Decimal
 from fractions import Fraction
 from math import ceil, exp, expm1, log, log1p, sqrt
 from typing import Any, overload
@@ -21,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import BudgetError, UsageError
-from penstock.privacy.budget import Amount, Budget, exact
+from penstock.privacy.accounting import rho_of, sigma_squared
+from penstock.privacy.budget import Amount, Budget, Rho, exact
 from penstock.privacy.lattice import from_steps, power_of_two, public_step, to_steps
 from penstock.privacy.receipt import plain
 from penstock.privacy.samplers import Integers, discrete_gaussian, discrete_laplace
@@ -99,30 +99,26 @@ def laplace_real(
 
 
 @overload
-def gaussian(sealed: Sealed[int], pay: Budget) -> int: ...
+def gaussian(sealed: Sealed[int], pay: Budget | Rho) -> int: ...
 @overload
-def gaussian(sealed: Sealed[NDArray[Any]], pay: Budget) -> NDArray[np.int64]: ...
-def gaussian(sealed: Sealed[Any], pay: Budget) -> int | NDArray[np.int64]:
-    """Integers plus discrete Gaussian noise of variance parameter `gaussian_variance(...)`.
+def gaussian(sealed: Sealed[NDArray[Any]], pay: Budget | Rho) -> NDArray[np.int64]: ...
+def gaussian(sealed: Sealed[Any], pay: Budget | Rho) -> int | NDArray[np.int64]:
+    """Integers plus discrete Gaussian noise; pays all that is left of `pay`.
 
-    (epsilon, delta)-DP: discrete Gaussian noise on integer vectors with squared L2 sensitivity s satisfies
-    rho-zCDP with rho = s / (2 sigma_squared) (Canonne, Kamath and Steinke 2020), which implies the budget's
-    (epsilon, delta). Better than `counts` when one unit moves many cells, each a little.
+    Discrete Gaussian noise on integer vectors with squared L2 sensitivity s satisfies rho-zCDP for
+    rho = s / (2 sigma_squared) (Canonne, Kamath and Steinke 2020). A budget with a delta is turned into the
+    rho that it buys; several Gaussian answers share a budget best by parts of one `budget.concentrated()`.
+    Better than `counts` when one unit moves many cells, each a little.
     """
     _require(sealed, "iu", "gaussian takes integers; put real numbers on a lattice first.")
-    epsilon, delta = pay.left
-    if delta <= 0:
-        raise BudgetError(
-            "Gaussian noise needs a budget with delta greater than 0, such as delta 1e-9. Nothing was spent."
-        )
-    moves = sealed.sensitivity.l2_squared
-    if moves == 0:
-        pay.spend("discrete Gaussian", sealed, sensitivity="0", detail="sensitivity 0")
-        return _whole(sealed, np.array(open_seal(sealed), dtype=np.int64))
-    variance = gaussian_variance(moves, epsilon, delta)
-    detail = f"sigma squared {plain(variance)}"
-    source = pay.spend("discrete Gaussian", sealed, sensitivity=f"L2 squared {plain(moves)}", detail=detail)
+    paid = pay.concentrated() if isinstance(pay, Budget) else pay
+    if paid.left <= 0:
+        raise BudgetError(f"Nothing is left of '{pay.label}' to pay for noise. Nothing was spent.")
+    variance = sigma_squared(paid.left, sealed.sensitivity.l2_squared)
+    source = paid.spend("discrete Gaussian", sealed, detail=f"sigma squared {plain(variance)}")
     value = np.asarray(open_seal(sealed))
+    if variance == 0:
+        return _whole(sealed, value.astype(np.int64))
     return _whole(sealed, _sum(value, discrete_gaussian(variance, value.size, source).reshape(value.shape)))
 
 
@@ -141,83 +137,41 @@ def noise_scale(sealed: Sealed[Any], epsilon: Amount) -> Fraction:
     return sealed.sensitivity.l1 / exact(epsilon)
 
 
-def standard_deviation(scale: Amount) -> float:
-    """Of discrete Laplace noise with this scale.
+def standard_deviation(l1: Amount, epsilon: Amount) -> float:
+    """Of the noise that `counts` adds to a value of this L1 sensitivity, for error bars; costs nothing.
 
-    With a = exp(-1/scale) the variance is 2a/(1-a)**2, whose root is 1/(sqrt(2) sinh(1/(2 scale))).
+    With a = exp(-epsilon/l1) the variance is 2a/(1-a)**2.
 
-    >>> round(standard_deviation(1), 4), round(standard_deviation(1000), 1)
+    >>> round(standard_deviation(1, 1), 4), round(standard_deviation(1, "1/1000"), 1)
     (1.357, 1414.2)
     """
-    half = 1 / (2 * float(exact(scale, "scale")))
-    return sqrt(2) * exp(-half) / -expm1(-2 * half)
+    moves = exact(l1, "l1")
+    if moves == 0:
+        return 0.0
+    rate = float(exact(epsilon) / moves)
+    return sqrt(2) * exp(-rate / 2) / -expm1(-rate)
 
 
-def margin(scale: Amount, confidence: float = 0.95) -> int:
-    """The smallest m such that discrete Laplace noise stays within -m ... m with this probability.
+def margin(l1: Amount, epsilon: Amount, confidence: float = 0.95) -> int:
+    """The smallest m such that the noise of `counts` stays within -m ... m with this probability.
 
-    P(|Z| > m) = 2 a**(m+1) / (1+a) with a = exp(-1/scale).
+    P(|Z| > m) = 2 a**(m+1) / (1+a) with a = exp(-epsilon/l1).
 
-    >>> margin(1), margin(20, 0.9)
+    >>> margin(1, 1), margin(2, "1/10", 0.9)
     (3, 46)
     """
     if not 0 < confidence < 1:
         raise UsageError(f"confidence must lie between 0 and 1, not at {confidence}.")
-    rate = 1 / float(exact(scale, "scale"))
+    moves = exact(l1, "l1")
+    if moves == 0:
+        return 0
+    rate = float(exact(epsilon) / moves)
     return max(0, ceil((log(2 / (1 - confidence)) - log1p(exp(-rate))) / rate - 1))
 
 
 def gaussian_variance(l2_squared: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The sigma squared with which discrete Gaussian noise is (epsilon, delta)-DP; never too small.
-
-    rho-zCDP implies (epsilon, delta)-DP whenever, for some a > 1 (Canonne, Kamath and Steinke 2020),
-    (a-1)(a rho - epsilon) - ln(a-1) + a ln(1-1/a) <= ln delta. Any a is sound, a good one is found in
-    floating point; rho is then solved from the inequality with 60 decimal digits and rounded down.
-    """
-    a = Fraction(1 + exp(_best_order(float(epsilon), delta)))
-    rho = Fraction(_rho(_decimal(a), _decimal(epsilon), _decimal(delta))) * (1 - Fraction(1, 10**40))
-    if rho <= 0:
-        raise BudgetError("This epsilon and delta are too small for Gaussian noise. Nothing was spent.")
-    variance = l2_squared / (2 * rho)
-    # A short fraction: rounded up to 32 significant bits.
-    grain = power_of_two(variance) / (1 << 32)
-    return grain * ceil(variance / grain)
-
-
-_MANY_DIGITS = Context(prec=60)
-
-
-def _decimal(amount: Fraction) -> Decimal:
-    return _MANY_DIGITS.divide(Decimal(amount.numerator), Decimal(amount.denominator))
-
-
-def _rho(a: Decimal, epsilon: Decimal, delta: Decimal) -> Decimal:
-    """The rho that solves the conversion's inequality for the order a."""
-    context = _MANY_DIGITS
-    less = context.subtract(a, Decimal(1))
-    logs = context.add(context.ln(delta), context.ln(less))
-    logs = context.subtract(logs, context.multiply(a, context.ln(context.divide(less, a))))
-    return context.divide(context.add(epsilon, context.divide(logs, less)), a)
-
-
-def _best_order(epsilon: float, delta: Fraction) -> float:
-    """ln(a - 1) of the order that allows the largest rho, by golden section."""
-    log_delta = log(delta.numerator) - log(delta.denominator)
-
-    def rho(t: float) -> float:
-        less = exp(t)
-        return (epsilon + (log_delta + t + (1 + less) * log1p(1 / less)) / less) / (1 + less)
-
-    low, high = log(1e-3), log(1 + 4 * (1 - log_delta) / epsilon)
-    high = max(high, low + 1)
-    ratio = (sqrt(5) - 1) / 2
-    for _ in range(80):
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        if rho(left) < rho(right):
-            low = left
-        else:
-            high = right
-    return (low + high) / 2
+    """The sigma squared of the noise that `gaussian` adds for a whole (epsilon, delta); never too small."""
+    return sigma_squared(rho_of(epsilon, delta), l2_squared)
 
 
 def _sum(value: Integers, noise: Integers) -> NDArray[np.int64]:
