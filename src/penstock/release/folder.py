@@ -54,8 +54,12 @@ MANY_ROWS = 100_000
 
 _MEDIA = {".json": "application/json", ".yaml": "application/yaml", ".csv": "text/csv",
           ".parquet": "application/vnd.apache.parquet", ".html": "text/html"}
-_TITLES = {"receipt.json": "What was paid: every charge and the guarantee", "schema.yaml": "What was public before",
-           "model.json": "The released model", "report.html": "The report for people"}
+_TITLES = {
+    "receipt.json": "What was paid: every charge and the guarantee",
+    "schema.yaml": "What was public before",
+    "model.json": "The released model",
+    "report.html": "The report for people",
+}
 
 
 def save(release: Release, folder: str | Path, *, overwrite: bool = False) -> Path:
@@ -72,7 +76,8 @@ def save(release: Release, folder: str | Path, *, overwrite: bool = False) -> Pa
     files = 5 + len(model.tables)
     with whole_folder(folder, overwrite=overwrite) as partial, progress("writing the release", files) as step:
         _write(partial / "receipt.json", to_json(release.receipt.to_dict()))
-        _write(partial / "schema.yaml", release.schema.to_yaml())
+        # A draft's remarks tell the custodian what was read off the records; they are no public facts.
+        _write(partial / "schema.yaml", release.schema.with_remarks({}).to_yaml())
         _write(partial / "model.json", to_json(model.json))
         step(3)
         for name, table in model.tables.items():

@@ -93,8 +93,10 @@ def read_package(data: bytes, where: str) -> Package:
     made = about.get("format")
     if isinstance(made, int) and not isinstance(made, bool) and made > FORMAT:
         version = about.get("version") if isinstance(about.get("version"), str) else "a newer version"
-        raise ReleaseError(f"{where} was made by Penstock {str(version)[:40]} in release format {made}; this "
-                           f"version reads up to format {FORMAT}. Upgrade Penstock to open it.")
+        raise ReleaseError(
+            f"{where} was made by Penstock {str(version)[:40]} in release format {made}; this "
+            f"version reads up to format {FORMAT}. Upgrade Penstock to open it."
+        )
     try:
         package = Package.model_validate(parsed)
     except ValidationError as problem:
@@ -177,11 +179,33 @@ def table_schema(frame: pl.DataFrame, schema: Schema) -> dict[str, Any]:
             for word in ("title", "description"):
                 if isinstance(facts.get(word), str):
                     entry[word] = facts[word]
-            limits = facts.get("constraints")
-            if isinstance(limits, dict) and limits:
+            limits = {
+                word: limit
+                for word, limit in facts.get("constraints", {}).items()
+                if _holds(word, limit, frame[column])
+            }
+            if limits:
                 entry["constraints"] = limits
         fields.append(entry)
     return {"fields": fields, "missingValues": [""]}
+
+
+def _holds(word: str, limit: Any, values: pl.Series) -> bool:
+    """Whether the rows keep to a declared limit; rows that stand for `other` values may not."""
+    import polars as pl
+
+    texts = values.drop_nulls().unique().cast(pl.String)
+    if word == "enum":
+        return set(texts.str.to_lowercase()) <= {str(each).lower() for each in limit}
+    low, high = values.min(), values.max()
+    if (
+        low is None
+        or isinstance(limit, str)
+        or not isinstance(low, int | float)
+        or not isinstance(high, int | float)
+    ):
+        return word in ("minimum", "maximum")
+    return bool(low >= limit if word == "minimum" else high <= limit)
 
 
 def _type_word(dtype: pl.DataType) -> str:

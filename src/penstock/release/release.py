@@ -81,7 +81,8 @@ class Picture:
     """One picture of the released data, with the words and the numbers behind it.
 
     `caption` is what a reader who cannot see the picture is told. `columns` and `rows` are the data
-    table behind it; the functions of `penstock.release.pictures` fill them in.
+    table behind it; the functions of `penstock.release.pictures` fill them in. A `wide` picture gets the whole
+    width of the page.
     """
 
     title: str
@@ -89,6 +90,7 @@ class Picture:
     figure: go.Figure
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
+    wide: bool = False
 
     def __repr__(self) -> str:
         return f"Picture({self.title!r})"
@@ -208,6 +210,10 @@ class Release(ABC):
     def explain(self) -> Sequence[str]:
         """Paragraphs for the report: what the model is, in plain words."""
         return ()
+
+    def example(self) -> str | None:
+        """A query that suits this release, for the report; None when it takes none."""
+        return None
 
     def limits(self) -> Sequence[str]:
         """Sentences for the report: what this release is not good for."""
