@@ -70,13 +70,17 @@ class Attribute:
                 labels.append(OTHER_LABEL)
         special = tuple(labels[regular:])
         groupings = [list(enumerate(labels[:regular]))]
-        groupings += _taxonomy(field) if field.taxonomy is not None else _merges(field) if field.ordered else []
+        groupings += (
+            _taxonomy(field) if field.taxonomy is not None else _merges(field) if field.ordered else []
+        )
         levels: list[Level] = []
         for grouping in groupings:
             level = _level(grouping, regular, special)
             if not levels or (level.size < levels[-1].size and level.size - len(special) > 1):
                 levels.append(level)
-        return cls(field.name, len(labels), tuple(labels), field.ordered, tuple(levels), regular, missing, other)
+        return cls(
+            field.name, len(labels), tuple(labels), field.ordered, tuple(levels), regular, missing, other
+        )
 
 
 Grouping = list[tuple[int, str]]  # for each regular code the number and the label of its group

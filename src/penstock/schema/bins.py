@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
@@ -89,7 +90,9 @@ def cut(field: str, low: float, high: float, whole: bool, bins: Bins | None) -> 
         else:
             bins = Bins(count=1 if low == high else DEFAULT_BINS)
     if bins.chosen != 1:
-        raise SchemaError(f"{field}: bins need exactly one of 'count', 'width' and 'edges'. Keep one of them.")
+        raise SchemaError(
+            f"{field}: bins need exactly one of 'count', 'width' and 'edges'. Keep one of them."
+        )
     if bins.edges is not None:
         return _given(field, bins.edges, low, high, whole)
     if bins.width is not None:
@@ -136,18 +139,16 @@ def _given(field: str, edges: Sequence[float], low: float, high: float, whole: b
             f"{field}: the bin edges do not start at the minimum and end at the maximum. Make them agree."
         )
     if whole:
-        if any(b <= a for a, b in zip(edges[:-2], edges[1:-1], strict=True)) or edges[-1] < edges[-2]:
+        if any(b <= a for a, b in pairwise(edges[:-1])) or edges[-1] < edges[-2]:
             raise SchemaError(f"{field}: the bin edges do not increase. Sort them and remove repeated ones.")
         return Edges(tuple(int(edge) for edge in edges), True)
     return _rising(field, list(edges))
 
 
 def _rising(field: str, edges: list[float]) -> Edges:
-    if len(edges) > 2 or edges[0] > edges[1]:
-        if any(b <= a for a, b in zip(edges[:-1], edges[1:], strict=True)):
-            raise SchemaError(
-                f"{field}: the bin edges do not increase. Use fewer bins, or sort the edges."
-            )
+    single = len(edges) == 2 and edges[0] == edges[1]
+    if not single and any(b <= a for a, b in pairwise(edges)):
+        raise SchemaError(f"{field}: the bin edges do not increase. Use fewer bins, or sort the edges.")
     return Edges(tuple(edges), False)
 
 

@@ -6,7 +6,6 @@ fresh randomness. A value that the schema refuses stops everything before a budg
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -49,7 +48,9 @@ class Codec:
     @cached_property
     def attribute(self) -> Attribute:
         if not self.field.labels:
-            raise DataError(f"{self.field.name}: no categories are declared. List them under 'constraints: enum'.")
+            raise DataError(
+                f"{self.field.name}: no categories are declared. List them under 'constraints: enum'."
+            )
         return Attribute.of(self.field)
 
     @property
@@ -102,7 +103,7 @@ class Codec:
     def decode(self, codes: NDArray[Any], rng: np.random.Generator) -> pl.Series:
         """A raw value for every code: the category, or a uniform draw inside the bin; missing is null."""
         chosen = np.asarray(codes).astype(np.int64)
-        if chosen.size and not (0 <= chosen.min() and chosen.max() < self.size):
+        if chosen.size and not (chosen.min() >= 0 and chosen.max() < self.size):
             raise ValueError(f"{self.field.name}: codes must lie in 0..{self.size - 1}")
         if self.field.ranged:
             return self._draw(chosen, rng)
@@ -143,27 +144,26 @@ class Codec:
         reading = read(field, pl.Series([value]), self.markers)
         if reading.missing[0]:
             return DataError(
-                f"{field.name}: the value{where} is missing. Fix the row, or set \"missing: value\" for this field."
+                f"{field.name}: the value{where} is missing. "
+                'Fix the row, or set "missing: value" for this field.'
             )
         shown = f"value {value!r}" if isinstance(value, str) else f"value {_plain(value)}"
         if reading.unreadable[0]:
             return DataError(
-                f"{field.name}: {shown}{where} is not {noun(field.type)}; the schema declares {field.domain}. "
-                "Fix the row, or set \"outside: other\" for this field."
+                f"{field.name}: {shown}{where} is not {noun(field.type)}; "
+                f"the schema declares {field.domain}. "
+                'Fix the row, or set "outside: other" for this field.'
             )
         if field.ranged:
             return DataError(
                 f"{field.name}: {shown}{where} is outside the declared {field.domain}. "
-                "Fix the row, or set \"outside: clamp\" or \"outside: other\" for this field."
+                'Fix the row, or set "outside: clamp" or "outside: other" for this field.'
             )
         return DataError(
             f"{field.name}: {shown}{where} is not a declared category{nearest(value, field.labels)}. "
-            "Add it to the enum, or set \"outside: other\" for this field."
+            'Add it to the enum, or set "outside: other" for this field.'
         )
 
 
 def _plain(value: object) -> str:
     return written(value) if isinstance(value, int | bool) else str(value)
-
-
-Predicate = Callable[[Attribute], NDArray[np.float64]]

@@ -34,16 +34,15 @@ class _Reader(yaml.BaseLoader):
             if not isinstance(key, str):
                 raise SchemaError(f"{_place(key_node)}: a list or mapping cannot be a key. Use plain text.")
             if key in result:
-                raise SchemaError(f"{_place(key_node)}: the key '{key}' is given twice. Remove one of the two.")
+                raise SchemaError(
+                    f"{_place(key_node)}: the key '{key}' is given twice. Remove one of the two."
+                )
             result[key] = self._plain(value_node)
         return result
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
-            raise SchemaError(
-                f"line {event.start_mark.line + 1}: YAML aliases are not read. Write the value out where it belongs."
-            )
+            raise SchemaError("schema: YAML aliases (*name) are not read. Write the value out.")
         return super().compose_node(parent, index)
 
 
@@ -64,13 +63,17 @@ def _represent_float(writer: _Writer, number: float) -> yaml.Node:
 
 
 def _represent_list(writer: _Writer, items: list[Any]) -> yaml.Node:
-    short = all(not isinstance(item, dict | list) for item in items) and sum(len(str(i)) + 2 for i in items) < 90
+    short = (
+        all(not isinstance(item, dict | list) for item in items) and sum(len(str(i)) + 2 for i in items) < 90
+    )
     return writer.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=short)
 
 
 def _represent_dict(writer: _Writer, items: dict[str, Any]) -> yaml.Node:
     leaves = all(not isinstance(value, dict | list) for value in items.values())
-    short = leaves and len(items) <= 3 and "name" not in items and sum(len(str(v)) for v in items.values()) < 60
+    short = (
+        leaves and len(items) <= 3 and "name" not in items and sum(len(str(v)) for v in items.values()) < 60
+    )
     return writer.represent_mapping("tag:yaml.org,2002:map", items.items(), flow_style=short)
 
 
@@ -92,8 +95,8 @@ def parse(text: str, source: str = "schema") -> dict[str, Any]:
     for field in fields if isinstance(fields, list) else []:
         if isinstance(field, dict) and isinstance(field.get("taxonomy"), str):
             raise SchemaError(
-                f"{field.get('name', 'field')}: the taxonomy is the file '{field['taxonomy']}', and there is no "
-                "folder to read it from. Load the schema from a file, or write the taxonomy out."
+                f"{field.get('name', 'field')}: the taxonomy is the file '{field['taxonomy']}', and there is "
+                "no folder to read it from. Load the schema from a file, or write the taxonomy out."
             )
     return found
 
@@ -112,7 +115,9 @@ def read(path: Path) -> dict[str, Any]:
 
 def _beside(path: Path, name: str, field: str) -> Any:
     if Path(name).is_absolute() or ".." in Path(name).parts:
-        raise SchemaError(f"{field}: the taxonomy '{name}' is not beside the schema. Put the file into its folder.")
+        raise SchemaError(
+            f"{field}: the taxonomy '{name}' is not beside the schema. Put the file into its folder."
+        )
     return _load(_text(path.parent / name), name)
 
 
@@ -120,7 +125,9 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise SchemaError(f"{path}: no such file. Check the path, or write one with 'penstock draft'.") from None
+        raise SchemaError(
+            f"{path}: no such file. Check the path, or write one with 'penstock draft'."
+        ) from None
     except UnicodeDecodeError:
         raise SchemaError(f"{path}: not UTF-8 text. Save it as UTF-8.") from None
     except OSError as problem:
@@ -129,13 +136,17 @@ def _text(path: Path) -> str:
 
 def _load(text: str, source: str) -> Any:
     try:
-        return yaml.load(text, Loader=_Reader)  # noqa: S506 - the reader builds text, lists and mappings only
+        return yaml.load(text, Loader=_Reader)
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark
         where = f", line {mark.line + 1}" if mark is not None else ""
-        raise SchemaError(f"{source}{where}: not valid YAML ({problem.problem}). Correct this line.") from None
+        raise SchemaError(
+            f"{source}{where}: not valid YAML ({problem.problem}). Correct this line."
+        ) from None
     except (yaml.YAMLError, RecursionError):
-        raise SchemaError(f"{source}: not valid YAML. Write it as plain UTF-8 text without deep nesting.") from None
+        raise SchemaError(
+            f"{source}: not valid YAML. Write it as plain UTF-8 text without deep nesting."
+        ) from None
 
 
 def write(facts: Mapping[str, Any], remarks: Mapping[str, tuple[str, ...]]) -> str:

@@ -18,7 +18,7 @@ from penstock.schema.values import (
     FALSE_VALUES,
     LARGEST_WHOLE,
     TRUE_VALUES,
-    NotAValue,
+    NotAValueError,
     Type,
     Value,
     at,
@@ -94,7 +94,7 @@ class Field(Fact):
         def typed(raw: object, what: str) -> Value:
             try:
                 return parse(kind, raw, true, false)
-            except NotAValue:
+            except NotAValueError:
                 hint = "Put it in quotes." if kind == "string" and raw is not None else "Correct it."
                 if raw is None:
                     hint = "Remove it; missing values are declared with 'missing: value'."
@@ -122,7 +122,8 @@ class Field(Fact):
             result["bins"] = {**bins, "edges": tuple(typed(each, "bin edge") for each in bins["edges"])}
         elif bins is not None and not isinstance(bins, Mapping):
             raise SchemaError(
-                f"{where}: bins are {bins!r}. Write 'bins: {{count: 16}}', '{{width: 5}}' or '{{edges: [...]}}'."
+                f"{where}: bins are {bins!r}. "
+                f"Write 'bins: {{count: 16}}', '{{width: 5}}' or '{{edges: [...]}}'."
             )
         return result
 
@@ -136,16 +137,27 @@ class Field(Fact):
         else:
             if self.categories_ordered or self.taxonomy is not None:
                 key = "taxonomy" if self.taxonomy is not None else "categoriesOrdered"
-                raise SchemaError(f"{self.name}: '{key}' belongs to a field with an enum. Remove it, or add an enum.")
+                raise SchemaError(
+                    f"{self.name}: '{key}' belongs to a field with an enum. Remove it, or add an enum."
+                )
             if self.kind == "boolean":
                 self._check_boolean()
         return self
 
     def _check_enum(self) -> None:
-        stray = [k for k, v in (("minimum", self.constraints.minimum), ("maximum", self.constraints.maximum),
-                                ("bins", self.bins)) if v is not None]
+        stray = [
+            k
+            for k, v in (
+                ("minimum", self.constraints.minimum),
+                ("maximum", self.constraints.maximum),
+                ("bins", self.bins),
+            )
+            if v is not None
+        ]
         if stray:
-            raise SchemaError(f"{self.name}: '{stray[0]}' next to an enum. Keep the enum or the bounds, not both.")
+            raise SchemaError(
+                f"{self.name}: '{stray[0]}' next to an enum. Keep the enum or the bounds, not both."
+            )
         seen: dict[str, Value] = {}
         for value in self.values:
             key = written(value).strip(BLANKS)
@@ -153,22 +165,33 @@ class Field(Fact):
                 raise SchemaError(f"{self.name}: enum value '{key}' is given twice. Remove one of them.")
             seen[key] = value
         if self.outside == "clamp" and not self.categories_ordered:
-            raise SchemaError(f"{self.name}: categories cannot be clamped. Set 'outside: other' or 'outside: refuse'.")
+            raise SchemaError(
+                f"{self.name}: categories cannot be clamped. Set 'outside: other' or 'outside: refuse'."
+            )
         if self.outside == "clamp" and self.type == "string":
             raise SchemaError(
-                f"{self.name}: text outside the enum has no nearest category. Set 'outside: other' or 'outside: refuse'."
+                f"{self.name}: text outside the enum has no nearest category. "
+                "Set 'outside: other' or 'outside: refuse'."
             )
         if self.taxonomy is not None:
             self.taxonomy.refuse_unless_covers([written(value) for value in self.values], self.name)
 
     def _check_boolean(self) -> None:
-        if self.bins is not None or self.constraints.minimum is not None or self.constraints.maximum is not None:
+        if (
+            self.bins is not None
+            or self.constraints.minimum is not None
+            or self.constraints.maximum is not None
+        ):
             raise SchemaError(f"{self.name}: a boolean has neither bounds nor bins. Remove them.")
         if self.outside == "clamp":
-            raise SchemaError(f"{self.name}: a boolean cannot be clamped. Set 'outside: other' or 'outside: refuse'.")
+            raise SchemaError(
+                f"{self.name}: a boolean cannot be clamped. Set 'outside: other' or 'outside: refuse'."
+            )
         both = set(self.true_values) & set(self.false_values)
         if both:
-            raise SchemaError(f"{self.name}: '{min(both)}' is both true and false. Keep it in one of the two lists.")
+            raise SchemaError(
+                f"{self.name}: '{min(both)}' is both true and false. Keep it in one of the two lists."
+            )
 
     @cached_property
     def kind(self) -> Kind:
@@ -188,7 +211,9 @@ class Field(Fact):
         if enum is None and self.taxonomy is not None:
             return tuple(parse(self.type, leaf) for leaf in self.taxonomy.leaves)
         if not enum and not self.review:
-            raise SchemaError(f"{self.name}: no categories are declared. List them under 'constraints: enum'.")
+            raise SchemaError(
+                f"{self.name}: no categories are declared. List them under 'constraints: enum'."
+            )
         return tuple(enum or ())
 
     @cached_property
@@ -207,10 +232,13 @@ class Field(Fact):
         start, end = position(low), position(high)
         if start > end:
             raise SchemaError(
-                f"{self.name}: the minimum {written(low)} is above the maximum {written(high)}. Exchange them."
+                f"{self.name}: the minimum {written(low)} is above the maximum {written(high)}. "
+                "Exchange them."
             )
         if self.whole and max(abs(start), abs(end)) > LARGEST_WHOLE:
-            raise SchemaError(f"{self.name}: whole numbers beyond 2^53 are not exact. Declare narrower bounds.")
+            raise SchemaError(
+                f"{self.name}: whole numbers beyond 2^53 are not exact. Declare narrower bounds."
+            )
         if not math.isfinite(end - start):
             raise SchemaError(f"{self.name}: the range of the bounds is not finite. Declare narrower bounds.")
         bins = self.bins
@@ -261,7 +289,8 @@ class Field(Fact):
     def with_bounds(self, minimum: Value, maximum: Value, bins: Bins | None = None) -> Field:
         """The same field with other public bounds (and bins), checked anew."""
         return self._with(
-            constraints=Constraints(minimum=minimum, maximum=maximum), bins=bins if bins is not None else self.bins
+            constraints=Constraints(minimum=minimum, maximum=maximum),
+            bins=bins if bins is not None else self.bins,
         )
 
     def with_categories(self, values: Sequence[Value], *, ordered: bool | None = None) -> Field:

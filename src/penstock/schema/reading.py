@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import DataError
 from penstock.schema.field import Field
-from penstock.schema.values import BLANKS, DATE, DATETIME, NUMBER, NotAValue, number
+from penstock.schema.values import BLANKS, DATE, DATETIME, NUMBER, NotAValueError, number
 
 Mask = NDArray[np.bool_]
 
@@ -52,11 +52,15 @@ def _from_text(field: Field, column: pl.Series, markers: tuple[str, ...]) -> Rea
         case "string":
             values = text
         case "integer" | "number":
-            values = text.set(~text.str.contains(NUMBER).fill_null(False), None).cast(pl.Float64, strict=False)
+            values = text.set(~text.str.contains(NUMBER).fill_null(False), None).cast(
+                pl.Float64, strict=False
+            )
         case "boolean":
             words = {word.strip(BLANKS): 1.0 for word in field.true_values}
             words |= {word.strip(BLANKS): 0.0 for word in field.false_values}
-            values = text.replace_strict(list(words), list(words.values()), default=None, return_dtype=pl.Float64)
+            values = text.replace_strict(
+                list(words), list(words.values()), default=None, return_dtype=pl.Float64
+            )
         case "date":
             shaped = text.set(~text.str.contains(DATE).fill_null(False), None)
             values = _days(shaped.str.to_date("%Y-%m-%d", strict=False))
@@ -116,7 +120,7 @@ def _marked(numbers: pl.Series, marker: str) -> pl.Series:
         return numbers.is_nan().fill_null(False)
     try:
         return (numbers == number(marker)).fill_null(False)
-    except NotAValue:
+    except NotAValueError:
         return pl.repeat(False, len(numbers), eager=True)
 
 
@@ -126,7 +130,7 @@ def numeric_labels(field: Field) -> dict[float, str]:
     for label in field.labels:
         try:
             value = number(label)
-        except NotAValue:
+        except NotAValueError:
             continue
         if value in found:
             raise DataError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,9 @@ from penstock.schema.codec import Codec
 from penstock.schema.fact import Fact, nearest
 from penstock.schema.field import Field
 from penstock.schema.unit import Relation, Unit
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
 
 DataKind = Literal["table", "points", "sequences", "itemsets", "graph", "calls"]
 
@@ -96,7 +99,9 @@ class Schema(Fact):
         try:
             Path(path).write_text(self.to_yaml(), encoding="utf-8")
         except OSError as problem:
-            raise SchemaError(f"{path}: cannot be written ({problem.strerror}). Choose another place.") from None
+            raise SchemaError(
+                f"{path}: cannot be written ({problem.strerror}). Choose another place."
+            ) from None
 
     def with_remarks(self, remarks: Mapping[str, tuple[str, ...]]) -> Schema:
         """The same schema with comment lines for the reviewer, by field name ('' for the top)."""
@@ -113,7 +118,8 @@ class Schema(Fact):
             if field.name == name:
                 return field
         raise SchemaError(
-            f"{name}: not a field of the schema{nearest(name, self.names)}. Its fields are {', '.join(self.names)}."
+            f"{name}: not a field of the schema{nearest(name, self.names)}. "
+            f"Its fields are {', '.join(self.names)}."
         )
 
     def to_review(self) -> list[str]:
@@ -133,7 +139,9 @@ class Schema(Fact):
     @cached_property
     def codecs(self) -> dict[str, Codec]:
         return {
-            field.name: Codec(field, self.missing_values if field.missing_values is None else field.missing_values)
+            field.name: Codec(
+                field, self.missing_values if field.missing_values is None else field.missing_values
+            )
             for field in self.fields
         }
 
@@ -168,6 +176,18 @@ class Schema(Fact):
         self.refuse_lacking_columns(frame.columns)
         return {name: codec.encode(frame[name]) for name, codec in self.codecs.items()}
 
+    def coded(self, table: ir.Table, keep: Mapping[str, str] | None = None) -> ir.Table:
+        """The same codes computed inside a database, -1 where a value must be refused.
+
+        ``keep`` carries further columns along, under a new name: ``{"user": "patient_id"}``.
+        """
+        from penstock.schema.database import coded
+
+        self.refuse_lacking_columns(list(table.columns))
+        return coded(table, self.codecs, keep or {})
+
     def decode(self, codes: Mapping[str, NDArray[Any]], rng: np.random.Generator) -> pl.DataFrame:
         """A frame of plausible raw values for these codes, in the order of the fields."""
-        return pl.DataFrame([self.codecs[name].decode(codes[name], rng) for name in self.names if name in codes])
+        return pl.DataFrame(
+            [self.codecs[name].decode(codes[name], rng) for name in self.names if name in codes]
+        )

@@ -36,7 +36,9 @@ class Taxonomy:
         groups = [child for child in self.children if child.children]
         if len(groups) == len(self.children) == len({child.label for child in groups}):
             return {child.label: child.to_nested() for child in groups}
-        return [{child.label: child.to_nested()} if child.children else child.label for child in self.children]
+        return [
+            {child.label: child.to_nested()} if child.children else child.label for child in self.children
+        ]
 
     @property
     def leaves(self) -> tuple[str, ...]:
@@ -92,7 +94,8 @@ class Taxonomy:
         unknown = [leaf for leaf in leaves if leaf not in set(labels)]
         if unknown:
             raise SchemaError(
-                f"{field}: the taxonomy's leaf '{unknown[0]}' is not in the enum{nearest(unknown[0], labels)}. "
+                f"{field}: the taxonomy's leaf '{unknown[0]}' is not in the enum"
+                f"{nearest(unknown[0], labels)}. "
                 "Add it to the enum, or remove it from the taxonomy."
             )
 
@@ -109,7 +112,9 @@ def _members(nested: Nested, place: str) -> Iterator[Taxonomy]:
             if isinstance(item, Mapping):
                 yield from _members(item, place)
             elif isinstance(item, Sequence) and not isinstance(item, str):
-                raise SchemaError(f"taxonomy: a list directly inside the list of '{place}'. Give the inner group a name.")
+                raise SchemaError(
+                    f"taxonomy: a list directly inside the list of '{place}'. Give the inner group a name."
+                )
             else:
                 yield Taxonomy(_leaf(item, place))
     else:
@@ -121,7 +126,9 @@ def _members(nested: Nested, place: str) -> Iterator[Taxonomy]:
 def _group(label: str, below: Nested) -> Taxonomy:
     node = Taxonomy.from_nested([below] if isinstance(below, str | int | float) else below, label)
     if not node.children:
-        raise SchemaError(f"taxonomy: the group '{label}' is empty. Give it members, or write it as a category.")
+        raise SchemaError(
+            f"taxonomy: the group '{label}' is empty. Give it members, or write it as a category."
+        )
     return node
 
 

@@ -46,10 +46,14 @@ class Unit(BaseModel):
             if self.column is None:
                 raise ValueError("unit: protects 'user' needs 'column', the field that identifies a user")
             if self.at_most is None or self.at_most < 1:
-                raise ValueError("unit: protects 'user' needs 'at_most', the largest number of records "
-                                 "one user may contribute (1 or more)")
+                raise ValueError(
+                    "unit: protects 'user' needs 'at_most', the largest number of records "
+                    "one user may contribute (1 or more)"
+                )
         elif self.column is not None or self.at_most is not None:
-            raise ValueError(f"unit: 'column' and 'at_most' belong to 'protects: user', not to '{self.protects}'")
+            raise ValueError(
+                f"unit: 'column' and 'at_most' belong to 'protects: user', not to '{self.protects}'"
+            )
         return self
 
     @property

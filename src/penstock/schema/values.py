@@ -39,7 +39,7 @@ _NOUNS = {
 }
 
 
-class NotAValue(Exception):
+class NotAValueError(Exception):
     """A raw value that the rule of text does not accept for a type."""
 
 
@@ -59,13 +59,13 @@ def number(text: str) -> float:
         found = float(stripped)
         if math.isfinite(found):
             return found
-    raise NotAValue(text)
+    raise NotAValueError(text)
 
 
 def parse(
     kind: Type, raw: object, true: Sequence[str] = TRUE_VALUES, false: Sequence[str] = FALSE_VALUES
 ) -> Value:
-    """The value of this type that a Python object or a text denotes; NotAValue if there is none.
+    """The value of this type that a Python object or a text denotes; NotAValueError if there is none.
 
     >>> parse("integer", "12.0"), parse("date", "2020-02-29")
     (12, datetime.date(2020, 2, 29))
@@ -78,7 +78,7 @@ def parse(
                 return str(raw)
         case "integer" | "number":
             if isinstance(raw, bool):
-                raise NotAValue(raw)
+                raise NotAValueError(raw)
             if isinstance(raw, str):
                 text = raw.strip(BLANKS)
                 raw = int(text) if re.match("^[+-]?[0-9]{1,19}$", text) else number(text)
@@ -97,25 +97,25 @@ def parse(
                 return False
         case "date" | "datetime":
             return _calendar(kind, raw)
-    raise NotAValue(raw)
+    raise NotAValueError(raw)
 
 
 def _calendar(kind: Type, raw: object) -> date | datetime:
     if isinstance(raw, str):
         text = raw.strip(BLANKS)
         if not re.match(DATE if kind == "date" else DATETIME, text):
-            raise NotAValue(raw)
+            raise NotAValueError(raw)
         try:
             raw = date.fromisoformat(text) if kind == "date" else datetime.fromisoformat(text.rstrip("Z"))
         except ValueError:
-            raise NotAValue(raw) from None
+            raise NotAValueError(raw) from None
     if isinstance(raw, datetime):
         if raw.tzinfo is not None:
             raw = raw.astimezone(UTC).replace(tzinfo=None)
         return raw.replace(microsecond=0) if kind == "datetime" else raw.date()
     if isinstance(raw, date):
         return raw if kind == "date" else datetime(raw.year, raw.month, raw.day)
-    raise NotAValue(raw)
+    raise NotAValueError(raw)
 
 
 def position(value: Value) -> float:
