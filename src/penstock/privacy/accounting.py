@@ -87,9 +87,11 @@ def converted(epsilon: Fraction, delta: Fraction, given: Relation, wanted: Relat
     if given is wanted:
         return epsilon, delta
     if given is Relation.REPLACE:
-        raise BudgetError(f"A guarantee under '{given.value}' says nothing under '{wanted.value}', because "
-                          "the number of records is public there; run the mechanism under "
-                          f"'{wanted.value}' instead.")
+        raise BudgetError(
+            f"A guarantee under '{given.value}' says nothing under '{wanted.value}', because "
+            "the number of records is public there; run the mechanism under "
+            f"'{wanted.value}' instead."
+        )
     return group(epsilon, delta, 2)
 
 
@@ -121,8 +123,10 @@ def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
     0.02435...
     """
     if epsilon <= 0 or not 0 < delta < 1:
-        raise BudgetError("A concentrated (zCDP) amount needs an epsilon above 0 and a delta strictly "
-                          f"between 0 and 1, not epsilon {epsilon} and delta {delta}. Nothing was spent.")
+        raise BudgetError(
+            "A concentrated (zCDP) amount needs an epsilon above 0 and a delta strictly "
+            f"between 0 and 1, not epsilon {epsilon} and delta {delta}. Nothing was spent."
+        )
     ln_delta = ln_down(delta)
 
     def amount(order: int) -> Fraction:
@@ -132,8 +136,10 @@ def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
     best = max(amount(_best_order(amount)), Fraction(0))
     rho = _floor(best)
     if rho <= 0:
-        raise BudgetError(f"epsilon {epsilon} with delta {delta} is too little to buy a concentrated (zCDP) "
-                          "amount. Nothing was spent.")
+        raise BudgetError(
+            f"epsilon {epsilon} with delta {delta} is too little to buy a concentrated (zCDP) "
+            "amount. Nothing was spent."
+        )
     return rho
 
 
@@ -144,8 +150,9 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     5.2216...
     """
     if rho < 0 or not 0 < delta < 1:
-        raise BudgetError("rho cannot be negative and delta must lie strictly between 0 and 1, "
-                          f"not {rho} and {delta}.")
+        raise BudgetError(
+            f"rho cannot be negative and delta must lie strictly between 0 and 1, not {rho} and {delta}."
+        )
     ln_delta = ln_down(delta)
 
     def saving(order: int) -> Fraction:
@@ -170,8 +177,9 @@ def sigma_squared(rho: Fraction, l2_squared: Fraction) -> Fraction:
     Fraction(4, 1)
     """
     if rho <= 0 or l2_squared < 0:
-        raise BudgetError("Gaussian noise needs rho above 0 and a sensitivity of 0 or more, "
-                          f"not {rho} and {l2_squared}.")
+        raise BudgetError(
+            f"Gaussian noise needs rho above 0 and a sensitivity of 0 or more, not {rho} and {l2_squared}."
+        )
     return l2_squared / (2 * rho)
 
 

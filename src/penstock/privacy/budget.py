@@ -57,8 +57,9 @@ def exact(amount: Amount, name: str = "epsilon") -> Fraction:
         # NumPy integers would stay inside the fraction and wrap around in later arithmetic.
         return Fraction(int(value.numerator), int(value.denominator))
     except (ValueError, OverflowError, TypeError, ZeroDivisionError):
-        raise BudgetError(f"{name} must be a finite number such as 0.5 or '7/10', not {amount!r:.60}. "
-                          "Nothing was spent.") from None
+        raise BudgetError(
+            f"{name} must be a finite number such as 0.5 or '7/10', not {amount!r:.60}. Nothing was spent."
+        ) from None
 
 
 class _Purse(ABC):
@@ -80,8 +81,15 @@ class _Purse(ABC):
         """The source of every draw that this budget pays for; public coins are drawn from it too."""
         return self._till.randomness
 
-    def spend(self, mechanism: str, sealed: Sealed[Any] | None = None, *, relation: Relation | None = None,
-              sensitivity: str | None = None, detail: str = "") -> Randomness:
+    def spend(
+        self,
+        mechanism: str,
+        sealed: Sealed[Any] | None = None,
+        *,
+        relation: Relation | None = None,
+        sensitivity: str | None = None,
+        detail: str = "",
+    ) -> Randomness:
         """Pay everything that is left of this part for one run of a mechanism.
 
         Called by mechanisms only, after all arguments are checked and before the seal is opened.
@@ -97,8 +105,10 @@ class _Purse(ABC):
             if self._closed or not self._worth():
                 self._nothing_left(mechanism)
             if self._disjoint and used is not Relation.ADD_REMOVE:
-                raise BudgetError(f"'{self.label}' is one of several disjoint parts, which are only private "
-                                  "together under 'add-remove'. Nothing was spent on it.")
+                raise BudgetError(
+                    f"'{self.label}' is one of several disjoint parts, which are only private "
+                    "together under 'add-remove'. Nothing was spent on it."
+                )
             randomness = self._till.admit(used)
             self._pay(mechanism, sensitivity, detail)
             self._closed = True
@@ -125,28 +135,38 @@ class Budget(_Purse):
     Fraction(1, 1)
     """
 
-    def __init__(self, epsilon: Amount, delta: Amount = 0, *, randomness: Randomness | None = None,
-                 account: Account | None = None) -> None:
+    def __init__(
+        self,
+        epsilon: Amount,
+        delta: Amount = 0,
+        *,
+        randomness: Randomness | None = None,
+        account: Account | None = None,
+    ) -> None:
         amount, slack = exact(epsilon), exact(delta, "delta")
         if amount <= 0:
             raise BudgetError(f"epsilon must be greater than 0, not {epsilon}. Nothing was spent.")
         if amount > LARGEST_EPSILON:
-            raise BudgetError(f"epsilon {epsilon!s:.60} would protect nobody; the largest that Penstock "
-                              f"accepts is {LARGEST_EPSILON}. Nothing was spent.")
+            raise BudgetError(
+                f"epsilon {epsilon!s:.60} would protect nobody; the largest that Penstock "
+                f"accepts is {LARGEST_EPSILON}. Nothing was spent."
+            )
         if not 0 <= slack < 1:
             raise BudgetError(f"delta must be at least 0 and below 1, not {delta!s:.60}. Nothing was spent.")
         till = Till(amount, slack, randomness, account)
         self._set(till, "release", amount, slack, till.root, disjoint=False)
 
-    def _set(self, till: Till, label: str, epsilon: Fraction, delta: Fraction, node: Node, *,
-             disjoint: bool) -> None:
+    def _set(
+        self, till: Till, label: str, epsilon: Fraction, delta: Fraction, node: Node, *, disjoint: bool
+    ) -> None:
         self._till, self._node, self._disjoint = till, node, disjoint
         self.label, self.epsilon, self.delta = label, epsilon, delta
         self._given: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
         self._closed = False
 
-    def _child(self, label: str, epsilon: Fraction, delta: Fraction, parent: Node, *,
-               disjoint: bool) -> Budget:
+    def _child(
+        self, label: str, epsilon: Fraction, delta: Fraction, parent: Node, *, disjoint: bool
+    ) -> Budget:
         node = Node(label)
         parent.parts.append(node)
         child = Budget.__new__(Budget)
@@ -191,8 +211,10 @@ class Budget(_Purse):
         left = self.left
         if epsilon > left[0] or delta > left[1]:
             what = ("epsilon", epsilon, left[0]) if epsilon > left[0] else ("delta", delta, left[1])
-            raise BudgetError(f"{label} would take {what[0]} {plain(what[1])} of '{self.label}', where "
-                              f"{plain(what[2])} is left. Nothing was spent on it.")
+            raise BudgetError(
+                f"{label} would take {what[0]} {plain(what[1])} of '{self.label}', where "
+                f"{plain(what[2])} is left. Nothing was spent on it."
+            )
 
     def _take(self, label: str, epsilon: Fraction, delta: Fraction) -> Budget:
         with self._till.lock:
@@ -232,8 +254,10 @@ class Budget(_Purse):
             if epsilon <= 0:
                 self._nothing_left("a concentrated amount")
             if delta == 0:
-                raise BudgetError(f"'{self.label}' has no delta, which Gaussian noise needs; give it a "
-                                  "delta such as 1e-6, or use Laplace noise. Nothing was spent.")
+                raise BudgetError(
+                    f"'{self.label}' has no delta, which Gaussian noise needs; give it a "
+                    "delta such as 1e-6, or use Laplace noise. Nothing was spent."
+                )
             name = self.label if label is None else label
             node = ConcentratedNode(name, epsilon=epsilon, delta=delta, rho=rho_of(epsilon, delta))
             self._closed = True
@@ -276,8 +300,9 @@ class Rho(_Purse):
     True
     """
 
-    def __init__(self, till: Till, label: str, rho: Fraction, node: ConcentratedNode, *,
-                 disjoint: bool) -> None:
+    def __init__(
+        self, till: Till, label: str, rho: Fraction, node: ConcentratedNode, *, disjoint: bool
+    ) -> None:
         """Called by `Budget.concentrated` and `part`."""
         self._till, self._node, self._disjoint = till, node, disjoint
         self.label, self.rho = label, rho
@@ -314,8 +339,10 @@ class Rho(_Purse):
 
     def _refuse_above_left(self, label: str, rho: Fraction) -> None:
         if rho > self.left:
-            raise BudgetError(f"{label} would take rho {plain(rho)} of '{self.label}', where "
-                              f"{plain(self.left)} is left. Nothing was spent on it.")
+            raise BudgetError(
+                f"{label} would take rho {plain(rho)} of '{self.label}', where "
+                f"{plain(self.left)} is left. Nothing was spent on it."
+            )
 
     def _take(self, label: str, rho: Fraction) -> Rho:
         with self._till.lock:
@@ -342,5 +369,7 @@ def _share(label: str, share: Amount) -> Fraction:
 
 def _shares(shares: dict[str, Amount]) -> dict[str, Fraction]:
     """Keyword shares with labels as people write them."""
-    return {label: _share(label, share) for label, share in
-            ((name.replace("_", " "), share) for name, share in shares.items())}
+    return {
+        label: _share(label, share)
+        for label, share in ((name.replace("_", " "), share) for name, share in shares.items())
+    }

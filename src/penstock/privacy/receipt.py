@@ -71,12 +71,16 @@ class Concentrated:
         _refuse_negative(self.label, self.epsilon, self.delta)
         used = [portion.rho for portion in self.parts]
         if any(rho <= 0 for rho in used) or sum(used, Fraction(0)) > self.rho:
-            raise ReleaseError(f"The receipt lists portions under '{self.label}' that do not fit into its "
-                               f"rho of {plain(self.rho)}; do not trust it.")
+            raise ReleaseError(
+                f"The receipt lists portions under '{self.label}' that do not fit into its "
+                f"rho of {plain(self.rho)}; do not trust it."
+            )
         if not 0 < self.delta < 1 or self.rho > rho_of(self.epsilon, self.delta):
-            raise ReleaseError(f"The receipt claims rho {plain(self.rho)} for '{self.label}', more than "
-                               f"epsilon {plain(self.epsilon)} and delta {plain(self.delta)} can buy; "
-                               "do not trust it.")
+            raise ReleaseError(
+                f"The receipt claims rho {plain(self.rho)} for '{self.label}', more than "
+                f"epsilon {plain(self.epsilon)} and delta {plain(self.delta)} can buy; "
+                "do not trust it."
+            )
 
     @property
     def cost(self) -> Cost:
@@ -87,8 +91,13 @@ class Concentrated:
         """The payment as one line, for lists and charts."""
         names = sorted({portion.mechanism for portion in self.parts})
         listed = "; ".join(f"{portion.label} {plain(portion.rho)}" for portion in self.parts)
-        return Charge(self.label, ", ".join(names), self.epsilon, self.delta,
-                      detail=f"zero-concentrated DP, rho = {plain(self.rho)}: {listed}")
+        return Charge(
+            self.label,
+            ", ".join(names),
+            self.epsilon,
+            self.delta,
+            detail=f"zero-concentrated DP, rho = {plain(self.rho)}: {listed}",
+        )
 
 
 @dataclass(frozen=True)
@@ -217,13 +226,22 @@ class Receipt:
             )
             stated = read.amount(data["epsilon"]), read.amount(data["delta"])
             words = _is(str, data["guarantee"])
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError, ZeroDivisionError,
-                BudgetError) as problem:
-            raise ReleaseError("receipt.json is not a Penstock receipt; get the release again from its "
-                               "publisher.") from problem
+        except (
+            KeyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            RecursionError,
+            ZeroDivisionError,
+            BudgetError,
+        ) as problem:
+            raise ReleaseError(
+                "receipt.json is not a Penstock receipt; get the release again from its publisher."
+            ) from problem
         if stated != receipt.paid.cost or words != receipt.guarantee:
-            raise ReleaseError("receipt.json states a total that its charges do not add up to; "
-                               "do not trust it.")
+            raise ReleaseError(
+                "receipt.json states a total that its charges do not add up to; do not trust it."
+            )
         return receipt
 
 
@@ -276,8 +294,13 @@ def _entry_to_dict(entry: Entry) -> dict[str, Any]:
             "delta": str(entry.delta),
             "rho": str(entry.rho),
             "concentrated": [
-                {"label": portion.label, "mechanism": portion.mechanism, "rho": str(portion.rho),
-                 "sensitivity": portion.sensitivity, "detail": portion.detail}
+                {
+                    "label": portion.label,
+                    "mechanism": portion.mechanism,
+                    "rho": str(portion.rho),
+                    "sensitivity": portion.sensitivity,
+                    "detail": portion.detail,
+                }
                 for portion in entry.parts
             ],
         }
@@ -321,13 +344,24 @@ class _Reader:
         epsilon, delta = self.amount(data["epsilon"]), self.amount(data["delta"])
         if "concentrated" in data:
             portions = tuple(
-                Portion(_is(str, part["label"]), _is(str, part["mechanism"]), self.amount(part["rho"]),
-                        _is(str, part["sensitivity"]), _is(str, part["detail"]))
+                Portion(
+                    _is(str, part["label"]),
+                    _is(str, part["mechanism"]),
+                    self.amount(part["rho"]),
+                    _is(str, part["sensitivity"]),
+                    _is(str, part["detail"]),
+                )
                 for part in _is(list, data["concentrated"])
             )
             return Concentrated(label, epsilon, delta, self.amount(data["rho"]), portions)
-        return Charge(label, _is(str, data["mechanism"]), epsilon, delta,
-                      _is(str, data["sensitivity"]), _is(str, data["detail"]))
+        return Charge(
+            label,
+            _is(str, data["mechanism"]),
+            epsilon,
+            delta,
+            _is(str, data["sensitivity"]),
+            _is(str, data["detail"]),
+        )
 
 
 def _is(kind: type[T], value: Any) -> T:

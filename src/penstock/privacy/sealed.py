@@ -48,9 +48,15 @@ class Sensitivity:
             raise UsageError("A sensitivity cannot be negative, nor one coordinate move more than all.")
 
     @classmethod
-    def of(cls, l1: Fraction | int, *, linf: Fraction | int | None = None,
-           l2_squared: Fraction | int | None = None, monotone: bool = False,
-           spread: Fraction | int | None = None) -> Sensitivity:
+    def of(
+        cls,
+        l1: Fraction | int,
+        *,
+        linf: Fraction | int | None = None,
+        l2_squared: Fraction | int | None = None,
+        monotone: bool = False,
+        spread: Fraction | int | None = None,
+    ) -> Sensitivity:
         """The sensitivity with the given norms; what is not given is bounded by what is.
 
         >>> Sensitivity.of(2).l2_squared
@@ -62,8 +68,14 @@ class Sensitivity:
         return cls(one, top, square, monotone, None if spread is None else Fraction(spread))
 
     @classmethod
-    def scores(cls, per_candidate: Fraction | int, candidates: int, *, monotone: bool = False,
-               spread: Fraction | int | None = None) -> Sensitivity:
+    def scores(
+        cls,
+        per_candidate: Fraction | int,
+        candidates: int,
+        *,
+        monotone: bool = False,
+        spread: Fraction | int | None = None,
+    ) -> Sensitivity:
         """Scores of so many candidates: each can move by `per_candidate`, all of them at once."""
         step = Fraction(per_candidate)
         return cls.of(step * max(1, candidates), linf=step, monotone=monotone, spread=spread)
@@ -150,8 +162,10 @@ class Sealed(Generic[T]):
         if relation is self.relation:
             return self
         if relation is Relation.ADD_REMOVE:
-            raise UsageError("A value sealed under 'replace' has no known sensitivity under 'add-remove', "
-                             "where the number of records is private; seal it under 'add-remove' instead.")
+            raise UsageError(
+                "A value sealed under 'replace' has no known sensitivity under 'add-remove', "
+                "where the number of records is private; seal it under 'add-remove' instead."
+            )
         return Sealed(self.__value, self.sensitivity.replaced(), relation)
 
     def total(self: Sealed[NDArray[Any]]) -> Sealed[int]:
@@ -169,8 +183,9 @@ class Sealed(Generic[T]):
         weights = _integers(matrix)
         values = _integers(self.__value)
         if weights.ndim != 2 or values.ndim != 1 or weights.shape[1] != values.size:
-            raise UsageError(f"A matrix of shape {weights.shape} does not fit a sealed value of shape "
-                             f"{values.shape}.")
+            raise UsageError(
+                f"A matrix of shape {weights.shape} does not fit a sealed value of shape {values.shape}."
+            )
         sizes = np.abs(weights.astype(object)) if _largest(weights) >= 2**31 else np.abs(weights)
         columns = Fraction(int(sizes.sum(axis=0).max(initial=0)))
         l1 = self.sensitivity.l1 * columns
@@ -210,8 +225,10 @@ def _integers(values: NDArray[Any]) -> NDArray[np.int64]:
     """Whole numbers as int64: other widths would wrap around or turn into floats in the arithmetic."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
-        raise UsageError("This operation is exact and needs whole numbers, not values of type "
-                         f"{array.dtype}; put reals on a lattice first.")
+        raise UsageError(
+            "This operation is exact and needs whole numbers, not values of type "
+            f"{array.dtype}; put reals on a lattice first."
+        )
     if array.dtype == np.uint64:
         array = np.minimum(array, np.uint64(np.iinfo(np.int64).max))
     return array.astype(np.int64)

@@ -68,8 +68,9 @@ class ConcentratedNode(Node):
 class Till:
     """What all parts of one budget share."""
 
-    def __init__(self, epsilon: Fraction, delta: Fraction, randomness: Randomness | None,
-                 account: Account | None) -> None:
+    def __init__(
+        self, epsilon: Fraction, delta: Fraction, randomness: Randomness | None, account: Account | None
+    ) -> None:
         self.epsilon, self.delta = epsilon, delta
         self.lock = RLock()
         self.account = account
@@ -92,16 +93,20 @@ class Till:
         """The first charge fixes the relation and debits the ledger, durably, before any noise."""
         if os.getpid() != self._process:
             # After a fork there are two tills that do not know of each other.
-            raise BudgetError("A budget can only be spent by the process that made it; give each process a "
-                              "budget of its own. Nothing was spent.")
+            raise BudgetError(
+                "A budget can only be spent by the process that made it; give each process a "
+                "budget of its own. Nothing was spent."
+            )
         randomness = self.randomness
         if self.relation is None:
             if self.account is not None:
                 self.ledger_entry = self.account.reserve(self.epsilon, self.delta, relation)
             self.relation = relation
         elif self.relation is not relation:
-            raise BudgetError(f"This budget has paid under '{self.relation.value}' and cannot also pay under "
-                              f"'{relation.value}'; convert the sealed value first. Nothing was spent on it.")
+            raise BudgetError(
+                f"This budget has paid under '{self.relation.value}' and cannot also pay under "
+                f"'{relation.value}'; convert the sealed value first. Nothing was spent on it."
+            )
         return randomness
 
     def paid(self) -> Together:

@@ -1,0 +1,311 @@
+"""Sealed values cannot be looked at, and their sensitivities hold on every neighbour of small tables."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from numpy.typing import NDArray
+
+from penstock.errors import UsageError
+from penstock.privacy.sealed import Sealed, Sensitivity, join, open_seal
+from penstock.schema.unit import Relation
+
+ADD_REMOVE, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
+CELLS = 3
+SECRET = 987654321
+
+
+def sealed(value: Any = SECRET) -> Sealed[Any]:
+    return Sealed(value, Sensitivity.of(1), ADD_REMOVE)
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        repr,
+        str,
+        lambda s: f"{s}",
+        lambda s: f"{s!r:>50}",
+        lambda s: str([s]),
+        lambda s: str({"a": s}),
+        lambda s: repr(np.asarray(s)),
+        lambda s: str(dir(s)),
+    ],
+)
+def test_printing_shows_nothing_of_the_value(look: Callable[[Any], str]) -> None:
+    assert str(SECRET) not in look(sealed())
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        bool,
+        iter,
+        list,
+        bytes,
+        lambda s: s == SECRET,
+        lambda s: s != SECRET,
+        lambda s: s == s,
+        copy.copy,
+        copy.deepcopy,
+        pickle.dumps,
+        lambda s: SECRET in s,
+        lambda s: s in [SECRET],
+    ],
+)
+def test_reading_is_refused_in_a_clear_sentence(look: Callable[[Any], Any]) -> None:
+    with pytest.raises(UsageError, match="open it with a mechanism first"):
+        look(sealed())
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        json.dumps,
+        int,
+        float,
+        len,
+        lambda s: s[0],
+        lambda s: s + 1,
+        lambda s: s < 3,
+        vars,
+        complex,
+        lambda s: np.sum(np.asarray(s, dtype=float)),
+        lambda s: s.value,
+        lambda s: s.__value,
+        range,
+    ],
+)
+def test_everything_else_python_could_do_with_a_value_fails_too(look: Callable[[Any], Any]) -> None:
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        look(sealed())
+    assert str(SECRET) not in str(caught.value)
+
+
+def test_what_a_seal_promises_cannot_be_edited() -> None:
+    value: Any = sealed()
+    for name in ("sensitivity", "relation", "anything"):
+        with pytest.raises(AttributeError):
+            setattr(value, name, Sensitivity.of(0))
+
+
+def test_the_seal_opens_only_by_name() -> None:
+    assert open_seal(sealed()) == SECRET
+
+
+def tables(records: int) -> Iterator[tuple[int, ...]]:
+    """All multisets of up to `records` records, each a cell number."""
+    for size in range(records + 1):
+        yield from combinations_with_replacement(range(CELLS), size)
+
+
+def neighbours(table: tuple[int, ...], relation: Relation) -> Iterator[tuple[int, ...]]:
+    if relation is ADD_REMOVE:
+        yield from ((*table, cell) for cell in range(CELLS))
+    else:
+        yield from (
+            (*table[:i], cell, *table[i + 1 :]) for i, cell in product(range(len(table)), range(CELLS))
+        )
+
+
+def histogram(table: tuple[int, ...], relation: Relation) -> Sealed[NDArray[np.int64]]:
+    counts = np.bincount(np.array(table, dtype=np.int64), minlength=CELLS)
+    exact = {ADD_REMOVE: Sensitivity.of(1, monotone=True), REPLACE: Sensitivity.of(2, linf=1, l2_squared=2)}
+    return Sealed(counts, exact[relation], relation)
+
+
+MATRIX = np.array([[1, 0, -2], [3, 1, 1], [0, 0, 0], [-1, 4, 2]])
+
+DERIVED: dict[str, Callable[[Sealed[NDArray[np.int64]]], Sealed[Any]]] = {
+    "itself": lambda s: s,
+    "total": lambda s: s.total(),
+    "linear": lambda s: s.linear(MATRIX),
+    "linear of linear": lambda s: s.linear(MATRIX).linear(MATRIX.T),
+    "join": lambda s: join([s, s.linear(MATRIX), s]),
+    "scaled": lambda s: s.scaled(-3),
+    "total of join": lambda s: join([s, s.scaled(2)]).total(),
+}
+
+
+@pytest.mark.parametrize("name", DERIVED)
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("converted", [False, True])
+def test_sensitivities_hold_on_every_pair_of_small_neighbours(
+    name: str, relation: Relation, converted: bool
+) -> None:
+    for table in tables(3):
+        for other in neighbours(table, relation):
+            pair = [
+                histogram(rows, ADD_REMOVE).under(relation) if converted else histogram(rows, relation)
+                for rows in (table, other)
+            ]
+            before, after = (DERIVED[name](value) for value in pair)
+            change = np.atleast_1d(open_seal(after) - open_seal(before)).astype(object)
+            claimed = before.sensitivity
+            assert before.relation is relation
+            assert sum(abs(change)) <= claimed.l1
+            assert max(abs(change)) <= claimed.linf
+            assert sum(change**2) <= claimed.l2_squared
+            assert max(change) - min(change) <= claimed.spread
+            if claimed.monotone:
+                assert min(change) >= 0 or max(change) <= 0
+
+
+def test_the_bounds_are_reached_where_they_should_be() -> None:
+    assert sealed_counts().linear(MATRIX).sensitivity.l1 == 5  # the last two columns have absolute sum 5
+    assert sealed_counts().total().sensitivity.l1 == 1
+    joined = join([sealed_counts(), sealed_counts()]).sensitivity
+    assert (joined.l1, joined.linf, joined.l2_squared) == (2, 1, 2)
+    doubled = Sensitivity.of(1).replaced()
+    assert (doubled.l1, doubled.linf, doubled.l2_squared, doubled.monotone) == (2, 2, 4, False)
+
+
+def sealed_counts() -> Sealed[NDArray[np.int64]]:
+    return histogram((0, 1), ADD_REMOVE)
+
+
+def test_a_value_cannot_go_back_from_replace() -> None:
+    with pytest.raises(UsageError, match="number of records is private"):
+        histogram((0,), REPLACE).under(ADD_REMOVE)
+
+
+def test_values_of_different_relations_are_not_joined() -> None:
+    with pytest.raises(UsageError, match="different relations"):
+        join([histogram((0,), ADD_REMOVE), histogram((0,), REPLACE)])
+    with pytest.raises(UsageError, match="nothing to join"):
+        join([])
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda s: s.total(),
+        lambda s: s.linear(np.ones((1, 2), dtype=int)),
+        lambda s: join([s]),
+        lambda s: s.scaled(2),
+    ],
+)
+def test_reals_are_refused_where_rounding_would_break_the_sensitivity(
+    operation: Callable[[Any], Any],
+) -> None:
+    with pytest.raises(UsageError, match="lattice"):
+        operation(sealed(np.array([0.4, 0.3])))
+
+
+def test_a_real_or_misshapen_matrix_is_refused() -> None:
+    with pytest.raises(UsageError, match="whole numbers"):
+        sealed_counts().linear(np.ones((2, CELLS)))
+    with pytest.raises(UsageError, match="does not fit"):
+        sealed_counts().linear(np.ones((2, CELLS + 1), dtype=int))
+
+
+HUGE = [2**63 - 1, -(2**63), 2**62, -(2**62), 2**40, 3, 0, -1]
+
+
+@given(
+    weights=st.lists(st.sampled_from(HUGE), min_size=2, max_size=2),
+    values=st.lists(st.sampled_from(HUGE), min_size=2, max_size=2),
+    move=st.integers(0, 1),
+)
+def test_no_arithmetic_wraps_around(weights: list[int], values: list[int], move: int) -> None:
+    matrix = np.array([weights], dtype=np.int64)
+    here = np.array(values, dtype=np.int64)
+    there = here.copy()
+    there[move] -= 1 if values[move] > 0 else -1
+    images = [sealed(v).linear(matrix) for v in (here, there)]
+    assert images[0].sensitivity.l1 == max(abs(w) for w in weights)
+    change = int(open_seal(images[0])[0]) - int(open_seal(images[1])[0])
+    assert abs(change) <= images[0].sensitivity.l1
+    assert open_seal(sealed(here).total()) == sum(values)
+    exact = sum(w * v for w, v in zip(weights, values, strict=True))
+    assert int(open_seal(images[0])[0]) == min(max(exact, -(2**63)), 2**63 - 1)
+    assert open_seal(sealed(here).scaled(2)).tolist() == [
+        min(max(2 * v, -(2**63)), 2**63 - 1) for v in values
+    ]
+
+
+@given(
+    arrays.arrays(
+        dtype=st.sampled_from([np.uint8, np.int8, np.uint16, np.uint32, np.int32, np.uint64]),
+        shape=st.integers(1, 6),
+        elements=st.integers(0, 100),
+    )
+)
+def test_small_and_unsigned_types_stay_exact(value: NDArray[Any]) -> None:
+    ones = np.full((1, value.size), 255, dtype=np.uint8)
+    assert open_seal(sealed(value).linear(ones)).tolist() == [255 * sum(value.tolist())]
+    joined = open_seal(join([sealed(value), sealed(np.array([-1]))]))
+    assert joined.dtype == np.int64
+    assert joined.tolist() == [*value.tolist(), -1]
+
+
+def test_a_claim_needs_a_reason() -> None:
+    with pytest.raises(UsageError, match="reason"):
+        sealed_counts().claim(lambda v: v, Sensitivity.of(1), because="")
+    top = sealed_counts().claim(
+        lambda v: int(v.max()), Sensitivity.of(1), because="a maximum moves with one cell"
+    )
+    assert open_seal(top) == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Sensitivity.of(-1),
+        lambda: Sensitivity.of(1, linf=2),
+        lambda: Sensitivity.of(1, l2_squared=-1),
+        lambda: Sensitivity.of(1, spread=-1),
+        lambda: Sensitivity(1.0, 1.0, 1.0),  # type: ignore[arg-type]
+    ],
+)
+def test_impossible_sensitivities_are_refused(make: Callable[[], Sensitivity]) -> None:
+    with pytest.raises(UsageError):
+        make()
+
+
+vectors = arrays.arrays(np.int64, 4, elements=st.integers(-9, 9))
+
+
+@given(vectors, vectors, st.integers(-5, 5))
+def test_the_algebra_of_sensitivities_bounds_every_change(
+    first: NDArray[Any], second: NDArray[Any], k: int
+) -> None:
+    def of(change: NDArray[Any]) -> Sensitivity:
+        return Sensitivity(
+            Fraction(int(abs(change).sum())),
+            Fraction(int(abs(change).max())),
+            Fraction(int((change**2).sum())),
+            bool((change >= 0).all() or (change <= 0).all()),
+        )
+
+    def covers(bound: Sensitivity, change: NDArray[Any]) -> bool:
+        one = of(change)
+        return (
+            one.l1 <= bound.l1
+            and one.linf <= bound.linf
+            and one.l2_squared <= bound.l2_squared
+            and int(change.max() - change.min()) <= bound.spread
+            and (one.monotone or not bound.monotone)
+        )
+
+    assert covers(of(first), first)
+    assert covers(of(first) + of(second), first + second)
+    assert covers(of(first).scaled(k), k * first)
+
+
+def test_scores_of_many_candidates_move_together() -> None:
+    scores = Sensitivity.scores(2, candidates=10)
+    assert (scores.l1, scores.linf, scores.spread) == (20, 2, 4)
+    assert Sensitivity.scores(2, candidates=10, monotone=True).spread == 2
+    assert Sensitivity.scores(2, candidates=10, spread=3).spread == 3
