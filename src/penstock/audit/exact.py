@@ -148,6 +148,17 @@ def discrete_laplace(value: int, scale: float, window: tuple[int, int]) -> Distr
     return Distribution(logs)
 
 
+def discrete_gaussian(value: int, sigma_squared: float) -> Distribution:
+    """``value`` plus integer noise, P(z) proportional to exp(-z^2 / (2 sigma_squared)).
+
+    Cut where the tails hold less than 1e-40 of the probability, far below any delta in use.
+    """
+    reach = int(14 * sigma_squared**0.5) + 2
+    weights = {z: -(z * z) / (2 * sigma_squared) for z in range(-reach, reach + 1)}
+    total = _log_sum(list(weights.values()))
+    return Distribution({value + z: weight - total for z, weight in weights.items()})
+
+
 def exponential(scores: Sequence[float], rate: float) -> Distribution:
     """The exponential mechanism: candidate i with probability proportional to exp(rate * scores[i])."""
     top = max(scores)

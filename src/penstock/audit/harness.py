@@ -15,7 +15,7 @@ means only that nothing was found; it never means proven.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf, log
 from typing import Any
@@ -208,11 +208,13 @@ def examine(target: Target, trials: int, *, confidence: float = CONFIDENCE, seed
     started = time.perf_counter()
     count = max(FEWEST, round(trials * target.effort))
     bounds: list[Bound] = []
+    runnable = target
     if target.distribution is not None or target.loss is not None:
         bounds.append(exact_bound(target))
+        runnable = replace(target, pairs=(bounds[0].pair,))  # no need to search for what is known
     if target.run is not None:
         source = Randomness.seeded(seed).spawn(target.name)
-        bounds.append(lower_bound(target, count, confidence, source))
+        bounds.append(lower_bound(runnable, count, confidence, source))
     best = max(bounds, key=lambda bound: bound.epsilon)
     claimed = float(target.claim.epsilon)
     against = [bound for bound in bounds if bound.epsilon > claimed + bound.exact * TOLERANCE * (1 + claimed)]

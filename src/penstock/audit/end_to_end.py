@@ -1,0 +1,247 @@
+"""Whole methods as audit targets: `fit` on tiny inputs, everything that the release would publish compared.
+
+The runner opens the records as a custodian's data would be, fits the method with a fresh budget each time
+and turns the release's model into one row of numbers. Nothing about the method is assumed, so a leak
+through a count, a size, a domain or a branch shows up in the same way. A method is added to the audit by
+one `MethodAudit`; its broken copies come with it (`sabotage`), because the most common mistakes can be
+made from outside: a data handle that states too small a sensitivity, a budget that is spent twice, a
+schema read off the records, a seed that never changes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock import methods
+from penstock.audit.neighbours import Pair, small_pairs
+from penstock.audit.target import Claim, Kind, Target
+from penstock.privacy.budget import Budget
+from penstock.privacy.randomness import Randomness
+from penstock.privacy.sealed import Sealed, open_seal
+from penstock.release.release import Release
+from penstock.schema import Schema
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class MethodAudit:
+    """How to audit a method: a tiny schema, the records that may occur, the parameters that matter.
+
+    `universe` holds the possible records as tuples in the order of the schema's fields (and of
+    `extra_columns`, such as the column that identifies a user). `units`, where given, replaces it by the
+    possible contributions of one unit: tuples of records that come and go together.
+    """
+
+    method: str
+    schema: str
+    universe: Sequence[tuple[Any, ...]]
+    largest: int = 2
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    epsilon: Fraction = Fraction(1)
+    delta: Fraction = Fraction(0)
+    label: str = ""
+    pairs: Sequence[Pair] = ()
+    effort: float = 0.02
+    columns: Sequence[str] = ()
+    read_off: Callable[[Schema, Sequence[tuple[Any, ...]]], Schema] | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.method}{f'-{self.label}' if self.label else ''}"
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(self.epsilon, self.delta, Schema.from_yaml(self.schema).relation)
+
+    def target(self) -> Target:
+        """The method as it is shipped."""
+        info = methods.find(self.method)
+        return Target(self.name, Kind.SHIPPED, self.claim, info.summary, self._pairs(), run=self.run,
+                      effort=self.effort)
+
+    def sabotaged(self) -> Iterator[Target]:
+        """The same method with one mistake each; every one of these must be refuted."""
+        mistakes: list[tuple[str, str, Callable[..., Any]]] = [
+            ("halved-sensitivity", "the data handle states half of every sensitivity",
+             partial(self.run, lens=partial(understated, factor=Fraction(1, 2)))),
+            ("forgotten-noise", "the data handle states that nothing can change",
+             partial(self.run, lens=partial(understated, factor=Fraction(0)))),
+            ("budget-used-twice", "two releases for the price of one", partial(self.run, releases=2)),
+            ("fixed-seed", "the noise is the same in every release", partial(self.run, same_seed=True)),
+        ]
+        if self.read_off is not None:
+            mistakes.append(("domain-from-data", "the schema is read off the records",
+                             partial(self.run, reads_domain=True)))
+        shipped = self.target()
+        for mistake, summary, run in mistakes:
+            yield replace(shipped, name=f"broken-{self.name}-{mistake}", kind=Kind.BROKEN, run=run,
+                          summary=f"{self.method}: {summary}")
+
+    def run(self, records: Sequence[tuple[Any, ...]], randomness: Randomness, n: int, *,
+            lens: Callable[[Any], Any] | None = None, releases: int = 1, same_seed: bool = False,
+            reads_domain: bool = False) -> list[NDArray[np.float64]]:
+        """n releases of the same records, each as a row of numbers."""
+        import polars as pl
+
+        info = methods.find(self.method)
+        method = info.load()(**self.parameters)
+        schema = Schema.from_yaml(self.schema)
+        columns = list(self.columns or schema.names)
+        frame = pl.DataFrame(list(records), schema=columns, orient="row")
+        if reads_domain and self.read_off is not None:
+            schema = self.read_off(schema, records)
+        opened = None
+        rows: list[NDArray[np.float64]] = []
+        for _ in range(n):
+            # Users are bounded by a random sample when the records are opened, which is part of the method.
+            if opened is None or schema.unit.column is not None:
+                opened = info.load_data().open(frame, schema)
+            data = lens(opened) if lens is not None else opened
+            made = [method.fit(data, Budget(self.epsilon, self.delta, randomness=(
+                Randomness.seeded(0) if same_seed else randomness))) for _ in range(releases)]
+            rows.append(np.concatenate([numbers_of(release) for release in made]))
+        return rows
+
+    def _pairs(self) -> Sequence[Pair]:
+        # An input without any record is refused when it is opened, so the smallest database has one.
+        return self.pairs or small_pairs(self.universe, self.largest, self.claim.relation, smallest=1,
+                                         most=60)
+
+
+def numbers_of(release: Release) -> NDArray[np.float64]:
+    """Everything that a release publishes, as numbers: its model, and a fingerprint of all its words.
+
+    Texts and the receipt become checksums: if they follow the records, the audit sees them change.
+    """
+    model = release.model()
+    numbers: list[float] = []
+    words = [json.dumps(release.receipt.to_dict(), sort_keys=True),
+             json.dumps(dict(release.parameters), sort_keys=True, default=str), release.schema.to_yaml()]
+    _flatten(model.json, numbers, words)
+    for name in sorted(model.tables):
+        frame = model.tables[name]
+        words.append(f"{name} {frame.columns} {frame.height}")
+        for column in frame.columns:
+            if frame[column].dtype.is_numeric():
+                numbers += [float(value) for value in frame[column].to_list()]
+            else:
+                words.append(str(frame[column].to_list()))
+    return np.array([float(crc32("\n".join(words).encode())), *numbers])
+
+
+def _flatten(value: Any, numbers: list[float], words: list[str]) -> None:
+    if isinstance(value, Mapping):
+        for key in value:
+            words.append(str(key))
+            _flatten(value[key], numbers, words)
+    elif isinstance(value, list | tuple):
+        words.append(str(len(value)))
+        for item in value:
+            _flatten(item, numbers, words)
+    elif isinstance(value, bool | int | float):
+        numbers.append(float(value))
+    else:
+        words.append(str(value))
+
+
+class _Understated:
+    """A data handle whose sealed values state less sensitivity than they have."""
+
+    def __init__(self, data: Any, factor: Fraction) -> None:
+        self._data, self._factor = data, factor
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._data, name)
+        if callable(found):
+            return lambda *values, **named: self._lower(found(*values, **named))
+        return self._lower(found)
+
+    def _lower(self, value: Any) -> Any:
+        if isinstance(value, Sealed):
+            return Sealed(open_seal(value), value.sensitivity.scaled(self._factor), value.relation)
+        if isinstance(value, list):
+            return [self._lower(item) for item in value]
+        return value
+
+
+def understated(data: Any, factor: Fraction) -> Any:
+    """The handle with every sensitivity multiplied by a factor below one: a wrong proof, from outside."""
+    return _Understated(data, factor)
+
+
+def _seen_categories(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
+    """The enumerations shortened to the values that occur."""
+    text = schema.model_dump(by_alias=True, exclude_defaults=True)
+    for place, described in enumerate(text["fields"]):
+        listed = described.get("constraints", {}).get("enum")
+        if listed is not None:
+            seen = {record[place] for record in records}
+            described["constraints"]["enum"] = [value for value in listed if value in seen]
+    return Schema.model_validate(text)
+
+
+def _bounding_box(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
+    """The bounds moved to the smallest and largest value that occur."""
+    text = schema.model_dump(by_alias=True, exclude_defaults=True)
+    for place, described in enumerate(text["fields"]):
+        values = [record[place] for record in records]
+        described["constraints"] = {"minimum": min(values), "maximum": max(values) + 0.01}
+    return Schema.model_validate(text)
+
+
+_COLOURS = """
+fields:
+  - {name: colour, constraints: {enum: [red, green, blue]}}
+  - {name: large, constraints: {enum: [yes, no]}}
+"""
+
+_COLOUR_RECORDS = (("red", "yes"), ("green", "yes"), ("green", "no"), ("blue", "no"))
+
+_USERS = """
+unit: {protects: user, column: person, at_most: 2}
+fields:
+  - {name: colour, constraints: {enum: [red, green, blue]}}
+"""
+
+_SQUARE = """
+kind: points
+fields:
+  - {name: x, type: number, constraints: {minimum: 0, maximum: 1}}
+  - {name: y, type: number, constraints: {minimum: 0, maximum: 1}}
+"""
+
+_CORNERS = ((0.1, 0.1), (0.1, 0.9), (0.9, 0.9))
+
+_OTHERS = (("red", 1), ("green", 2))
+_MANY = Pair(_OTHERS, (*_OTHERS, *(("blue", 3),) * 5), "two users | a third with five blue records")
+
+
+AUDITS: tuple[MethodAudit, ...] = (
+    MethodAudit("independent", _COLOURS, _COLOUR_RECORDS, read_off=_seen_categories),
+    MethodAudit("independent", f"relation: replace\nsize: 2\n{_COLOURS}", _COLOUR_RECORDS, label="replace"),
+    MethodAudit("independent", _USERS, (), label="users", pairs=(_MANY,), columns=("colour", "person")),
+    MethodAudit("uniform-grid", _SQUARE, _CORNERS, parameters={"side": 2}, read_off=_bounding_box),
+    MethodAudit("uniform-grid", _SQUARE, _CORNERS, label="adaptive-side", largest=4),
+)
+
+
+def targets() -> tuple[Target, ...]:
+    """Each shipped method, followed by its sabotaged copies (of the first configuration of a method)."""
+    found: list[Target] = []
+    copied: set[str] = set()
+    for audit in AUDITS:
+        found.append(audit.target())
+        if audit.method not in copied:
+            found += audit.sabotaged()
+            copied.add(audit.method)
+    return tuple(found)

@@ -1,0 +1,96 @@
+"""Verdicts for people: a table for the terminal, Markdown for the docs, a picture of claimed and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import TYPE_CHECKING
+
+from penstock.audit.harness import Status, Verdict
+from penstock.audit.target import Kind
+from penstock.privacy.receipt import plain
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from penstock.release.release import Picture
+
+COLUMNS = ("name", "claim", "at least", "how", "verdict")
+
+
+def measured(verdict: Verdict) -> str:
+    """The strongest lower bound on epsilon that was found."""
+    found = verdict.bound.epsilon
+    return "∞" if found == inf else f"{found:.3f}"
+
+
+def table(verdicts: Sequence[Verdict]) -> Table:
+    """A Rich table, shipped mechanisms first; what did not turn out as it must is marked."""
+    from rich.table import Table
+
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for column in COLUMNS:
+        shown.add_column(column, justify="right" if column == "at least" else "left", overflow="fold")
+    for verdict in sorted(verdicts, key=lambda verdict: verdict.kind is Kind.BROKEN):
+        colour = "red" if not verdict.expected else "dim" if verdict.kind is Kind.BROKEN else "green"
+        mark = "" if verdict.expected else "  <- unexpected"
+        shown.add_row(verdict.name, verdict.claim.words, measured(verdict), verdict.how,
+                      f"[{colour}]{verdict.status.value}{mark}[/{colour}]")
+    return shown
+
+
+def summary(verdicts: Sequence[Verdict]) -> str:
+    """One sentence: how many claims stood, how many broken copies were caught, and how sure that is."""
+    shipped = [verdict for verdict in verdicts if verdict.kind is Kind.SHIPPED]
+    broken = [verdict for verdict in verdicts if verdict.kind is Kind.BROKEN]
+    standing = sum(verdict.status is Status.HOLDS for verdict in shipped)
+    caught = sum(verdict.status is Status.REFUTED for verdict in broken)
+    failure = sum(verdict.failure for verdict in verdicts)
+    parts = []
+    if shipped:
+        parts.append(f"{standing} of {len(shipped)} shipped claims stand (not refuted, which is not proven)")
+    if broken:
+        parts.append(f"{caught} of {len(broken)} deliberately broken copies refuted")
+    return f"{'; '.join(parts)}; a true claim would be called refuted with probability at most {failure:.1g}."
+
+
+def markdown(verdicts: Sequence[Verdict]) -> str:
+    """The same table for the documentation."""
+    lines = ["| target | kind | claim | epsilon is at least | how | verdict |", "|---|---|---|---|---|---|"]
+    lines += [f"| `{verdict.name}` | {verdict.kind.value} | {verdict.claim.words} | {measured(verdict)} | "
+              f"{verdict.how} | {verdict.status.value} |" for verdict in verdicts]
+    return "\n".join(lines) + "\n"
+
+
+def picture(verdicts: Sequence[Verdict]) -> Picture:
+    """One line per target: what is claimed, and what was measured at least."""
+    import plotly.graph_objects as go
+
+    from penstock.release.release import Picture
+    from penstock.release.theme import BLUE, GREY, VERMILLION, figure
+
+    ordered = sorted(verdicts, key=lambda verdict: (verdict.kind is Kind.BROKEN, verdict.name))
+    limit = 1.25 * max((found for verdict in ordered if (found := verdict.bound.epsilon) < inf), default=1.0)
+    names = [verdict.name for verdict in ordered]
+    traces = [go.Scatter(x=[float(verdict.claim.epsilon) for verdict in ordered], y=names, mode="markers",
+                         name="claimed", marker={"symbol": "line-ns-open", "size": 16, "color": GREY,
+                                                 "line": {"width": 3}},
+                         hovertemplate="%{y}<br>claimed epsilon <b>%{x:.3g}</b><extra></extra>")]
+    for status, colour, words in ((Status.HOLDS, BLUE, "measured at least, claim stands"),
+                                  (Status.REFUTED, VERMILLION, "measured at least, claim refuted")):
+        chosen = [verdict for verdict in ordered if verdict.status is status]
+        traces.append(go.Scatter(
+            x=[min(verdict.bound.epsilon, limit) for verdict in chosen],
+            y=[verdict.name for verdict in chosen],
+            mode="markers", name=words, marker={"size": 10, "color": colour, "symbol": [
+                "triangle-right" if verdict.bound.epsilon > limit else "circle" for verdict in chosen]},
+            customdata=[measured(verdict) for verdict in chosen],
+            hovertemplate="%{y}<br>at least <b>%{customdata}</b><extra></extra>"))
+    drawn = figure(traces, height=90 + 24 * len(names), showlegend=True,
+                   margin={"l": 8, "r": 16, "t": 34, "b": 8},
+                   yaxis={"categoryorder": "array", "categoryarray": names[::-1], "showgrid": True},
+                   xaxis={"title": {"text": "epsilon"}, "rangemode": "tozero", "showgrid": True, "nticks": 8})
+    rows = tuple((verdict.name, plain(verdict.claim.epsilon), measured(verdict), verdict.status.value)
+                 for verdict in ordered)
+    return Picture("Claimed and measured privacy loss", summary(verdicts), drawn,
+                   ("target", "claimed epsilon", "measured at least", "verdict"), rows)
