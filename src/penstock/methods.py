@@ -1,0 +1,74 @@
+"""The methods that Penstock ships, by name: a plain list that costs nothing to read.
+
+Nothing heavy is imported until a method is loaded, so that the command line can list and validate
+names at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from penstock.errors import UsageError
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """What can be said of a method without loading it."""
+
+    name: str
+    kind: str
+    where: str
+    summary: str
+    guarantee: str
+    relations: tuple[str, ...]
+    data: str
+    default: bool = False
+
+    def load(self) -> type[Any]:
+        """The method's class; its constructor takes the parameters, `fit(data, budget)` does the work."""
+        return _attribute(self.where)
+
+    def load_data(self) -> type[Any]:
+        """The sealed handle that `fit` takes; `open(source, schema)` makes one."""
+        return _attribute(self.data)
+
+
+def _attribute(where: str) -> type[Any]:
+    module, _, name = where.partition(":")
+    found: type[Any] = getattr(import_module(module), name)
+    return found
+
+
+_TABLE = "penstock.privacy.table:Table"
+_POINTS = "penstock.privacy.points:Points"
+
+METHODS: tuple[MethodInfo, ...] = (
+    MethodInfo("independent", "table", "penstock.tabular.independent:Independent",
+               "noisy one-way marginals, columns sampled independently",
+               "pure epsilon", ("add-remove", "replace"), _TABLE, default=True),
+    MethodInfo("uniform-grid", "points", "penstock.spatial.grid:UniformGrid",
+               "one noisy histogram over a regular grid",
+               "pure epsilon", ("add-remove",), _POINTS, default=True),
+)
+
+
+def find(name: str) -> MethodInfo:
+    """The method of this name; unknown names are answered with the nearest known ones."""
+    for info in METHODS:
+        if info.name == name:
+            return info
+    near = get_close_matches(name, [info.name for info in METHODS], n=2)
+    hint = f"did you mean {' or '.join(near)}?" if near else "run 'penstock methods' for the list."
+    raise UsageError(f"There is no method '{name}'; {hint}")
+
+
+def default_for(kind: str) -> MethodInfo:
+    """The method to use for a kind of data when nobody says which."""
+    for info in METHODS:
+        if info.kind == kind and info.default:
+            return info
+    kinds = sorted({info.kind for info in METHODS})
+    raise UsageError(f"There is no method for data of kind '{kind}' yet; there are methods for {', '.join(kinds)}.")

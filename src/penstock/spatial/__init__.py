@@ -1,0 +1,1 @@
+"""Points in a public box: grids and trees with noisy counts."""

@@ -1,0 +1,127 @@
+"""Axis-parallel boxes and regular grids: the public geometry of points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import QueryError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from penstock.schema import Schema
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A half-open box; the domain's own upper faces belong to it.
+
+    >>> Box((0.0, 0.0), (2.0, 1.0)).volume
+    2.0
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", tuple(float(value) for value in self.low))
+        object.__setattr__(self, "high", tuple(float(value) for value in self.high))
+        if len(self.low) != len(self.high) or not self.low:
+            raise QueryError("A box needs as many upper as lower bounds, and at least one.")
+        if not np.isfinite([*self.low, *self.high]).all():
+            raise QueryError("The bounds of a box must be finite numbers.")
+        if any(a > b for a, b in zip(self.low, self.high, strict=True)):
+            raise QueryError(f"The box {self} has a lower bound above its upper bound.")
+
+    @classmethod
+    def parse(cls, text: str) -> Box:
+        """A box from 'low,high,low,high,…', one pair for each dimension.
+
+        >>> Box.parse("0,1, -5,5")
+        Box(low=(0.0, -5.0), high=(1.0, 5.0))
+        """
+        try:
+            numbers = [float(part) for part in text.split(",")]
+        except ValueError:
+            raise QueryError(f"'{text}' is not a box; write low,high for each dimension, such as 0,1,-5,5.") from None
+        if len(numbers) % 2:
+            raise QueryError(f"'{text}' has an odd number of bounds; write low,high for each dimension.")
+        return cls(tuple(numbers[0::2]), tuple(numbers[1::2]))
+
+    def __str__(self) -> str:
+        return " x ".join(f"[{a:g}, {b:g})" for a, b in zip(self.low, self.high, strict=True))
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.low)
+
+    @property
+    def volume(self) -> float:
+        return float(np.prod(np.subtract(self.high, self.low)))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A regular grid over a box, cells numbered in C order."""
+
+    domain: Box
+    sides: tuple[int, ...]
+
+    @classmethod
+    def regular(cls, domain: Box, side: int) -> Grid:
+        """The same number of cells along every dimension."""
+        return cls(domain, (side,) * domain.dimensions)
+
+    @property
+    def cells(self) -> int:
+        return int(np.prod(self.sides))
+
+    def edges(self, dimension: int) -> Reals:
+        """The cell borders along one dimension."""
+        low, high = self.domain.low[dimension], self.domain.high[dimension]
+        return np.linspace(low, high, self.sides[dimension] + 1)
+
+    def cover(self, box: Box) -> list[Reals]:
+        """For each dimension, the share of each slice of cells that lies inside the box."""
+        if box.dimensions != self.domain.dimensions:
+            raise QueryError(f"The box has {box.dimensions} dimensions and the release {self.domain.dimensions}.")
+        shares = []
+        for dimension in range(self.domain.dimensions):
+            edges = self.edges(dimension)
+            inside = np.minimum(edges[1:], box.high[dimension]) - np.maximum(edges[:-1], box.low[dimension])
+            shares.append(np.clip(inside / np.diff(edges), 0.0, 1.0))
+        return shares
+
+    def corners(self, cells: Sequence[int] | NDArray[np.integer]) -> tuple[Reals, Reals]:
+        """Lower and upper corner of each of the numbered cells."""
+        index = np.stack(np.unravel_index(np.asarray(cells), self.sides), axis=-1)
+        low, high = np.array(self.domain.low), np.array(self.domain.high)
+        width = (high - low) / np.array(self.sides)
+        below = low + index * width
+        return below, np.where(index + 1 == np.array(self.sides), high, below + width)
+
+
+def as_frame(schema: Schema, coordinates: Reals) -> pl.DataFrame:
+    """Coordinates as a frame with the schema's names and types; whole numbers and dates are rounded down."""
+    import polars as pl
+
+    columns = []
+    for number, field in enumerate(schema.fields):
+        values = pl.Series(field.name, coordinates[:, number])
+        if field.whole:
+            whole = values.floor().clip(field.edges.low, field.edges.high).cast(pl.Int64)
+            if field.type == "date":
+                whole = whole.cast(pl.Int32).cast(pl.Date)
+            elif field.type == "datetime":
+                whole = (whole * 1_000_000).cast(pl.Datetime("us"))
+            columns.append(whole)
+        else:
+            columns.append(values)
+    return pl.DataFrame(columns)

@@ -1,0 +1,1 @@
+"""Tables: models of the joint distribution of a public set of attributes."""
