@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ from penstock.release.package import (
     Resource,
     file_name,
     from_json,
+    penstock_version,
     read_package,
     slug,
     table_schema,
@@ -261,7 +261,7 @@ def _contents(release: Release, partial: Path, title: str, rows: pl.DataFrame | 
     receipt = release.receipt
     about = About(
         format=FORMAT,
-        version=_version(),
+        version=penstock_version(),
         form=release.form,
         kind=release.kind,
         method=release.method,
@@ -309,10 +309,3 @@ def _resource(partial: Path, name: str, release: Release, rows: pl.DataFrame | N
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _version() -> str:
-    try:
-        return version("penstock")
-    except PackageNotFoundError:
-        return "unknown"

@@ -48,8 +48,8 @@ def grid_map(
         xgap=0,
         ygap=0,
         showscale=False,
-        hovertemplate=f"{safe(x_name)} %{{x:.6~g}}, {safe(y_name)} %{{y:.6~g}}<br><b>%{{customdata:,.4~g}}</b> "
-        f"{safe(amount)}<extra></extra>",
+        hovertemplate=f"{safe(x_name)} %{{x:.6~g}}, {safe(y_name)} %{{y:.6~g}}<br>"
+        f"<b>%{{customdata:,.4~g}}</b> {safe(amount)}<extra></extra>",
     )
     drawn = figure([trace], **_map_layout(across[0], across[-1], up[0], up[-1], x_name, y_name))
     top = np.unravel_index(int(np.argmax(cells)), cells.shape)

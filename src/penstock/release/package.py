@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -92,9 +93,8 @@ def read_package(data: bytes, where: str) -> Package:
         raise ReleaseError(f"{where} is a data package, but not one made by Penstock.")
     made = about.get("format")
     if isinstance(made, int) and not isinstance(made, bool) and made > FORMAT:
-        version = about.get("version") if isinstance(about.get("version"), str) else "a newer version"
         raise ReleaseError(
-            f"{where} was made by Penstock {str(version)[:40]} in release format {made}; this "
+            f"{where} was made by Penstock {str(about.get('version'))[:40]} in release format {made}; this "
             f"version reads up to format {FORMAT}. Upgrade Penstock to open it."
         )
     try:
@@ -148,6 +148,14 @@ def to_json(value: Mapping[str, Any]) -> str:
         return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     except (TypeError, ValueError) as problem:
         raise ReleaseError(f"The release holds something that JSON cannot: {problem}.") from None
+
+
+def penstock_version() -> str:
+    """The version that makes this release."""
+    try:
+        return version("penstock")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def slug(text: str) -> str:

@@ -9,8 +9,9 @@ be anybody's text; they are shown, never interpreted. Maps are in `maps`, networ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from penstock.errors import UsageError
 from penstock.release.release import Picture, readable
 from penstock.release.theme import BLUE, GREY, PALETTE, VERMILLION, figure, safe
+from penstock.schema.values import at
+
+if TYPE_CHECKING:
+    from penstock.schema import Schema
 
 Series = ArrayLike | Mapping[str, ArrayLike]
 Numbers = NDArray[np.float64]
@@ -87,20 +92,24 @@ def bars(
 
 def histogram(
     title: str,
-    edges: Sequence[Any],
+    edges: Sequence[Any] | NDArray[Any],
     counts: Series,
     *,
     caption: str = "",
     amount: str = "records",
     axis: str = "",
+    labels: Sequence[str] = (),
 ) -> Picture:
-    """Columns over the bins of a number or date axis; a second series is drawn as a stepped line."""
+    """Columns over the bins of a number or date axis; a second series is drawn as a stepped line.
+
+    `labels` are the words for the bins, when "from to" does not suit them.
+    """
     import plotly.graph_objects as go
 
     series = _series(counts, len(edges) - 1, amount)
     dated = isinstance(edges[0], date)
     cuts = np.array([_instant(edge) for edge in edges])
-    words = [_span(edges[i], edges[i + 1]) for i in range(len(edges) - 1)]
+    words = list(labels) or [_span(edges[i], edges[i + 1]) for i in range(len(edges) - 1)]
     traces: list[Any] = []
     for index, ((name, numbers), colour) in enumerate(
         zip(series.items(), _colours(len(series)), strict=False)
@@ -114,7 +123,7 @@ def histogram(
                     width=np.diff(cuts) * 0.96,
                     name=safe(name),
                     marker_color=colour,
-                    customdata=words,
+                    customdata=[safe(word, 200) for word in words],
                     hovertemplate=hover,
                 )
             )
@@ -148,10 +157,36 @@ def histogram(
     peak = int(np.argmax(first)) if len(first) else 0
     told = (
         caption
-        or f"Histogram of {len(words)} bins from {_written(edges[0])} to {_written(edges[-1])}; "
-        f"the fullest bin is {words[peak]} with {readable(float(first[peak]))} {amount}."
+        or f"Histogram of {len(words)} bins; the fullest, {words[peak]}, holds "
+        f"{readable(float(first[peak]))} {amount}."
     )
     return Picture(title, told, drawn, (axis or "bin", *series), _rows(words, series))
+
+
+def distribution(schema: Schema, name: str, counts: Series, *, amount: str = "records") -> Picture:
+    """The released counts of one field's codes, drawn as its kind deserves.
+
+    Ranges with even bins become a histogram whose caption tells the missing and other values; all
+    else becomes bars, ordered by size unless the field has an order of its own.
+    """
+    field, attribute = schema.field(name), schema.attribute(name)
+    series = _series(counts, attribute.size, amount)
+    title = field.title or name
+    values = field.edges.values if field.ranged else ()
+    steps = np.diff([*values[:-1], values[-1] + 1] if field.whole else values)
+    if not field.ranged or attribute.regular < 2 or steps[:-1].max() > 1.5 * steps[:-1].min():
+        return bars(title, attribute.labels, series, amount=amount, sort=not attribute.ordered)
+    edges: list[Any] = [at(field.type, value) for value in values]
+    if field.type == "integer":
+        # Whole numbers stand in the middle of their column.
+        edges = [float(value) - 0.5 for value in values[:-1]] + [float(values[-1]) + 0.5]
+    regular = {key: numbers[: attribute.regular] for key, numbers in series.items()}
+    drawn = histogram(title, edges, regular, amount=amount, labels=attribute.labels[: attribute.regular])
+    special = attribute.labels[attribute.regular :]
+    first = next(iter(series.values()))
+    aside = [f"{readable(float(first[attribute.regular + i]))} {label}" for i, label in enumerate(special)]
+    told = drawn.caption + (f" Beside them: {', '.join(aside)}." if aside else "")
+    return replace(drawn, caption=told, columns=(name, *series), rows=_rows(attribute.labels, series))
 
 
 def heatmap(

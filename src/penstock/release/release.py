@@ -81,8 +81,8 @@ class Picture:
     """One picture of the released data, with the words and the numbers behind it.
 
     `caption` is what a reader who cannot see the picture is told. `columns` and `rows` are the data
-    table behind it; the functions of `penstock.release.pictures` fill them in. A `wide` picture gets the whole
-    width of the page.
+    table behind it; the functions of `penstock.release.pictures` fill them in. A `wide` picture gets
+    the whole width of the page.
     """
 
     title: str
