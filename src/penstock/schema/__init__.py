@@ -3,6 +3,7 @@
 from penstock.schema.attribute import Attribute, Level
 from penstock.schema.bins import Bins, Edges
 from penstock.schema.codec import Codec
+from penstock.schema.expression import Condition, box_of, parse
 from penstock.schema.field import Constraints, Field
 from penstock.schema.schema import Schema, Sequence
 from penstock.schema.taxonomy import Taxonomy
@@ -12,6 +13,7 @@ __all__ = [
     "Attribute",
     "Bins",
     "Codec",
+    "Condition",
     "Constraints",
     "Edges",
     "Field",
@@ -21,4 +23,6 @@ __all__ = [
     "Sequence",
     "Taxonomy",
     "Unit",
+    "box_of",
+    "parse",
 ]

@@ -12,10 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import PrivateAttr, model_validator
 
-from penstock.errors import DataError, SchemaError
+from penstock.errors import DataError, QueryError, SchemaError
 from penstock.schema import document
 from penstock.schema.attribute import Attribute, Codes
 from penstock.schema.codec import Codec
+from penstock.schema.expression import Condition, parse
 from penstock.schema.fact import Fact, nearest
 from penstock.schema.field import Field
 from penstock.schema.unit import Relation, Unit
@@ -71,6 +72,10 @@ class Schema(Fact):
             seen.add(field.name)
         if self.size is not None and self.size < 1:
             raise SchemaError(f"schema: size {self.size} is not positive. Give the public number of records.")
+        try:
+            _ = self.rules
+        except QueryError as problem:
+            raise SchemaError(f"impossible: {problem}") from None
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -161,6 +166,27 @@ class Schema(Fact):
     def sizes(self) -> dict[str, int]:
         """The number of codes of every field."""
         return {attribute.name: attribute.size for attribute in self.attributes}
+
+    @cached_property
+    def rules(self) -> tuple[Condition, ...]:
+        """What can never occur, ready to be asked."""
+        return tuple(parse(rule, self.codecs) for rule in self.impossible)
+
+    def rules_out(self, frame: pl.DataFrame) -> NDArray[np.bool_]:
+        """For every row whether the schema declares it impossible."""
+        ruled = [rule.holds(frame) for rule in self.rules]
+        return np.logical_or.reduce(ruled) if ruled else np.zeros(frame.height, dtype=np.bool_)
+
+    def impossible_cells(self, names: tuple[str, ...]) -> NDArray[np.bool_]:
+        """The cells of the marginal over these fields that no record can fall into: structural zeros.
+
+        Only rules about these fields alone count, and only cells that a rule covers wholly.
+        """
+        result = np.zeros(tuple(self.codec(name).size for name in names), dtype=np.bool_)
+        for rule in self.rules:
+            if set(rule.names) <= set(names):
+                result |= rule.table(names) > 1 - 1e-9
+        return result
 
     def refuse_lacking_columns(self, columns: list[str]) -> None:
         """Every declared field must be a column of the data; other columns are left alone."""

@@ -1,0 +1,196 @@
+"""Questions about records: parsed, bound to a schema, and answered in three ways.
+
+On a model: ``condition.disjoint_terms()`` splits a question into products of per-field weights,
+so that its probability is a sum of products, exactly, under values that are even inside a bin.
+On codes: ``condition.on_codes(codes)``. On raw or decoded rows: ``condition.holds(frame)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from penstock.errors import DataError, QueryError
+from penstock.schema import syntax
+from penstock.schema.codec import Codec
+from penstock.schema.fact import nearest
+from penstock.schema.predicate import Bound, Pieces, pieces
+from penstock.schema.syntax import And, Expression, Predicate
+
+if TYPE_CHECKING:
+    from penstock.schema.schema import Schema
+
+Weights = NDArray[np.float64]
+MOST_TERMS = 10_000
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A question that fits its schema."""
+
+    text: str
+    expression: Expression
+    codecs: Mapping[str, Codec]
+
+    @cached_property
+    def bound(self) -> dict[Predicate, Bound]:
+        return {each: Bound(each, self.codecs[each.name]) for each in syntax.predicates(self.expression)}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields that the question speaks of, in its order."""
+        return tuple(dict.fromkeys(each.name for each in self.bound))
+
+    @cached_property
+    def _pieces(self) -> dict[str, Pieces]:
+        return {
+            name: pieces(
+                self.codecs[name], [each for each in self.bound.values() if each.predicate.name == name]
+            )
+            for name in self.names
+        }
+
+    def disjoint_terms(self) -> list[dict[str, Weights]]:
+        """Products of weights per code that add up to the question; no two hold at the same time.
+
+        A conjunction of conditions on single fields is one term. A question that never holds has none.
+        """
+        terms: list[dict[str, Weights]] = []
+        self._expand(self.expression, {}, terms)
+        return terms
+
+    def _expand(
+        self, rest: Expression | bool, fixed: dict[str, Weights], terms: list[dict[str, Weights]]
+    ) -> None:
+        if rest is True:
+            terms.append(fixed)
+            if len(terms) > MOST_TERMS:
+                raise QueryError("The question has too many alternatives. Ask a simpler one.")
+        if isinstance(rest, bool):
+            return
+        name = syntax.predicates(rest)[0].name
+        cut, size = self._pieces[name], self.codecs[name].size
+        matrix = np.array(list(cut.holds.values())).T
+        patterns, group = np.unique(matrix, axis=0, return_inverse=True)
+        remaining: dict[Expression | bool, Weights] = {}
+        for number, pattern in enumerate(patterns):
+            known = dict(zip(cut.holds, map(bool, pattern), strict=True))
+            mine = group.ravel() == number
+            share: Weights = np.bincount(cut.codes[mine], weights=cut.shares[mine], minlength=size)
+            after = syntax.given(rest, known)
+            remaining[after] = np.add(remaining.get(after, 0.0), share)
+        for after, weights in remaining.items():
+            self._expand(after, {**fixed, name: np.minimum(weights, 1.0)}, terms)
+
+    def weights(self) -> dict[str, Weights]:
+        """The weights per code of a question that is one product; QueryError if it is not."""
+        terms = self.disjoint_terms()
+        if len(terms) == 1:
+            return terms[0]
+        if not terms:
+            return {name: np.zeros(self.codecs[name].size) for name in self.names}
+        raise QueryError(
+            f'"{self.text}" is not a conjunction of conditions on single fields. Ask one of those.'
+        )
+
+    def table(self, names: tuple[str, ...]) -> Weights:
+        """The weight of every cell of the marginal over these fields, which include the question's."""
+        lacking = [name for name in self.names if name not in names]
+        if lacking:
+            raise QueryError(f'"{self.text}" also speaks of {lacking[0]}. Include it.')
+        result = np.zeros(tuple(self.codecs[name].size for name in names))
+        for term in self.disjoint_terms():
+            product = np.ones(())
+            for name in names:
+                product = np.multiply.outer(product, term.get(name, np.ones(self.codecs[name].size)))
+            result += product
+        return result
+
+    def on_codes(self, codes: Mapping[str, NDArray[Any]]) -> Weights:
+        """For every coded row the probability that the question holds for it."""
+        rows = len(codes[self.names[0]])
+        result = np.zeros(rows)
+        for term in self.disjoint_terms():
+            product = np.ones(rows)
+            for name, weights in term.items():
+                product *= weights[codes[name]]
+            result += product
+        return result
+
+    def holds(self, frame: pl.DataFrame) -> NDArray[np.bool_]:
+        """For every raw or decoded row whether the question holds for it."""
+        for name in self.names:
+            if name not in frame.columns:
+                raise DataError(f"{name}: the data has no such column. The question needs it.")
+        known = {predicate: each.in_column(frame[predicate.name]) for predicate, each in self.bound.items()}
+        return _truth(self.expression, known)
+
+
+def _truth(expression: Expression, known: Mapping[Predicate, NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    match expression:
+        case Predicate():
+            return known[expression]
+        case syntax.Not(part):
+            return ~_truth(part, known)
+        case And(parts):
+            return np.all([_truth(part, known) for part in parts], axis=0)
+        case syntax.Or(parts):
+            return np.any([_truth(part, known) for part in parts], axis=0)
+
+
+def parse(text: str, schema: Schema | Mapping[str, Codec]) -> Condition:
+    """A question about the fields of a schema; QueryError says what does not fit and where.
+
+    >>> from penstock.schema import Schema
+    >>> schema = Schema.from_yaml('''
+    ... fields: [{name: age, type: integer, constraints: {minimum: 0, maximum: 99}, bins: {count: 4}}]
+    ... ''')
+    >>> parse("age < 30", schema).weights()
+    {'age': array([1. , 0.2, 0. , 0. ])}
+    """
+    codecs = schema if isinstance(schema, Mapping) else schema.codecs
+    expression = syntax.read(text)
+    for predicate in syntax.predicates(expression):
+        if predicate.name not in codecs:
+            raise QueryError(
+                f"At position {predicate.at + 1}: '{predicate.name}' is not a field"
+                f"{nearest(predicate.name, codecs)}. The fields are {', '.join(codecs)}."
+            )
+    condition = Condition(text, expression, codecs)
+    _ = condition.bound
+    return condition
+
+
+def box_of(text: str, schema: Schema) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The lowest and highest corner of the box that a conjunction of ranges describes.
+
+    Fields that are not mentioned keep their whole domain; the box is cut to the domain.
+    """
+    condition = parse(text, schema)
+    low = {field.name: float(field.edges.low) for field in schema.fields if field.ranged}
+    high = {field.name: float(field.edges.high) for field in schema.fields if field.ranged}
+    top = condition.expression
+    for part in top.parts if isinstance(top, And) else (top,):
+        if (
+            not isinstance(part, Predicate)
+            or part.operator in ("!=", "in", "not in", "missing", "=")
+            or (part.name not in low)
+        ):
+            raise QueryError(
+                f'"{text}" does not describe a box. Join ranges such as {schema.names[0]} = 1..2 with and.'
+            )
+        spans = condition.bound[part].spans
+        step = 1.0 if schema.field(part.name).whole else 0.0
+        if part.operator in (">", ">=", "range"):
+            start = spans[0][1] + step if part.operator == ">" else spans[0][0]
+            low[part.name] = min(max(low[part.name], start), high[part.name])
+        if part.operator in ("<", "<=", "range"):
+            end = spans[-1][0] if part.operator == "<" else spans[-1][1] + step
+            high[part.name] = max(min(high[part.name], end), low[part.name])
+    return tuple(low.values()), tuple(high.values())
