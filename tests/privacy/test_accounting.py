@@ -1,0 +1,314 @@
+"""Composition rules: exact where they can be, on the safe side where a logarithm is involved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.errors import BudgetError, UsageError
+from penstock.privacy import accounting
+from penstock.privacy.accounting import (
+    converted,
+    epsilon_of,
+    exp_down,
+    exp_up,
+    group,
+    ln_down,
+    ln_up,
+    parallel,
+    rho_of,
+    rho_of_pure,
+    sequential,
+    sigma_squared,
+    subsampled,
+)
+from penstock.privacy.budget import Budget
+from penstock.privacy.events import epsilon_at, set_aside, to_event
+from penstock.privacy.receipt import Charge, Receipt, Together
+from penstock.schema.unit import Relation, Unit
+
+ADD_REMOVE, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
+ZERO = Fraction(0)
+
+epsilons = st.fractions(Fraction(1, 1000), 10, max_denominator=1000)
+deltas = st.fractions(Fraction(1, 10**12), Fraction(1, 10), max_denominator=10**12)
+costs = st.lists(st.tuples(epsilons, deltas), max_size=5)
+
+
+@settings(max_examples=50, deadline=None)
+@given(costs)
+def test_sequential_adds_and_parallel_takes_the_dearest(pairs: list[tuple[Fraction, Fraction]]) -> None:
+    assert sequential(pairs) == (sum(e for e, _ in pairs), sum(d for _, d in pairs))
+    assert parallel(pairs) == (max((e for e, _ in pairs), default=0), max((d for _, d in pairs), default=0))
+    assert parallel(pairs, meets=len(pairs) or 1) == sequential(pairs)
+
+
+@settings(max_examples=40, deadline=None)
+@given(costs, st.integers(1, 3))
+def test_parallel_covers_every_choice_of_parts_that_a_unit_could_lie_in(
+    pairs: list[tuple[Fraction, Fraction]], meets: int
+) -> None:
+    whole = parallel(pairs, meets)
+    for chosen in product(range(len(pairs)), repeat=meets):
+        assert sum(pairs[i][0] for i in set(chosen)) <= whole[0]
+        assert sum(pairs[i][1] for i in set(chosen)) <= whole[1]
+
+
+def test_parallel_needs_someone_to_meet_the_parts() -> None:
+    with pytest.raises(BudgetError, match="1 or more"):
+        parallel([], meets=0)
+
+
+@given(st.fractions(-200, 200, max_denominator=10**6))
+def test_exponentials_are_bracketed(x: Fraction) -> None:
+    with localcontext(prec=90) as context:
+        true = context.exp(Decimal(x.numerator) / Decimal(x.denominator))
+    assert exp_down(x) <= Fraction(true) <= exp_up(x)
+    assert exp_up(x) - exp_down(x) <= Fraction(true) / 10**45
+
+
+@given(st.fractions(Fraction(1, 10**30), 10**6))
+def test_logarithms_are_bracketed(x: Fraction) -> None:
+    with localcontext(prec=90) as context:
+        true = context.ln(Decimal(x.numerator) / Decimal(x.denominator))
+    assert ln_down(x) <= Fraction(true) <= ln_up(x)
+    assert ln_up(x) - ln_down(x) <= Fraction(1, 10**44)
+
+
+@pytest.mark.parametrize(("epsilon", "p", "expected"), [(2, "1/100", "0.0619"), (3, "1/10", "1.068")])
+def test_subsampling_costs_what_the_exact_formula_says(epsilon: int, p: str, expected: str) -> None:
+    cost, _ = subsampled(Fraction(epsilon), Fraction(p))
+    assert round(float(cost), len(expected) - 2) == float(expected)
+    assert cost > 2 * Fraction(p) * epsilon  # the shortcut 2 p epsilon would have been too little
+
+
+@given(st.fractions(Fraction(1, 100), 20, max_denominator=100), st.fractions(0, 1, max_denominator=100))
+def test_subsampling_is_rounded_up_and_hardly(epsilon: Fraction, p: Fraction) -> None:
+    cost, delta = subsampled(epsilon, p, Fraction(1, 10**6))
+    true = math.log1p(float(p) * math.expm1(float(epsilon)))
+    assert delta == p / 10**6
+    assert cost <= epsilon
+    assert float(cost) == pytest.approx(true, rel=1e-12)
+    # exactly: e^cost >= 1 + p (e^epsilon - 1)
+    assert exp_up(cost) >= 1 + p * (exp_down(epsilon) - 1)
+
+
+def test_subsampling_randomised_response_is_tight() -> None:
+    # Keep an answer with probability p, else answer with a fair coin: the likelihood ratio is
+    # (p e^eps / (1 + e^eps) + (1 - p) / 2) over a removed unit's fair coin and the other way round.
+    # For a mechanism whose absent unit gives output o with probability q, present e^eps q, the ratio
+    # is 1 + p (e^eps - 1), which is what the formula charges.
+    epsilon, p = Fraction(1), Fraction(1, 4)
+    ratio = float(p) * math.e + (1 - float(p))
+    assert float(subsampled(epsilon, p)[0]) == pytest.approx(math.log(ratio), rel=1e-14)
+
+
+@pytest.mark.parametrize(("epsilon", "p"), [(1, -1), (1, 2), (-1, Fraction(1, 2))])
+def test_subsampling_refuses_nonsense(epsilon: Any, p: Any) -> None:
+    with pytest.raises(BudgetError):
+        subsampled(Fraction(epsilon), Fraction(p))
+
+
+@given(epsilons, st.integers(1, 6))
+def test_a_group_pays_for_each_of_its_units(epsilon: Fraction, k: int) -> None:
+    assert group(epsilon, ZERO, k) == (k * epsilon, 0)
+
+
+@given(epsilons, deltas, st.integers(1, 6))
+def test_the_delta_of_a_group_is_the_geometric_sum_rounded_up(
+    epsilon: Fraction, delta: Fraction, k: int
+) -> None:
+    total, slack = group(epsilon, delta, k)
+    assert total == k * epsilon
+    least = delta * sum((exp_down(i * epsilon) for i in range(k)), ZERO)
+    most = delta * sum((exp_up(i * epsilon) for i in range(k)), ZERO)
+    assert min(1, least) <= slack <= min(1, most * (1 + Fraction(1, 10**12)))
+
+
+def test_groups_beyond_all_protection_say_so() -> None:
+    assert group(Fraction(100), Fraction(1, 10**6), 10**7) == (10**9, 1)
+    assert group(ZERO, Fraction(1, 10), 3) == (0, Fraction(3, 10))
+    with pytest.raises(BudgetError, match="at least one unit"):
+        group(Fraction(1), ZERO, 0)
+
+
+def test_replace_costs_twice_add_remove_and_more_than_twice_its_delta() -> None:
+    assert converted(Fraction(1, 3), ZERO, ADD_REMOVE, REPLACE) == (Fraction(2, 3), 0)
+    epsilon, delta = converted(Fraction(1), Fraction(1, 10**6), ADD_REMOVE, REPLACE)
+    assert epsilon == 2
+    assert float(delta) == pytest.approx(1e-6 * (1 + math.e))
+    assert delta > Fraction(2, 10**6)
+    for relation in Relation:
+        assert converted(Fraction(1), Fraction(1, 7), relation, relation) == (1, Fraction(1, 7))
+
+
+def test_replace_says_nothing_about_add_remove() -> None:
+    with pytest.raises(BudgetError, match="says nothing under 'add-remove'"):
+        converted(Fraction(1), ZERO, REPLACE, ADD_REMOVE)
+
+
+def concentrated_delta(rho: float, epsilon: float) -> float:
+    """delta(epsilon) of the Gaussian mechanism with sensitivity 1 that is rho-zCDP: a true lower bound."""
+    from scipy.stats import norm
+
+    mu = math.sqrt(2 * rho)
+    return float(norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.fractions(Fraction(1, 100), 20, max_denominator=100), deltas)
+def test_rho_buys_no_more_than_epsilon_and_delta(epsilon: Fraction, delta: Fraction) -> None:
+    rho = rho_of(epsilon, delta)
+    assert concentrated_delta(float(rho), float(epsilon)) <= delta
+    assert epsilon_of(rho, delta) <= epsilon * (1 + Fraction(1, 10**6))
+    # and it is at least what the simpler bound of Bun and Steinke (2016) buys
+    root = math.sqrt(math.log(1 / float(delta)) + float(epsilon)) - math.sqrt(math.log(1 / float(delta)))
+    assert float(rho) >= root**2 * (1 - 1e-9)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.fractions(Fraction(1, 10**4), 10, max_denominator=10**4), deltas)
+def test_converting_rho_to_epsilon_is_sound_and_as_tight_as_a_fine_search(
+    rho: Fraction, delta: Fraction
+) -> None:
+    epsilon = float(epsilon_of(rho, delta))
+    alpha = 1 + np.exp(np.linspace(-8, 25, 20_001))
+    each = alpha * float(rho) + (
+        math.log(1 / float(delta)) + alpha * np.log1p(-1 / alpha) - np.log(alpha - 1)
+    ) / (alpha - 1)
+    best = max(0.0, float(each.min()))
+    assert best * (1 - 1e-5) - 1e-9 <= epsilon <= best * (1 + 1e-4) + 1e-9
+
+
+def test_zcdp_amounts_agree_with_the_rdp_accountant() -> None:
+    rdp = pytest.importorskip("dp_accounting.rdp")
+    events = pytest.importorskip("dp_accounting")
+    for rho, delta in [(0.01, 1e-6), (0.5, 1e-9), (2.0, 1e-5)]:
+        accountant = rdp.RdpAccountant().compose(events.ZCDpEvent(rho))
+        ours = float(epsilon_of(Fraction(rho), Fraction(str(delta))))
+        assert ours <= accountant.get_epsilon(delta) + 1e-6
+        assert ours == pytest.approx(accountant.get_epsilon(delta), rel=0.02)
+
+
+@pytest.mark.parametrize("bad", [
+    lambda: rho_of(ZERO, Fraction(1, 10)), lambda: rho_of(Fraction(1), ZERO), lambda: rho_of(Fraction(1), 1),
+    lambda: epsilon_of(Fraction(-1), Fraction(1, 10)), lambda: epsilon_of(Fraction(1), ZERO),
+    lambda: sigma_squared(ZERO, Fraction(1)), lambda: sigma_squared(Fraction(1), Fraction(-1)),
+])  # fmt: skip
+def test_conversions_refuse_nonsense(bad: Callable[[], Any]) -> None:
+    with pytest.raises(BudgetError):
+        bad()
+
+
+def test_sigma_squared_is_exact() -> None:
+    assert sigma_squared(Fraction(1, 3), Fraction(2)) == 3
+    assert rho_of_pure(Fraction(1, 2)) == Fraction(1, 8)
+
+
+def test_the_discrete_gaussian_with_that_sigma_keeps_epsilon_and_delta() -> None:
+    # The hockey-stick divergence between the discrete Gaussian and its shift by one, summed over the
+    # integers: what a count paid with all of (epsilon, delta) would really leak.
+    for epsilon, delta in [(Fraction(1), Fraction(1, 10**6)), (Fraction(1, 4), Fraction(1, 10**9))]:
+        variance = float(sigma_squared(rho_of(epsilon, delta), Fraction(1)))
+        x = np.arange(-2000, 2001)
+        weight = np.exp(-(x**2) / (2 * variance))
+        p = weight / weight.sum()
+        q = np.roll(p, 1)
+        assert np.maximum(p - math.exp(epsilon) * q, 0)[1:].sum() <= float(delta)
+
+
+def paid_for(*amounts: Fraction, delta: str = "0") -> Receipt:
+    charges = tuple(
+        Charge(f"release {i}", "laplace", amount, Fraction(delta)) for i, amount in enumerate(amounts)
+    )
+    paid = Together("release", charges)
+    return Receipt(*paid.cost, ADD_REMOVE, Unit(), paid)
+
+
+def randomised_response_delta(epsilon: float, each: float, times: int) -> float:
+    """The exact delta of `times` runs of randomised response (Kairouz, Oh and Viswanath)."""
+    truth = math.exp(each) / (1 + math.exp(each))
+    total = 0.0
+    for k in range(times + 1):
+        p = math.comb(times, k) * truth**k * (1 - truth) ** (times - k)
+        q = math.comb(times, k) * truth ** (times - k) * (1 - truth) ** k
+        total += max(0.0, p - math.exp(epsilon) * q)
+    return total
+
+
+def test_many_small_charges_cost_less_than_their_sum_as_the_optimal_composition_says() -> None:
+    receipt = paid_for(*[Fraction(1, 10)] * 100)
+    assert receipt.epsilon == 10
+    tight = epsilon_at(receipt, "1e-6")
+    assert randomised_response_delta(tight, 0.1, 100) <= 1e-6
+    assert randomised_response_delta(tight - 0.01, 0.1, 100) > 1e-6
+    assert epsilon_at(receipt, 0) == 10
+
+
+def test_one_charge_costs_itself() -> None:
+    assert epsilon_at(paid_for(Fraction(1)), 0) == 1
+    assert epsilon_at(paid_for(Fraction(1)), "1e-9") == pytest.approx(1, abs=1e-3)
+    assert epsilon_at(Budget(1).receipt(), 0) == 0
+
+
+def test_charges_with_a_delta_are_set_aside() -> None:
+    receipt = paid_for(*[Fraction(1, 10)] * 100, delta="1e-9")
+    assert set_aside(receipt) == Fraction(1, 10**7)
+    tight = epsilon_at(receipt, "1e-6")
+    assert randomised_response_delta(tight, 0.1, 100) <= 9e-7
+    assert epsilon_at(receipt, "1e-7") == 10
+    with pytest.raises(UsageError, match="delta of at least that"):
+        epsilon_at(receipt, "1e-8")
+
+
+def test_concentrated_payments_compose_under_zcdp() -> None:
+    budget = Budget(4, "1e-5")
+    rhos = [part.concentrated() for part in budget.evenly(["a", "b", "c", "d"])]
+    for rho in rhos:
+        rho.spend("discrete gaussian", relation=ADD_REMOVE)
+    receipt = budget.receipt()
+    together = float(epsilon_of(4 * rhos[0].rho, Fraction(1, 10**5)))
+    assert together < 2.1 < 4
+    assert epsilon_at(receipt, "1e-5") == pytest.approx(together, rel=0.02)
+    assert set_aside(receipt) == 0
+    with pytest.raises(UsageError, match="larger delta"):
+        epsilon_at(receipt, 0)
+
+
+def test_disjoint_parts_count_once() -> None:
+    budget = Budget(2, "1e-6")
+    pure, rest = budget.split(pure="1/2", rest="1/2")
+    for part in pure.apart(["a", "b", "c"]):
+        part.spend("discrete laplace", relation=ADD_REMOVE)
+    for part in rest.apart(["d", "e"]):
+        part.concentrated().spend("discrete gaussian", relation=ADD_REMOVE)
+    receipt = budget.receipt()
+    event = to_event(receipt)
+    names = sorted(type(each).__name__ for each in event.events)
+    assert names == ["RandomizedResponseDpEvent", "ZCDpEvent"]
+    assert epsilon_at(receipt, "1e-6") <= 2
+
+
+def test_equal_charges_are_counted_not_repeated() -> None:
+    event = to_event(paid_for(*[Fraction(1, 1000)] * 5000))
+    assert len(event.events) == 1
+    assert event.events[0].count == 5000
+
+
+def test_different_charges_compose_to_less_than_their_sum() -> None:
+    receipt = paid_for(*[Fraction(1, 10)] * 50, *[Fraction(1, 20)] * 50, Fraction(1))
+    assert 1 < epsilon_at(receipt, "1e-6") < 6 < receipt.epsilon
+
+
+def test_the_best_order_search_finds_the_peak() -> None:
+    for peak in (-700, -3, 0, 1, 1999):
+        assert accounting._best_order(lambda order, peak=peak: Fraction(-abs(order - peak))) == peak
