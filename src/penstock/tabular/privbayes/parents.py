@@ -1,0 +1,71 @@
+"""Maximal parent sets: all ways to spend a limited number of cells on parents and their levels.
+
+A parent set takes some attributes, each at one level of generalisation, such that the product of
+their sizes stays within a limit. It is maximal when no attribute can be added and none of its
+attributes can be had at a finer level with everything else at least as fine. Scores only grow with
+more and finer parents, so these sets are the only candidates worth scoring.
+
+The recursion takes the newest attribute first, so that everything computed for the earlier ones is
+found again in the next round and for the next child.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+
+@dataclass(frozen=True, order=True)
+class Parent:
+    """An attribute as a parent sees it: its number and the level of generalisation (0: as it is)."""
+
+    variable: int
+    level: int = 0
+
+
+ParentSet = tuple[Parent, ...]
+
+
+@dataclass
+class ParentSets:
+    """Maximal parent sets over a growing list of attributes, each with its sizes, finest level first.
+
+    >>> sets = ParentSets()
+    >>> for number, sizes in enumerate([(2,), (3,), (4,)]):
+    ...     sets.append(number, sizes)
+    >>> [[parent.variable for parent in chosen] for chosen in sets.maximal(6)]
+    [[0, 1], [2]]
+    """
+
+    _attributes: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
+    _known: dict[tuple[int, int], tuple[ParentSet, ...]] = field(default_factory=dict)
+
+    def append(self, variable: int, sizes: Sequence[int]) -> None:
+        """One more attribute that may be a parent; sizes do not increase with the level."""
+        if any(later > earlier for earlier, later in pairwise(sizes)):
+            raise ValueError("sizes must not increase with the level")
+        self._attributes.append((variable, tuple(sizes)))
+
+    def maximal(self, limit: int) -> tuple[ParentSet, ...]:
+        """All maximal sets with at most `limit` configurations; none when not even the empty set fits."""
+        return self._maximal(len(self._attributes), max(0, limit))
+
+    def _maximal(self, length: int, limit: int) -> tuple[ParentSet, ...]:
+        if limit < 1:
+            return ()
+        if length == 0:
+            return ((),)
+        known = self._known.get((length, limit))
+        if known is None:
+            known = self._known[length, limit] = self._grown(length, limit)
+        return known
+
+    def _grown(self, length: int, limit: int) -> tuple[ParentSet, ...]:
+        variable, sizes = self._attributes[length - 1]
+        extended: dict[ParentSet, int] = {}
+        for level, size in enumerate(sizes):  # finest first: a set that takes it finer stands for all
+            for rest in self._maximal(length - 1, limit // size):
+                extended.setdefault(rest, level)
+        alone = [rest for rest in self._maximal(length - 1, limit) if rest not in extended]
+        return (*alone, *((*rest, Parent(variable, level)) for rest, level in extended.items()))
