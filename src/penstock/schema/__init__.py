@@ -3,8 +3,10 @@
 from penstock.schema.attribute import Attribute, Level
 from penstock.schema.bins import Bins, Edges
 from penstock.schema.codec import Codec
+from penstock.schema.draft import draft
 from penstock.schema.expression import Condition, box_of, parse
 from penstock.schema.field import Constraints, Field
+from penstock.schema.magnitudes import magnitudes, round_outwards
 from penstock.schema.schema import Schema, Sequence
 from penstock.schema.taxonomy import Taxonomy
 from penstock.schema.unit import Relation, Unit
@@ -24,5 +26,8 @@ __all__ = [
     "Taxonomy",
     "Unit",
     "box_of",
+    "draft",
+    "magnitudes",
     "parse",
+    "round_outwards",
 ]

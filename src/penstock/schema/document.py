@@ -77,6 +77,12 @@ def _represent_dict(writer: _Writer, items: dict[str, Any]) -> yaml.Node:
     return writer.represent_mapping("tag:yaml.org,2002:map", items.items(), flow_style=short)
 
 
+def _represent_text(writer: _Writer, text: str) -> yaml.Node:
+    broken = any(each in text for each in "\n\r\x85\u2028\u2029")
+    return writer.represent_scalar("tag:yaml.org,2002:str", text, style='"' if broken else None)
+
+
+_Writer.add_representer(str, _represent_text)
 _Writer.add_representer(float, _represent_float)
 _Writer.add_representer(list, _represent_list)
 _Writer.add_representer(dict, _represent_dict)
@@ -152,17 +158,22 @@ def _load(text: str, source: str) -> Any:
 def write(facts: Mapping[str, Any], remarks: Mapping[str, tuple[str, ...]]) -> str:
     """YAML text of these facts, with comment lines above the fields they speak of."""
     top = {key: value for key, value in _plain(facts).items() if key != "fields"}
-    lines = [f"# {remark}" for remark in remarks.get("", ())]
+    lines = [_comment(remark) for remark in remarks.get("", ())]
     for key in ("impossible", "sequence"):
         if key in top:
             top[key] = top.pop(key)
-    text = _dump(top) if top else ""
-    lines += text.splitlines()
+    if top:
+        lines += _dump(top).rstrip("\n").split("\n")
     lines.append("fields:")
     for field in _plain(facts).get("fields", []):
-        lines += [f"  # {remark}" for remark in remarks.get(field["name"], ())]
-        lines += [f"  {line}" for line in _dump([field]).splitlines()]
+        lines += [f"  {_comment(remark)}" for remark in remarks.get(field["name"], ())]
+        lines += [f"  {line}" for line in _dump([field]).rstrip("\n").split("\n")]
     return "\n".join(lines) + "\n"
+
+
+def _comment(remark: str) -> str:
+    """One line, whatever a column's name contains."""
+    return "# " + "".join(each if each.isprintable() else "?" for each in " ".join(remark.split()))
 
 
 def _dump(what: Any) -> str:

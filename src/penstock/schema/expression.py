@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_, or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,7 +83,8 @@ class Condition:
         for number, pattern in enumerate(patterns):
             known = dict(zip(cut.holds, map(bool, pattern), strict=True))
             mine = group.ravel() == number
-            share: Weights = np.bincount(cut.codes[mine], weights=cut.shares[mine], minlength=size)
+            share = np.zeros(size)
+            np.add.at(share, cut.codes[mine], cut.shares[mine])
             after = syntax.given(rest, known)
             remaining[after] = np.add(remaining.get(after, 0.0), share)
         for after, weights in remaining.items():
@@ -139,9 +141,9 @@ def _truth(expression: Expression, known: Mapping[Predicate, NDArray[np.bool_]])
         case syntax.Not(part):
             return ~_truth(part, known)
         case And(parts):
-            return np.all([_truth(part, known) for part in parts], axis=0)
+            return reduce(and_, (_truth(part, known) for part in parts))
         case syntax.Or(parts):
-            return np.any([_truth(part, known) for part in parts], axis=0)
+            return reduce(or_, (_truth(part, known) for part in parts))
 
 
 def parse(text: str, schema: Schema | Mapping[str, Codec]) -> Condition:

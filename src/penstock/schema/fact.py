@@ -23,6 +23,16 @@ def nearest(word: object, known: Iterable[object]) -> str:
     return f" (did you mean '{lowered[close[0]]}'?)" if close else ""
 
 
+def refuse_unknown_keys(model: type[BaseModel], data: Mapping[str, object], where: str) -> None:
+    """A misspelt key must not be ignored: it may be the one that protects."""
+    known = [info.alias or name for name, info in model.model_fields.items()]
+    for key in data:
+        if key not in known and key not in model.model_fields:
+            raise SchemaError(
+                f"{where}: unknown key '{key}'{nearest(key, known)}. Known keys are {', '.join(known)}."
+            )
+
+
 class Fact(BaseModel):
     """A public fact: immutable, no unknown keys, Frictionless spelling (camelCase) in files."""
 
@@ -37,13 +47,7 @@ class Fact(BaseModel):
     @classmethod
     def _in_one_sentence(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if isinstance(data, Mapping):
-            known = [info.alias or name for name, info in cls.model_fields.items()]
-            for key in data:
-                if key not in known and key not in cls.model_fields:
-                    raise SchemaError(
-                        f"{cls._where(data)}: unknown key '{key}'{nearest(key, known)}. "
-                        f"Known keys are {', '.join(known)}."
-                    )
+            refuse_unknown_keys(cls, data, cls._where(data))
         try:
             return handler(data)
         except ValidationError as problem:

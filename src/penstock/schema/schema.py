@@ -17,7 +17,7 @@ from penstock.schema import document
 from penstock.schema.attribute import Attribute, Codes
 from penstock.schema.codec import Codec
 from penstock.schema.expression import Condition, parse
-from penstock.schema.fact import Fact, nearest
+from penstock.schema.fact import Fact, nearest, refuse_unknown_keys
 from penstock.schema.field import Field
 from penstock.schema.unit import Relation, Unit
 
@@ -61,6 +61,13 @@ class Schema(Fact):
 
     _remarks: dict[str, tuple[str, ...]] = PrivateAttr(default_factory=dict)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _unit_is_spelt_right(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and isinstance(data.get("unit"), Mapping):
+            refuse_unknown_keys(Unit, data["unit"], "unit")
+        return data
+
     @model_validator(mode="after")
     def _consistent(self) -> Schema:
         if not self.fields:
@@ -98,7 +105,10 @@ class Schema(Fact):
 
     def to_yaml(self) -> str:
         """YAML that reads back as an equal schema; a draft's remarks become comments."""
-        return document.write(self.model_dump(by_alias=True, exclude_defaults=True), self._remarks)
+        facts = self.model_dump(by_alias=True, exclude_defaults=True)
+        fields = zip(self.fields, facts["fields"], strict=True)
+        facts["fields"] = [{"name": field.name, "type": field.type, **shown} for field, shown in fields]
+        return document.write(facts, self._remarks)
 
     def save(self, path: str | Path) -> None:
         try:

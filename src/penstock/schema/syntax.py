@@ -155,7 +155,8 @@ class _Parser:
         return [*tokens, _Token("end", "", len(self.text))]
 
     def fail(self, what: str, at: int) -> NoReturn:
-        raise QueryError(f'At position {at + 1} of "{self.text}": {what}.')
+        shown = self.text if len(self.text) <= 80 else f"{self.text[:77]}..."
+        raise QueryError(f'At position {at + 1} of "{shown}": {what}.')
 
     @property
     def token(self) -> _Token:

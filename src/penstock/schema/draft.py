@@ -1,0 +1,269 @@
+"""Drafts: a proposal for a schema, for the custodian to review.
+
+A schema is public, so nothing in it may silently come from the records. Whatever a draft read there
+carries ``review: true`` and a comment that names it, and no release is made while such a mark
+remains. Bounds are rounded outwards, and columns that look like identifiers or free text are left
+out, so that even a draft that is confirmed too quickly shows little.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Protocol, cast, get_args
+
+import polars as pl
+
+from penstock.errors import DataError, UsageError
+from penstock.schema.fact import nearest
+from penstock.schema.field import Constraints, Field
+from penstock.schema.magnitudes import round_outwards
+from penstock.schema.reading import Reading, read
+from penstock.schema.schema import DataKind, Schema
+from penstock.schema.schema import Sequence as SequenceColumns
+from penstock.schema.unit import Unit
+from penstock.schema.values import BLANKS, DATE, DATETIME, NUMBER, Type, at
+
+MARKERS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
+MOST_CATEGORIES = 256
+_FEW = 20
+_PERSON = r"(user|person|patient|customer|client|member|subject|subscriber|caller|employee)"
+_PEOPLE = re.compile(rf"^({_PERSON}|{_PERSON}?[_. -]?(id|uid|uuid|no|nr|key|number))$", re.IGNORECASE)
+_IDENTIFIER = re.compile(
+    r"^(.*[_. -])?(id|uid|uuid|guid|ssn|key|nr|no)$|^.*[a-z]I[dD]$"
+    r"|^((first|last|sur|full)?[_ ]?name|e-?mail|phone)$"
+)
+
+
+class Records(Protocol):
+    """What a draft needs to know of a source: its column names and, if it may, its records."""
+
+    names: tuple[str, ...]
+
+    def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame: ...
+
+
+@dataclass
+class _Notes:
+    """What the reviewer is told: at the top of the file, and above each field."""
+
+    top: list[str] = field(default_factory=list)
+    fields: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def draft(
+    source: pl.DataFrame | Records | Sequence[str], *, kind: str = "table", headers_only: bool = False
+) -> Schema:
+    """A schema to review; with ``headers_only`` not a single value is read.
+
+    >>> proposal = draft(pl.DataFrame({"age": [31, 45], "sex": ["f", "m"]}))
+    >>> proposal.to_review()
+    ['age', 'sex', 'unit']
+    >>> proposal.field("age").domain
+    '0..50'
+    """
+    if kind not in get_args(DataKind):
+        raise UsageError(f"'{kind}' is not a kind of data{nearest(kind, get_args(DataKind))}.")
+    names = _names(source)
+    _refuse_bad_names(names)
+    notes = _Notes(["A draft: check every field marked 'review: true' against what is publicly known,",
+                    "correct it, and confirm it with 'review: false'."])  # fmt: skip
+    if headers_only or (not isinstance(source, pl.DataFrame) and not hasattr(source, "frame")):
+        fields = [_placeholder(name, notes) for name in names]
+        markers: tuple[str, ...] = ("",)
+    else:
+        frame = source if isinstance(source, pl.DataFrame) else source.frame()
+        if frame.height == 0:
+            raise DataError("The data has no records to draft from. Use '--headers-only', or add records.")
+        markers = _markers(frame)
+        fields = []
+        for name in names:
+            found = _propose(frame[name], kind, markers, notes)
+            if isinstance(found, Field):
+                fields.append(found)
+            else:
+                notes.top.append(
+                    f"Left out: '{name}' {found}. Add it under 'fields' if it belongs in the release."
+                )
+        if not fields:
+            raise DataError(
+                "No column can become a field: all look like identifiers or free text. "
+                "Write the schema by hand, starting from '--headers-only'."
+            )
+    _suggest_unit(names, notes)
+    schema = Schema(
+        kind=cast(DataKind, kind),
+        unit=Unit(review=True),
+        missing_values=markers,
+        fields=tuple(fields),
+        sequence=_sequence(fields, names, notes) if kind == "sequences" else None,
+    )
+    return schema.with_remarks({"": tuple(notes.top), **notes.fields})
+
+
+def _names(source: pl.DataFrame | Records | Sequence[str]) -> tuple[str, ...]:
+    if isinstance(source, pl.DataFrame):
+        return tuple(source.columns)
+    return tuple(source.names) if hasattr(source, "names") else tuple(source)
+
+
+def _refuse_bad_names(names: Sequence[str]) -> None:
+    if not names:
+        raise DataError("The data has no columns. Give a file with a header line.")
+    for number, name in enumerate(names, start=1):
+        if not name.strip():
+            raise DataError(f"Column {number} has no name. Name every column in the header line.")
+    twice = (
+        next((name for name in names if names.count(name) > 1), None)
+        if len(set(names)) < len(names)
+        else None
+    )
+    if twice is not None:
+        raise DataError(f"{twice}: the data has two columns of this name. Rename one of them.")
+
+
+def _placeholder(name: str, notes: _Notes) -> Field:
+    notes.fields[name] = ("no value was read: declare the type and its enum or bounds",)
+    return Field(name=name, type="string", constraints=Constraints(enum=()), review=True)
+
+
+def _markers(frame: pl.DataFrame) -> tuple[str, ...]:
+    """The usual signs for a missing value that occur, and always the empty text."""
+    seen = {""}
+    for column in frame.iter_columns():
+        if column.dtype == pl.String:
+            seen |= set(
+                column.str.strip_chars(BLANKS).filter(column.str.strip_chars(BLANKS).is_in(MARKERS)).unique()
+            )
+        elif column.dtype.is_float() and column.is_nan().any():
+            seen.add("NaN")
+    return tuple(marker for marker in MARKERS if marker in seen)
+
+
+def _propose(column: pl.Series, kind: str, markers: tuple[str, ...], notes: _Notes) -> Field | str:
+    """The field that a column suggests, or why it is left out."""
+    kind_of_value = _type(column, markers)
+    if kind_of_value is None:
+        return f"holds {str(column.dtype).lower()} values"
+    if _PEOPLE.match(column.name) or (_IDENTIFIER.match(column.name) and _mostly_different(column)):
+        return "looks like an identifier"
+    if kind == "points" and kind_of_value not in ("integer", "number"):
+        return "is not a coordinate"
+    any_domain = Field.model_construct(name=column.name, type=kind_of_value)
+    reading = read(any_domain, column, markers)
+    facts = ["its type"]
+    constraints = Constraints()
+    if kind_of_value == "string":
+        categories = reading.values.filter(pl.Series(~reading.missing)).unique().sort().to_list()
+        if not categories:
+            return "holds no values"
+        if len(categories) > MOST_CATEGORIES or _mostly_different(column):
+            return "has too many different values for a list of categories"
+        constraints = Constraints(enum=tuple(categories))
+        facts.append("its categories")
+    elif kind_of_value != "boolean":
+        constraints = _bounds(kind_of_value, reading)
+        facts.append("its bounds (rounded outwards)")
+    missing = bool(reading.missing.any())
+    facts.append("that values are missing" if missing else "that no value is missing")
+    notes.fields[column.name] = (f"read off the data: {', '.join(facts)}",)
+    return Field(
+        name=column.name,
+        type=kind_of_value,
+        constraints=constraints,
+        missing="value" if missing else "refuse",
+        review=True,
+    )
+
+
+def _mostly_different(column: pl.Series) -> bool:
+    different = column.n_unique()
+    return different > _FEW and 2 * different > len(column)
+
+
+def _type(column: pl.Series, markers: tuple[str, ...]) -> Type | None:
+    """The type that fits every value; None for columns that are no plain values."""
+    dtype = column.dtype
+    if dtype == pl.String or dtype == pl.Null:
+        return _type_of_text(column.cast(pl.String), markers)
+    if isinstance(dtype, pl.Categorical | pl.Enum):
+        return "string"
+    if dtype == pl.Boolean:
+        return "boolean"
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_numeric():
+        return "number"
+    if dtype == pl.Date:
+        return "date"
+    return "datetime" if isinstance(dtype, pl.Datetime) else None
+
+
+def _type_of_text(column: pl.Series, markers: tuple[str, ...]) -> Type:
+    texts = column.str.strip_chars(BLANKS).unique().drop_nulls()
+    texts = texts.filter(~texts.is_in(list(markers)))
+    if texts.is_empty():
+        return "string"
+    if texts.str.contains(NUMBER).all():
+        numbers = texts.cast(pl.Float64, strict=False)
+        if texts.str.contains("^[+-]?0[0-9]").any() or not numbers.is_finite().all():
+            return "string"
+        return (
+            "integer"
+            if (numbers == numbers.floor()).all() and not texts.str.contains(r"\.").any()
+            else "number"
+        )
+    if texts.str.to_lowercase().is_in(["true", "false"]).all():
+        return "boolean"
+    if texts.str.contains(DATE).all() and _readable(texts, "date"):
+        return "date"
+    if texts.str.contains(DATETIME).all() and _readable(texts, "datetime"):
+        return "datetime"
+    return "string"
+
+
+def _readable(texts: pl.Series, kind: Type) -> bool:
+    return not read(Field.model_construct(name="", type=kind), texts, ()).unreadable.any()
+
+
+def _bounds(kind: Type, reading: Reading) -> Constraints:
+    known = reading.values.filter(pl.Series(~(reading.missing | reading.unreadable)))
+    numbers = known.to_numpy()
+    low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 1.0)
+    if kind in ("integer", "number"):
+        low, high = round_outwards(low, high)
+        minimum: Any = int(low) if kind == "integer" else low
+        maximum: Any = int(high) if kind == "integer" else high
+        return Constraints(minimum=minimum, maximum=maximum)
+    seconds = 86400 if kind == "date" else 1
+    first, last = (at("datetime", where * seconds) for where in (low, high))
+    assert isinstance(first, datetime)
+    assert isinstance(last, datetime)
+    if kind == "date":
+        return Constraints(minimum=date(first.year, 1, 1), maximum=date(last.year, 12, 31))
+    return Constraints(minimum=datetime(first.year, 1, 1), maximum=datetime(last.year, 12, 31, 23, 59, 59))
+
+
+def _suggest_unit(names: Sequence[str], notes: _Notes) -> None:
+    likely = [name for name in names if _PEOPLE.match(name)]
+    if likely:
+        notes.top.append(
+            f"If one person may have several records, protect people instead of records: "
+            f"unit: {{protects: user, column: {likely[0]}, at_most: 1}}"
+        )
+
+
+def _sequence(fields: Sequence[Field], names: Sequence[str], notes: _Notes) -> SequenceColumns | None:
+    """A guess, from names and types, at whose sequences these are and of what."""
+    user = next((name for name in names if _PEOPLE.match(name) or _IDENTIFIER.match(name)), None)
+    time = next((each.name for each in fields if each.type in ("date", "datetime")), None)
+    symbol = next((each.name for each in fields if each.kind == "categorical" and each.name != user), None)
+    if user is None or symbol is None:
+        notes.top.append(
+            "Say which columns make a sequence: sequence: {user: ..., time: ..., symbol: ..., longest: 20}"
+        )
+        return None
+    notes.top.append("The columns under 'sequence' are a guess from their names. Correct them.")
+    return SequenceColumns(user=user, time=time, symbol=symbol)

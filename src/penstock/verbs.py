@@ -1,0 +1,118 @@
+"""The verbs of the command line, as Python functions: draft, release, load, evaluate.
+
+`release` keeps the order that makes mistakes free: the request is checked, then the schema, the
+destination and the ledger, then the records are read and compared with the schema, and only then
+is anything charged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import SchemaError, UsageError
+
+if TYPE_CHECKING:
+    from penstock.evaluate import Evaluation
+    from penstock.methods import MethodInfo
+    from penstock.privacy.budget import Account, Amount
+    from penstock.privacy.ledger import Ledger
+    from penstock.release.release import Release
+    from penstock.schema import Schema
+
+Place = str | PathLike[str]
+
+
+def draft(source: Any, *, kind: str = "table", headers_only: bool = False, table: str | None = None) -> Schema:
+    """A proposal for the schema of some data; every fact that was read off the data is marked for review."""
+    from penstock.engine.source import read
+    from penstock.schema import draft as propose
+
+    return propose(read(source, table=table), kind=kind, headers_only=headers_only)
+
+
+def release(data: Any, schema: Schema | Place, *, epsilon: Amount, delta: Amount = 0, method: str | None = None,
+            parameters: Mapping[str, Any] | None = None, table: str | None = None, engine: str = "auto",
+            ledger: Ledger | str | None = None, account: str | None = None, seed: int | None = None,
+            accept_unreviewed_draft: bool = False, out: Place | None = None) -> Release:
+    """Release data under differential privacy, and save the release when `out` names a folder.
+
+    `data` is a CSV or Parquet file, a database URL with `table`, or a frame (Polars, pandas, Arrow,
+    Ibis). A `seed` makes the run reproducible, and for that very reason the release unpublishable.
+    """
+    from penstock import methods
+    from penstock.privacy.budget import Budget
+    from penstock.privacy.randomness import Randomness
+    from penstock.release import check_destination
+    from penstock.schema import Schema
+
+    facts = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
+    info = methods.default_for(facts.kind) if method is None else methods.find(method)
+    chosen = configure(info, parameters or {})
+    _refuse_wrong_kind(info, facts)
+    randomness = None if seed is None else Randomness.seeded(seed)
+    Budget(epsilon, delta)  # an impossible amount is refused before the ledger hears of it
+    if not accept_unreviewed_draft:
+        facts.refuse_if_unreviewed()
+    if out is not None:
+        check_destination(fspath(out))
+    budget = Budget(epsilon, delta, randomness=randomness, account=_account(ledger, account, out))
+    budget.check(facts.relation)
+    records = info.load_data().open(data, facts, table=table, engine=engine)
+    made: Release = chosen.fit(records, budget)
+    if out is not None:
+        made.save(Path(out))
+    return made
+
+
+def load(folder: Place) -> Release:
+    """The release saved in a folder, verified; nothing in the folder is executed."""
+    from penstock.release import load as open_folder
+
+    return open_folder(fspath(folder))
+
+
+def evaluate(release: Release | Place, data: Any, **options: Any) -> Evaluation:
+    """How close a release is to the records it came from: for the custodian's eyes only."""
+    from penstock.evaluate import evaluate as compare
+    from penstock.release import Release as Opened
+
+    return compare(release if isinstance(release, Opened) else load(release), data, **options)
+
+
+def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Any:
+    """The method with these parameters; an unknown name is answered with the ones there are."""
+    method = info.load()
+    known = [field.name for field in fields(method)]
+    for name in parameters:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known)}." if known else "it has none."
+            raise UsageError(f"{info.name} has no parameter '{name}'; {hint}")
+    return method(**parameters)
+
+
+def _refuse_wrong_kind(info: MethodInfo, schema: Schema) -> None:
+    if info.kind != schema.kind:
+        raise UsageError(f"{info.name} is a method for data of kind '{info.kind}', and the schema describes "
+                         f"'{schema.kind}'; choose another method with --method, or correct 'kind' in the schema.")
+    if schema.relation.value not in info.relations:
+        raise SchemaError(f"{info.name} works under the relation {' or '.join(info.relations)}, and the schema says "
+                          f"'{schema.relation.value}'; change 'relation' in the schema or choose another method.")
+
+
+def _account(ledger: Ledger | str | None, account: str | None, out: Place | None) -> Account | None:
+    """The ledger's account that pays, or None when the release is made without a ledger."""
+    if ledger is None and account is None:
+        return None
+    if ledger is None or account is None:
+        missing = "a ledger (--ledger)" if ledger is None else "an account (--account)"
+        raise UsageError(f"A release that is booked needs both a ledger and an account; {missing} is missing.")
+    from penstock.privacy.ledger import Ledger
+
+    book = Ledger(ledger) if isinstance(ledger, str) else ledger
+    return book.account(account)
