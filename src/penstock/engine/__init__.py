@@ -4,8 +4,33 @@ This room lies below the seal. Its results are raw, exact counts of the records;
 `penstock.privacy` may import it, and seals what it gets at once.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from penstock.engine.memory import MemoryEngine
+from penstock.engine.opening import IN_MEMORY_UP_TO, open_engine
 from penstock.engine.protocol import Engine
+from penstock.engine.source import Source, read
 from penstock.engine.view import Marginal, View
 
-__all__ = ["Engine", "Marginal", "MemoryEngine", "View"]
+if TYPE_CHECKING:
+    from penstock.engine.ibis import IbisEngine
+
+__all__ = [
+    "IN_MEMORY_UP_TO",
+    "Engine",
+    "IbisEngine",
+    "Marginal",
+    "MemoryEngine",
+    "Source",
+    "View",
+    "open_engine",
+    "read",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "IbisEngine":
+        from penstock.engine.ibis import IbisEngine
+
+        return IbisEngine
+    raise AttributeError(f"module 'penstock.engine' has no attribute {name!r}")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.coordinates import Coordinate
 from penstock.engine.tally import Rows
 from penstock.engine.view import Columns, Marginal
 from penstock.errors import DataError
@@ -27,23 +28,20 @@ class MemoryEngine:
     >>> [table.tolist() for table in engine.counts([("a", "b"), ("b",)])]
     [[0, 0, 1, 1, 0, 1], [1, 0, 2]]
 
-    `coordinates` hold the numeric values (NaN: none) and the public bounds of the fields that
-    `lattice` may be asked for.
+    `coordinates` hold the values (NaN: none) and the public bounds of the fields that `lattice`
+    may be asked for.
     """
 
     def __init__(
         self,
         codes: Mapping[str, NDArray[Any]],
         sizes: Mapping[str, int],
-        coordinates: Mapping[str, tuple[NDArray[np.float64], float, float]] | None = None,
-        *,
-        length: int | None = None,
+        coordinates: Mapping[str, tuple[NDArray[np.float64], Coordinate]] | None = None,
     ) -> None:
         if set(codes) != set(sizes):
             raise ValueError("every column has codes and a size")
         lengths = {len(column) for column in codes.values()}
-        lengths |= {len(values) for values, _, _ in (coordinates or {}).values()}
-        lengths |= set() if length is None else {length}
+        lengths |= {len(values) for values, _ in (coordinates or {}).values()}
         if len(lengths) > 1:
             raise ValueError(f"columns differ in length: {sorted(lengths)}")
         self.sizes: Mapping[str, int] = MappingProxyType(dict(sizes))
@@ -78,19 +76,14 @@ class MemoryEngine:
 
     def lattice(self, names: Sequence[str], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Raw: occupied lattice positions and their numbers of records; see `Engine.lattice`."""
-        steps = 1 << bits
         present = np.ones(self._length, dtype=bool)
-        positions: list[NDArray[np.int64]] = []
         for name in names:
             if name not in self._coordinates:
                 raise ValueError(f"no coordinate {name!r}; there are {', '.join(self._coordinates)}")
-            values, low, high = self._coordinates[name]
-            missing = np.isnan(values)
-            present &= ~missing
-            scaled = np.floor((np.where(missing, low, values) - low) / (high - low) * steps)
-            positions.append(np.minimum(scaled, steps - 1).astype(np.int64))
-        kept = [position[present] for position in positions]
-        cells, weights = _distinct(kept, [steps] * len(kept), int(present.sum()))
+            present &= ~np.isnan(self._coordinates[name][0])
+        columns = [self._coordinates[name] for name in names]
+        positions = [coordinate.positions(values[present], bits) for values, coordinate in columns]
+        cells, weights = _distinct(positions, [1 << bits] * len(names), int(present.sum()))
         return cells.astype(np.int64), weights
 
     def _shortened(self) -> Rows:

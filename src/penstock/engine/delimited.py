@@ -1,0 +1,190 @@
+"""Text files of records: what is in them, and what is wrong with them.
+
+One parser (Arrow's) reads a CSV file for every engine, so all of them see the same values. Every
+column stays text: the schema decides what a value means. Quoting follows RFC 4180; a byte order
+mark and any line ending are accepted, blank lines are skipped, an empty field is a missing value.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from penstock.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset
+
+GZIP = b"\x1f\x8b"
+_SEPARATORS = ",;\t|"
+_HEADER_LIMIT = 1 << 20
+_BLOCK = 1 << 23
+
+
+@dataclass(frozen=True)
+class Delimited:
+    """A delimited text file whose header has been read; the header's names are public."""
+
+    path: Path
+    names: tuple[str, ...]
+    separator: str
+    header_lines: int
+    empty: bool
+    """Whether nothing follows the header. Only for reading: emptiness is not public."""
+
+    @classmethod
+    def open(cls, path: Path) -> Delimited:
+        """Read the header; DataError for a file that cannot be a table."""
+        beginning = _beginning(path)
+        if beginning[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise DataError(f"{path}: the file is encoded as UTF-16. Save it as UTF-8.")
+        try:
+            text = codecs.getincrementaldecoder("utf-8")().decode(beginning).removeprefix("\ufeff")
+        except UnicodeDecodeError as problem:
+            line = beginning[: problem.start].count(b"\n") + 1
+            raise _undecodable(path, line, problem.start, beginning[problem.start]) from None
+        if not text.strip():
+            raise DataError(f"{path}: the file is empty. Give a file with a header row of column names.")
+        lines = io.StringIO(text, newline="")
+        blank = 0
+        while not (first := lines.readline()).strip():
+            blank += 1
+        separator = next((mark for mark in _SEPARATORS if mark in first), ",")
+        reader = csv.reader(_then(first, lines), delimiter=separator)
+        try:
+            header = next(reader)
+        except csv.Error as problem:
+            raise DataError(f"{path}: the header cannot be read ({problem}). Fix the first row.") from None
+        empty = len(beginning) < _HEADER_LIMIT and not lines.read().strip("\r\n")
+        return cls(path, _names(path, header), separator, blank + reader.line_num, empty)
+
+    def dataset(self) -> pyarrow.dataset.Dataset:
+        """The records as an Arrow dataset of text columns, read lazily and as often as asked."""
+        import pyarrow as pa
+        import pyarrow.csv
+        import pyarrow.dataset
+
+        columns = pa.schema([(name, pa.string()) for name in self.names])
+        if self.empty:
+            return pyarrow.dataset.dataset(columns.empty_table())
+        options = pyarrow.dataset.CsvFileFormat(
+            read_options=pyarrow.csv.ReadOptions(
+                column_names=list(self.names), skip_rows=self.header_lines, block_size=_BLOCK
+            ),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=self.separator, newlines_in_values=True, ignore_empty_lines=True
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=columns,
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=True,
+                null_values=[""],
+            ),
+        )
+        return pyarrow.dataset.dataset(str(self.path), format=options, schema=columns)
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        """Some columns in the order of the file; DataError says what is wrong with it and where."""
+        import pyarrow as pa
+
+        try:
+            return self.dataset().to_table(columns=list(names))
+        except (pa.ArrowException, OSError) as problem:
+            raise self.diagnosis(problem) from None
+
+    def diagnosis(self, problem: Exception) -> DataError:
+        """The first thing wrong with the file, found by going through it slowly."""
+        try:
+            return self._undecodable() or self._ragged() or self._unexplained(problem)
+        except (OSError, EOFError) as failure:
+            return DataError(f"{self.path}: the file cannot be read ({failure}). Check the file.")
+
+    def _undecodable(self) -> DataError | None:
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        done, lines = 0, 0
+        with _binary(self.path) as stream:
+            while block := stream.read(_BLOCK):
+                pending = len(decoder.getstate()[0])
+                try:
+                    decoder.decode(block)
+                except UnicodeDecodeError as found:
+                    start = found.start - pending
+                    lines += block[: max(start, 0)].count(b"\n")
+                    return _undecodable(self.path, lines + 1, done + start, found.object[found.start])
+                done += len(block)
+                lines += block.count(b"\n")
+        if decoder.getstate()[0]:
+            return _undecodable(self.path, lines + 1, done - 1, decoder.getstate()[0][0])
+        return None
+
+    def _ragged(self) -> DataError | None:
+        wanted = len(self.names)
+        with _binary(self.path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
+            reader = csv.reader(text, delimiter=self.separator)
+            number = -1  # the header is row 0
+            try:
+                for row in reader:
+                    if not row:
+                        continue
+                    number += 1
+                    if len(row) != wanted:
+                        return DataError(
+                            f"{self.path}: row {number} (line {reader.line_num}) has {len(row)} "
+                            f"field{'s' * (len(row) > 1)}, the header has {wanted}. "
+                            f"Fix the row; a value that contains '{self.separator}' needs quotes."
+                        )
+            except csv.Error as found:
+                return DataError(
+                    f"{self.path}: row {number + 1} (line {reader.line_num}) cannot be read ({found}). "
+                    "Fix the row; a quoted value may lack its closing quote."
+                )
+        return None
+
+    def _unexplained(self, problem: Exception) -> DataError:
+        return DataError(
+            f"{self.path}: the file cannot be read as CSV ({type(problem).__name__}). "
+            "Check that quotes are closed and that no row is longer than 8 MiB."
+        )
+
+
+def _beginning(path: Path) -> bytes:
+    try:
+        with _binary(path) as stream:
+            return stream.read(_HEADER_LIMIT)
+    except (OSError, EOFError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise DataError(f"{path}: the file cannot be read ({reason}). Check the file.") from None
+
+
+def _binary(path: Path) -> IO[bytes]:
+    with path.open("rb") as stream:
+        packed = stream.read(2) == GZIP
+    return cast(IO[bytes], gzip.open(path)) if packed else path.open("rb")
+
+
+def _then(first: str, rest: io.StringIO) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _names(path: Path, header: Sequence[str]) -> tuple[str, ...]:
+    # Spreadsheets and pandas leave the name of an index column out; the position names it.
+    names = [name.strip() or f"column_{number}" for number, name in enumerate(header, start=1)]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise DataError(f"{path}: the column '{name}' occurs twice in the header. Rename one of them.")
+    return tuple(names)
+
+
+def _undecodable(path: Path, line: int, position: int, byte: int) -> DataError:
+    return DataError(
+        f"{path}: the file is not UTF-8: line {line} holds the byte 0x{byte:02x} at position {position}. "
+        "Save it as UTF-8 (for Latin-1: iconv -f latin1 -t utf-8)."
+    )

@@ -1,0 +1,240 @@
+"""The Ibis engine: counting inside a database, in DuckDB by default.
+
+The schema's codecs become expressions, so the records are encoded where they are. Codes are written
+once to a temporary table of small integers; after that every question is a grouped count over it,
+and only grouped counts come back. The same code runs on every backend of Ibis.
+
+Results are raw and unprotected: only `penstock.privacy` may call this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody
+from penstock.engine.connection import Stored, first_line
+from penstock.engine.coordinates import Coordinate, values_in_database
+from penstock.engine.plan import cover
+from penstock.engine.tally import Rows
+from penstock.engine.view import Columns, Marginal
+from penstock.errors import DataError, PenstockError
+from penstock.progress import progress
+from penstock.schema import Codec, Schema
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+# A grouped count over one packed key is fastest while its hash table stays in the processor's
+# cache; where every query costs a round trip, fewer and larger ones are better. (DuckDB's
+# GROUPING SETS were measured too: slower than a few supersets, and other databases lack them.)
+_CELLS_EMBEDDED = 1 << 12
+_CELLS_SERVER = 1 << 16
+_MOST_RUNS = 256  # a lookup with more runs of equal codes is applied to the result instead
+
+T = TypeVar("T")
+
+
+class IbisEngine:
+    """Counts over a table in a database, by the codes of a schema.
+
+    Values that the schema refuses are refused here, before anything can be spent. With a user
+    as the privacy unit, each user keeps a random sample of at most `schema.unit.at_most` records;
+    `order_key` makes it repeatable where the database can hash. `failure` turns an error of the
+    database into a sentence for the custodian.
+    """
+
+    def __init__(
+        self,
+        table: ir.Table,
+        schema: Schema,
+        *,
+        order_key: bytes | None = None,
+        failure: Callable[[Exception], DataError] | None = None,
+    ) -> None:
+        self.sizes: Mapping[str, int] = MappingProxyType({a.name: a.size for a in schema.attributes})
+        self._columns = Columns(self.sizes)
+        self._failure = failure or _unexplained
+        self._coordinates = (
+            {name: Coordinate.of(schema.codec(name)) for name in schema.names if schema.field(name).ranged}
+            if schema.kind == "points"
+            else {}
+        )
+        self._stored = self._asked(lambda: self._encoded(table, schema, order_key or fresh_key()))
+        self._table = self._stored.table
+        self._length = int(self._asked(lambda: self._table.count().to_pyarrow().as_py()))
+        self._cells = _CELLS_EMBEDDED if table.get_backend().name == "duckdb" else _CELLS_SERVER
+
+    def rows(self) -> int:
+        """Raw: the number of records, after bounding users."""
+        return self._length
+
+    def counts(self, marginals: Sequence[Marginal]) -> list[NDArray[np.int64]]:
+        """Raw: the contingency table of each marginal, flat, its first column slowest."""
+        numbers = self._columns.numbers(marginals)
+        found: dict[int, NDArray[np.int64]] = {}
+        with progress("counting marginals", total=len(numbers)) as step:
+            for superset in cover(numbers, self._columns, self._cells):
+                rows = self._grouped(superset.columns)
+                tables = rows.tally([numbers[member] for member in superset.members])
+                found |= zip(superset.members, tables, strict=True)
+                step(len(superset.members))
+        return [found[position] for position in range(len(numbers))]
+
+    def distinct(self, names: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Raw: the distinct rows over `names`, in ascending order, and how many records each has."""
+        numbers = [number for (number,) in self._columns.numbers([(name,) for name in names])]
+        rows, weights = self._groups(self._table, [self._table[_code(number)] for number in numbers])
+        return rows.astype(np.uint32), weights
+
+    def lattice(self, names: Sequence[str], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Raw: occupied lattice positions and their numbers of records; see `Engine.lattice`."""
+        for name in names:
+            if name not in self._coordinates:
+                raise ValueError(f"no coordinate {name!r}; there are {', '.join(self._coordinates)}")
+        columns = [_value(self._columns.names.index(name)) for name in names]
+        present = self._table.filter(*[self._table[column].notnull() for column in columns])
+        return self._groups(
+            present,
+            [
+                self._coordinates[name].positions_in_database(present[column], bits)
+                for name, column in zip(names, columns, strict=True)
+            ],
+        )
+
+    def _encoded(self, table: ir.Table, schema: Schema, order_key: bytes) -> Stored:
+        """A temporary table of codes (c0, c1, ...) and coordinates (x0, ...), checked and bounded.
+
+        Positions name the columns, since databases differ in the names they tell apart.
+        """
+        from penstock.schema.database import coded
+
+        taken = {name.casefold() for name in schema.names}
+        keep: dict[str, str] = {}
+        if schema.unit.column is not None:
+            keep[_free("user", taken)] = schema.unit.column
+        user = next(iter(keep), None)
+        raw = {name: _free(f"raw {name}", taken) for name in self._coordinates}
+        keep |= {column: name for name, column in raw.items()}
+        inner = coded(table, schema.codecs, keep)
+        columns: dict[str, Any] = {} if user is None else {"u": inner[user]}
+        for number, name in enumerate(self._columns.names):
+            code = inner[name]
+            columns[_code(number)] = code.cast(_integer(self.sizes[name]))
+            if name in raw:
+                columns[_value(number)] = values_in_database(schema.codec(name), inner[raw[name]], code)
+        with progress("encoding records"):
+            encoded = Stored(inner.select(**columns))
+        self._refuse_outside(encoded.table, table, schema)
+        if user is None or schema.unit.column is None:
+            return encoded
+        refuse_nobody(encoded.table, "u", schema.unit.column)
+        with progress("bounding users"):
+            return Stored(keep_some_per_user(encoded.table, "u", schema.unit.records, order_key))
+
+    def _refuse_outside(self, encoded: ir.Table, table: ir.Table, schema: Schema) -> None:
+        """Codes below 0 mark refused values: name the field, an example, and how many there are."""
+        refused = {_code(n): (encoded[_code(n)] < 0).sum() for n in range(len(self._columns.names))}
+        found = encoded.aggregate(**refused).to_pyarrow().to_pylist()[0]
+        for number, name in enumerate(self._columns.names):
+            count = found[_code(number)] or 0
+            if count:
+                codec = schema.codec(name)
+                more = f" ({count} records have such a value.)" if count > 1 else ""
+                raise DataError(f"{codec.complaint(_example(codec, table, name))}{more}")
+
+    def _grouped(self, grouping: tuple[int, ...]) -> Rows:
+        """The non-empty cells over these columns as weighted rows, grouped by one packed key."""
+        import ibis
+
+        if not grouping:
+            return Rows(self._columns, {}, 1, np.array([self._length], dtype=np.float64))
+        seen: dict[int, Any] = {}
+        for number in grouping:
+            base, lookup = self._columns.base[number], self._columns.lookup[number]
+            column = self._table[_code(base)].cast("int64")
+            if lookup is None or np.count_nonzero(np.diff(lookup)) >= _MOST_RUNS:
+                seen[base] = column
+            else:
+                seen[number] = _through(column, lookup)
+        sizes = [self._columns.size[number] for number in seen]
+        key: Any = ibis.literal(0, type="int64")
+        for size, column in zip(sizes, seen.values(), strict=True):
+            key = key * size + column
+        keys, weights = self._groups(self._table, [key])
+        codes = dict(zip(seen, np.unravel_index(keys[:, 0], sizes), strict=True))
+        return Rows(self._columns, codes, len(weights), weights.astype(np.float64))
+
+    def _groups(
+        self, table: ir.Table, columns: Sequence[Any]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The distinct combinations of these integer columns in ascending order, with their records."""
+        if not columns:
+            total = np.array([self._length] * (self._length > 0), dtype=np.int64)
+            return np.empty((len(total), 0), dtype=np.int64), total
+        named = {f"k{i}": column.cast("int64") for i, column in enumerate(columns)}
+        grouped = table.select(**named).group_by(list(named)).aggregate(records=lambda t: t.count())
+        result = self._asked(lambda: grouped.to_pyarrow())
+        keys = np.column_stack([_numbers(result, name) for name in named])
+        order = np.lexsort(keys.T[::-1])
+        return keys[order], _numbers(result, "records")[order]
+
+    def _asked(self, question: Callable[[], T]) -> T:
+        try:
+            return question()
+        except PenstockError:
+            raise
+        except Exception as problem:
+            raise self._failure(problem) from problem
+
+
+def _code(number: int) -> str:
+    return f"c{number}"
+
+
+def _value(number: int) -> str:
+    return f"x{number}"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name.casefold() in taken:
+        name += "_"
+    taken.add(name.casefold())
+    return name
+
+
+def _integer(size: int) -> str:
+    """The smallest signed type for the codes and the mark -1."""
+    return "int8" if size <= 1 << 7 else "int16" if size <= 1 << 15 else "int32"
+
+
+def _through(column: Any, lookup: NDArray[np.intp]) -> Any:
+    """A lookup as an expression: one comparison for each run of equal codes."""
+    import ibis
+
+    ends = np.flatnonzero(np.diff(lookup)) + 1
+    last = ibis.literal(int(lookup[-1]), type="int64")
+    if len(ends) == 0:
+        return last
+    branches = [(column < int(end), ibis.literal(int(lookup[end - 1]), type="int64")) for end in ends]
+    return ibis.cases(*branches, else_=last)
+
+
+def _numbers(result: Any, name: str) -> NDArray[np.int64]:
+    numbers: NDArray[np.int64] = result[name].to_numpy().astype(np.int64)
+    return numbers
+
+
+def _example(codec: Codec, table: ir.Table, name: str) -> object:
+    """One raw value that the schema refuses, for the message."""
+    refused = table.filter(codec.expression(table[name]) < 0).select(name).limit(1)
+    found = refused.to_pyarrow()[name].to_pylist()
+    return found[0] if found else None
+
+
+def _unexplained(problem: Exception) -> DataError:
+    return DataError(f"The database could not count ({first_line(problem)}). Check the table and the rights.")

@@ -1,0 +1,84 @@
+"""Opening an engine: read a source, encode it by the schema, bound its users."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from penstock.engine.bound import fresh_key, numbered_users, sample_per_user
+from penstock.engine.connection import Duck
+from penstock.engine.memory import MemoryEngine
+from penstock.engine.protocol import Engine
+from penstock.engine.source import Source, read
+from penstock.errors import DataError, UsageError
+from penstock.schema import Schema
+from penstock.schema.fact import nearest
+
+IN_MEMORY_UP_TO = 1 << 29
+"""Files longer than this (as text, in bytes) are counted in DuckDB unless told otherwise."""
+
+ENGINES = ("auto", "memory", "duckdb")
+
+
+def open_engine(
+    source: Any,
+    schema: Schema,
+    *,
+    table: str | None = None,
+    engine: str | Literal["auto", "memory", "duckdb"] = "auto",
+    order_key: bytes | None = None,
+    memory: str = "1GiB",
+    threads: int | None = None,
+    spill: str | Path | None = None,
+) -> Engine:
+    """An engine over the records of a source, encoded by the schema; raw, for `penstock.privacy` only.
+
+    `auto` counts frames and files up to `IN_MEMORY_UP_TO` in memory, longer files in DuckDB, and
+    database tables where they are. `memory`, `threads` and `spill` limit DuckDB. Columns that the
+    schema does not name are never read. Every value is checked against the schema here, before
+    any budget is touched. With a user as the privacy unit each user keeps a random sample of at most
+    `schema.unit.at_most` records; `order_key` makes the sample repeatable (None: fresh randomness).
+    """
+    if engine not in ENGINES:
+        raise UsageError(
+            f"engine: '{engine}' is unknown{nearest(engine, ENGINES)}. Choose auto, memory or duckdb."
+        )
+    records = read(source, table=table)
+    schema.refuse_lacking_columns(list(records.names))
+    needed = list(schema.names)
+    user = schema.unit.column
+    if user is not None and user not in needed:
+        if user not in records.names:
+            raise DataError(
+                f"{user}: the data has no such column{nearest(user, records.names)}, but the schema's unit "
+                "protects users by it. Correct the unit's column."
+            )
+        needed.append(user)
+    key = order_key or fresh_key()
+    small = not records.remote and records.length <= IN_MEMORY_UP_TO
+    if engine == "memory" or (engine == "auto" and small):
+        return _in_memory(records, schema, needed, key)
+    from penstock.engine.ibis import IbisEngine
+
+    duck = None if records.remote else Duck(memory, threads, spill)
+    return IbisEngine(records.table(needed, duck=duck), schema, order_key=key, failure=records.failure)
+
+
+def _in_memory(records: Source, schema: Schema, needed: list[str], order_key: bytes) -> MemoryEngine:
+    from penstock.engine.coordinates import Coordinate, values_in_memory
+
+    frame = records.frame(needed)
+    codes: dict[str, Any] = dict(schema.encode(frame))
+    coordinates: dict[str, tuple[Any, Coordinate]] = {}
+    if schema.kind == "points":
+        for name in schema.names:
+            codec = schema.codec(name)
+            if codec.field.ranged:
+                coordinates[name] = (values_in_memory(codec, frame[name], codes[name]), Coordinate.of(codec))
+    user = schema.unit.column
+    if user is not None:
+        users = numbered_users(user, frame[user])
+        kept = sample_per_user(users, schema.unit.records, order_key)
+        codes = {name: column[kept] for name, column in codes.items()}
+        coordinates = {name: (values[kept], bounds) for name, (values, bounds) in coordinates.items()}
+    return MemoryEngine(codes, schema.sizes, coordinates)
