@@ -46,12 +46,26 @@ _TABLE = "penstock.privacy.table:Table"
 _POINTS = "penstock.privacy.points:Points"
 
 METHODS: tuple[MethodInfo, ...] = (
-    MethodInfo("independent", "table", "penstock.tabular.independent:Independent",
-               "noisy one-way marginals, columns sampled independently",
-               "pure epsilon", ("add-remove", "replace"), _TABLE, default=True),
-    MethodInfo("uniform-grid", "points", "penstock.spatial.grid:UniformGrid",
-               "one noisy histogram over a regular grid",
-               "pure epsilon", ("add-remove",), _POINTS, default=True),
+    MethodInfo(
+        "independent",
+        "table",
+        "penstock.tabular.independent:Independent",
+        "noisy one-way marginals, columns sampled independently",
+        "pure epsilon",
+        ("add-remove", "replace"),
+        _TABLE,
+        default=True,
+    ),
+    MethodInfo(
+        "uniform-grid",
+        "points",
+        "penstock.spatial.grid:UniformGrid",
+        "one noisy histogram over a regular grid",
+        "pure epsilon",
+        ("add-remove",),
+        _POINTS,
+        default=True,
+    ),
 )
 
 
@@ -71,4 +85,6 @@ def default_for(kind: str) -> MethodInfo:
         if info.kind == kind and info.default:
             return info
     kinds = sorted({info.kind for info in METHODS})
-    raise UsageError(f"There is no method for data of kind '{kind}' yet; there are methods for {', '.join(kinds)}.")
+    raise UsageError(
+        f"There is no method for data of kind '{kind}' yet; there are methods for {', '.join(kinds)}."
+    )

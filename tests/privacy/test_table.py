@@ -37,12 +37,16 @@ def test_one_record_added_moves_counts_by_no_more_than_their_sensitivity(margina
 
 
 @pytest.mark.parametrize("marginal", [("a",), ("b",), ("a", "b")])
-def test_one_record_replaced_moves_counts_by_no_more_than_their_sensitivity(marginal: tuple[str, ...]) -> None:
+def test_one_record_replaced_moves_counts_by_no_more_than_their_sensitivity(
+    marginal: tuple[str, ...],
+) -> None:
     public = "relation: replace\nsize: 2\n"
     worst = 0
     declared = table_of([("x", "p"), ("y", "r")], public).counts([marginal])[0].sensitivity
     for row, other in product(ROWS, ROWS):
-        l1, linf, l2 = distance(table_of([("x", "p"), row], public), table_of([("x", "p"), other], public), marginal)
+        l1, linf, l2 = distance(
+            table_of([("x", "p"), row], public), table_of([("x", "p"), other], public), marginal
+        )
         assert l1 <= declared.l1
         assert linf <= declared.linf
         assert l2 <= declared.l2_squared
@@ -54,12 +58,15 @@ def test_a_user_moves_counts_by_at_most_the_declared_number_of_records() -> None
     schema = Schema.from_yaml(TEXT + "unit: {protects: user, column: who, at_most: 2}\n")
     rows = [("u1", "x", "p"), ("u2", "y", "q")]
     greedy = [("u3", "x", "p")] * 9
+
     def counted(data: list[tuple[str, str, str]]) -> np.ndarray:
         table = Table.open(pl.DataFrame(data, schema=["who", "a", "b"], orient="row"), schema)
         return open_seal(table.counts([("a", "b")])[0])
+
     assert np.abs(counted(rows + greedy) - counted(rows)).sum() == 2
-    assert Table.open(pl.DataFrame(rows, schema=["who", "a", "b"], orient="row"), schema).counts(
-        [("a",)])[0].sensitivity == Sensitivity.of(2, l2_squared=4, monotone=True)
+    assert Table.open(pl.DataFrame(rows, schema=["who", "a", "b"], orient="row"), schema).counts([("a",)])[
+        0
+    ].sensitivity == Sensitivity.of(2, l2_squared=4, monotone=True)
 
 
 def test_replace_without_a_public_size_is_refused() -> None:
@@ -73,9 +80,11 @@ def test_a_wrong_public_size_is_refused() -> None:
 
 
 def test_replace_with_several_records_per_user_is_refused() -> None:
+    unit = "unit: {protects: user, column: who, at_most: 2}\n"
+    schema = Schema.from_yaml(TEXT + "relation: replace\nsize: 1\n" + unit)
+    rows = pl.DataFrame([("u", "x", "p")], schema=["who", "a", "b"], orient="row")
     with pytest.raises(SchemaError, match="at_most"):
-        schema = Schema.from_yaml(TEXT + "relation: replace\nsize: 1\nunit: {protects: user, column: who, at_most: 2}\n")
-        Table.open(pl.DataFrame([("u", "x", "p")], schema=["who", "a", "b"], orient="row"), schema)
+        Table.open(rows, schema)
 
 
 def test_a_claim_without_a_reason_is_refused() -> None:

@@ -35,8 +35,10 @@ def fit(n: int = 5000, epsilon: object = 1, seed: int = 3, **options: object) ->
     return UniformGrid(**options).fit(Points.open(town(n), SCHEMA), budget)  # type: ignore[arg-type]
 
 
-@given(st.fractions(min_value=Fraction(1, 10**6), max_value=50, max_denominator=10**9),
-       st.sampled_from([None, 1, 5]))
+@given(
+    st.fractions(min_value=Fraction(1, 10**6), max_value=50, max_denominator=10**9),
+    st.sampled_from([None, 1, 5]),
+)
 @settings(max_examples=30, deadline=None)
 def test_receipt_total_equals_budget_exactly(epsilon: Fraction, side: int | None) -> None:
     assert fit(40, epsilon, side=side).receipt.epsilon == epsilon
@@ -71,8 +73,14 @@ def test_side_follows_the_published_rule() -> None:
 
 def test_box_counts_are_exact_without_noise_on_aligned_boxes() -> None:
     grid = Grid(Box((0, 0), (1, 1)), (2, 2))
-    release = GridRelease(method="uniform-grid", schema=SCHEMA, receipt=fit(10).receipt, grid=grid,
-                          counts=np.array([10, 0, 4, 0]), deviation=1.0)
+    release = GridRelease(
+        method="uniform-grid",
+        schema=SCHEMA,
+        receipt=fit(10).receipt,
+        grid=grid,
+        counts=np.array([10, 0, 4, 0]),
+        deviation=1.0,
+    )
     # spec example: leaves [0,.5)^2: 10 and [.5,1)x[0,.5): 4; the box [.25,.75)x[0,.5) holds 5 + 2
     assert release.count(Box((0.25, 0.0), (0.75, 0.5))).value == pytest.approx(7)
     assert release.count(Box((-5, -5), (5, 5))).value == pytest.approx(14)

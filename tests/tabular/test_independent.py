@@ -25,11 +25,13 @@ fields:
 
 def people(n: int, seed: int = 0) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
-    return pl.DataFrame({
-        "age": rng.integers(0, 100, n),
-        "sex": rng.choice(["F", "M", ""], n, p=[0.5, 0.4, 0.1]),
-        "day": [f"2020-{month:02d}-15" for month in rng.integers(1, 13, n)],
-    })
+    return pl.DataFrame(
+        {
+            "age": rng.integers(0, 100, n),
+            "sex": rng.choice(["F", "M", ""], n, p=[0.5, 0.4, 0.1]),
+            "day": [f"2020-{month:02d}-15" for month in rng.integers(1, 13, n)],
+        }
+    )
 
 
 def fit(n: int = 2000, epsilon: object = 1, seed: int = 3) -> IndependentRelease:

@@ -38,20 +38,24 @@ class Points:
 
     def __init__(self, engine: Engine, schema: Schema) -> None:
         if schema.relation is not Relation.ADD_REMOVE:
-            raise SchemaError("Methods for points protect one point or user added or removed; set relation to "
-                              "'add-remove' in the schema.")
+            raise SchemaError(
+                "Methods for points protect one point or user added or removed; set relation to "
+                "'add-remove' in the schema."
+            )
         self._engine = engine
         self.schema = schema
         for field in schema.fields:
             if not field.ranged:
-                raise SchemaError(f"{field.name}: a coordinate must be a number or a date with bounds, not "
-                                  f"{field.kind}. Remove the field, or declare the data as kind 'table'.")
+                raise SchemaError(
+                    f"{field.name}: a coordinate must be a number or a date with bounds, not "
+                    f"{field.kind}. Remove the field, or declare the data as kind 'table'."
+                )
         self.low = tuple(field.edges.low for field in schema.fields)
         self.high = tuple(field.edges.high for field in schema.fields)
 
     @classmethod
     def open(cls, source: Any, schema: Schema, *, table: str | None = None, engine: str = "auto") -> Points:
-        """Read and validate the points; a coordinate that the schema refuses stops here, before any charge."""
+        """Read and validate the points; what the schema refuses stops here, before any charge."""
         return cls(open_engine(source, schema, table=table, engine=engine), schema)
 
     def __repr__(self) -> str:

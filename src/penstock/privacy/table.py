@@ -42,19 +42,25 @@ class Table:
         self.schema = schema
         if schema.relation is Relation.REPLACE:
             if schema.unit.records > 1:
-                raise SchemaError("relation 'replace' keeps the number of records fixed, but a user who is replaced "
-                                  "may bring another number of records; set unit.at_most to 1, or use relation "
-                                  "'add-remove'.")
+                raise SchemaError(
+                    "relation 'replace' keeps the number of records fixed, but a user who is replaced "
+                    "may bring another number of records; set unit.at_most to 1, or use relation "
+                    "'add-remove'."
+                )
             if schema.size is None:
-                raise SchemaError("relation 'replace' makes the number of records public; declare it in the "
-                                  "schema as 'size', or use relation 'add-remove'.")
+                raise SchemaError(
+                    "relation 'replace' makes the number of records public; declare it in the "
+                    "schema as 'size', or use relation 'add-remove'."
+                )
             if schema.size != engine.rows():
-                raise DataError(f"The schema declares a public size of {schema.size} records and the data has "
-                                "another number; correct one of them. Nothing was spent.")
+                raise DataError(
+                    f"The schema declares a public size of {schema.size} records and the data has "
+                    "another number; correct one of them. Nothing was spent."
+                )
 
     @classmethod
     def open(cls, source: Any, schema: Schema, *, table: str | None = None, engine: str = "auto") -> Table:
-        """Read, validate and code the records; a value that the schema refuses stops here, before any charge."""
+        """Read, validate and code the records; what the schema refuses stops here, before any charge."""
         return cls(open_engine(source, schema, table=table, engine=engine), schema)
 
     def __repr__(self) -> str:
@@ -77,7 +83,9 @@ class Table:
         """Of `marginals` tables of counts over the same records, end to end."""
         records = self.schema.unit.records
         if self.relation is Relation.ADD_REMOVE:
-            return Sensitivity.of(records * marginals, linf=records, l2_squared=records**2 * marginals, monotone=True)
+            return Sensitivity.of(
+                records * marginals, linf=records, l2_squared=records**2 * marginals, monotone=True
+            )
         return Sensitivity.of(2 * records * marginals, linf=records, l2_squared=2 * records**2 * marginals)
 
     def counts(self, marginals: Sequence[Marginal]) -> list[Sealed[Counts]]:
@@ -85,8 +93,14 @@ class Table:
         sensitivity = self.marginal_sensitivity()
         return [Sealed(counts, sensitivity, self.relation) for counts in self._engine.counts(marginals)]
 
-    def derive(self, marginals: Sequence[Marginal], function: Callable[[list[Counts]], Counts],
-               sensitivity: Sensitivity, *, because: str) -> Sealed[Counts]:
+    def derive(
+        self,
+        marginals: Sequence[Marginal],
+        function: Callable[[list[Counts]], Counts],
+        sensitivity: Sensitivity,
+        *,
+        because: str,
+    ) -> Sealed[Counts]:
         """A sealed vector computed from many marginals at once, such as one score for each of them.
 
         As with `Sealed.claim`, the caller vouches for the sensitivity and says why it holds.
@@ -98,5 +112,8 @@ class Table:
     def size(self) -> Sealed[Counts]:
         """The number of records, as a vector of one."""
         moves = self.schema.unit.records if self.relation is Relation.ADD_REMOVE else 0
-        return Sealed(np.array([self._engine.rows()], dtype=np.int64),
-                      Sensitivity.of(Fraction(moves), monotone=True), self.relation)
+        return Sealed(
+            np.array([self._engine.rows()], dtype=np.int64),
+            Sensitivity.of(Fraction(moves), monotone=True),
+            self.relation,
+        )

@@ -162,9 +162,8 @@ def write(facts: Mapping[str, Any], remarks: Mapping[str, tuple[str, ...]]) -> s
     for key in ("impossible", "sequence"):
         if key in top:
             top[key] = top.pop(key)
-    if top:
-        lines += _dump(top).rstrip("\n").split("\n")
-    lines.append("fields:")
+    # the empty list keeps a short document in block style; its place is taken by the fields themselves
+    lines += [*_dump({**top, "fields": []}).split("\n")[:-2], "fields:"]
     for field in _plain(facts).get("fields", []):
         lines += [f"  {_comment(remark)}" for remark in remarks.get(field["name"], ())]
         lines += [f"  {line}" for line in _dump([field]).rstrip("\n").split("\n")]

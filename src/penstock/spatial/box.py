@@ -50,7 +50,9 @@ class Box:
         try:
             numbers = [float(part) for part in text.split(",")]
         except ValueError:
-            raise QueryError(f"'{text}' is not a box; write low,high for each dimension, such as 0,1,-5,5.") from None
+            raise QueryError(
+                f"'{text}' is not a box; write low,high for each dimension, such as 0,1,-5,5."
+            ) from None
         if len(numbers) % 2:
             raise QueryError(f"'{text}' has an odd number of bounds; write low,high for each dimension.")
         return cls(tuple(numbers[0::2]), tuple(numbers[1::2]))
@@ -91,7 +93,9 @@ class Grid:
     def cover(self, box: Box) -> list[Reals]:
         """For each dimension, the share of each slice of cells that lies inside the box."""
         if box.dimensions != self.domain.dimensions:
-            raise QueryError(f"The box has {box.dimensions} dimensions and the release {self.domain.dimensions}.")
+            raise QueryError(
+                f"The box has {box.dimensions} dimensions and the release {self.domain.dimensions}."
+            )
         shares = []
         for dimension in range(self.domain.dimensions):
             edges = self.edges(dimension)

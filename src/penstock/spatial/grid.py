@@ -26,6 +26,7 @@ from penstock.privacy.budget import Budget
 from penstock.privacy.consistency import onto_simplex
 from penstock.privacy.points import Points
 from penstock.release import Answer, Manifest, Model, Picture, Release
+from penstock.schema import box_of
 from penstock.spatial.box import Box, Grid, as_frame
 
 if TYPE_CHECKING:
@@ -69,8 +70,10 @@ class UniformGrid:
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         dimensions = len(points.names)
         if self.side is not None and self.side**dimensions > MOST_CELLS:
-            raise UsageError(f"A grid of {self.side} cells along each of {dimensions} dimensions has more than "
-                             f"{MOST_CELLS:,} cells; choose a smaller side. Nothing was spent.")
+            raise UsageError(
+                f"A grid of {self.side} cells along each of {dimensions} dimensions has more than "
+                f"{MOST_CELLS:,} cells; choose a smaller side. Nothing was spent."
+            )
         budget.check(points.relation)
         if self.side is None:
             for_total, for_cells = budget.split(number_of_points="1/20", cells="19/20")
@@ -83,10 +86,13 @@ class UniformGrid:
         deviation = noise.standard_deviation(sealed.sensitivity.l1, for_cells.epsilon)
         counts = noise.counts(sealed, pay=for_cells)
         return GridRelease(
-            method="uniform-grid", schema=points.schema, parameters={"points_per_cell": self.points_per_cell,
-                                                                     "side": self.side},
+            method="uniform-grid",
+            schema=points.schema,
+            parameters={"points_per_cell": self.points_per_cell, "side": self.side},
             receipt=budget.receipt(points.schema.unit, points.relation),
-            grid=grid, counts=counts, deviation=deviation,
+            grid=grid,
+            counts=counts,
+            deviation=deviation,
         )
 
     def _side(self, total: float, epsilon: float, dimensions: int) -> int:
@@ -137,8 +143,6 @@ class GridRelease(Release):
 
     def ask(self, expression: str) -> Answer:
         """The number of points in the box that a conjunction of ranges describes."""
-        from penstock.schema import box_of
-
         low, high = box_of(expression, self.schema)
         return self.count(Box(low, high))
 
@@ -152,8 +156,12 @@ class GridRelease(Release):
     def model(self) -> Model:
         import polars as pl
 
-        json = _Saved(sides=list(self.grid.sides), low=list(self.grid.domain.low), high=list(self.grid.domain.high),
-                      deviation=self.deviation)
+        json = _Saved(
+            sides=list(self.grid.sides),
+            low=list(self.grid.domain.low),
+            high=list(self.grid.domain.high),
+            deviation=self.deviation,
+        )
         return Model(json=json.model_dump(), tables={"counts": pl.DataFrame({"count": self.counts})})
 
     @classmethod
@@ -161,7 +169,11 @@ class GridRelease(Release):
         import polars as pl
 
         saved = model.read(_Saved)
-        if not saved.sides or min(saved.sides) < 1 or np.prod([float(side) for side in saved.sides]) > MOST_CELLS:
+        if (
+            not saved.sides
+            or min(saved.sides) < 1
+            or np.prod([float(side) for side in saved.sides]) > MOST_CELLS
+        ):
             raise ReleaseError("model.json describes a grid of an impossible size; get the release again.")
         try:
             grid = Grid(Box(tuple(saved.low), tuple(saved.high)), tuple(saved.sides))
@@ -173,31 +185,41 @@ class GridRelease(Release):
         return cls(**manifest.common, grid=grid, counts=counts, deviation=saved.deviation)
 
     def pictures(self) -> Sequence[Picture]:
-        from penstock.release.maps import grid_map
+        from penstock.release import maps, pictures
 
-        if self.grid.domain.dimensions != 2:
-            return [self._profile(dimension) for dimension in range(self.grid.domain.dimensions)]
-        horizontal, vertical = self.schema.names
-        cells = np.maximum(self.counts, 0).reshape(self.grid.sides)
-        released = grid_map("Map of the released points", self.grid.edges(0), self.grid.edges(1), cells,
-                            x_name=horizontal, y_name=vertical)
-        return [released, self._profile(0), self._profile(1)]
-
-    def _profile(self, dimension: int) -> Picture:
-        from penstock.release import pictures
-
-        others = tuple(axis for axis in range(self.grid.domain.dimensions) if axis != dimension)
-        along = self.counts.reshape(self.grid.sides).sum(axis=others)
-        name = self.schema.names[dimension]
-        return pictures.histogram(f"Points along {name}", self.grid.edges(dimension), np.maximum(along, 0),
-                                  amount="points", axis=name)
+        names, cells = self.schema.names, np.maximum(self.counts, 0).reshape(self.grid.sides)
+        shown = []
+        if len(names) == 2:
+            shown.append(
+                maps.grid_map(
+                    "Map of the released points",
+                    self.grid.edges(0),
+                    self.grid.edges(1),
+                    cells,
+                    x_name=names[0],
+                    y_name=names[1],
+                )
+            )
+        for dimension, name in enumerate(names):
+            others = tuple(axis for axis in range(len(names)) if axis != dimension)
+            along = np.maximum(self.counts.reshape(self.grid.sides).sum(axis=others), 0)
+            shown.append(
+                pictures.histogram(
+                    f"Points along {name}", self.grid.edges(dimension), along, amount="points", axis=name
+                )
+            )
+        return shown
 
     def explain(self) -> Sequence[str]:
         shape = " x ".join(str(side) for side in self.grid.sides)
-        return [f"A regular grid of {shape} cells over the declared box. Each cell holds a count to which exact "
-                f"noise with a standard deviation of {self.deviation:.3g} was added. Counts of larger areas add up "
-                "the cells; inside a cell, points are taken to be spread evenly."]
+        return [
+            f"A regular grid of {shape} cells over the declared box. Each cell holds a count to which exact "
+            f"noise with a standard deviation of {self.deviation:.3g} was added. Counts of larger areas add "
+            "up the cells; inside a cell, points are taken to be spread evenly."
+        ]
 
     def limits(self) -> Sequence[str]:
-        return ["Detail finer than a cell is not in this release.",
-                "Sparse areas consist mostly of noise: single cells there mean little, sums over many cells more."]
+        return [
+            "Detail finer than a cell is not in this release.",
+            "Sparse areas are mostly noise: single cells there mean little, sums over many cells more.",
+        ]

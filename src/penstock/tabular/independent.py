@@ -62,18 +62,30 @@ class Independent:
         names = [attribute.name for attribute in table.attributes]
         sizes = [attribute.size for attribute in table.attributes]
         budget.check(table.relation)
-        parts = [budget.part(f"counts of {name}", share)
-                 for name, share in zip(names, share_by_size(sizes), strict=True)]
+        parts = [
+            budget.part(f"counts of {name}", share)
+            for name, share in zip(names, share_by_size(sizes), strict=True)
+        ]
         sealed = table.counts([(name,) for name in names])
-        deviations = [noise.standard_deviation(counts.sensitivity.l1, part.epsilon)
-                      for counts, part in zip(sealed, parts, strict=True)]
+        deviations = [
+            noise.standard_deviation(counts.sensitivity.l1, part.epsilon)
+            for counts, part in zip(sealed, parts, strict=True)
+        ]
         noisy = [noise.counts(counts, pay=part) for counts, part in zip(sealed, parts, strict=True)]
-        total = float(table.public_size) if table.public_size is not None else weighted_mean(
-            [float(counts.sum()) for counts in noisy],
-            [size * deviation**2 for size, deviation in zip(sizes, deviations, strict=True)])
+        total = (
+            float(table.public_size)
+            if table.public_size is not None
+            else weighted_mean(
+                [float(counts.sum()) for counts in noisy],
+                [size * deviation**2 for size, deviation in zip(sizes, deviations, strict=True)],
+            )
+        )
         return IndependentRelease(
-            method="independent", schema=table.schema, receipt=budget.receipt(table.schema.unit, table.relation),
-            total=max(total, 0.0), counts=dict(zip(names, noisy, strict=True)),
+            method="independent",
+            schema=table.schema,
+            receipt=budget.receipt(table.schema.unit, table.relation),
+            total=max(total, 0.0),
+            counts=dict(zip(names, noisy, strict=True)),
             deviations=dict(zip(names, deviations, strict=True)),
         )
 
@@ -109,18 +121,26 @@ class IndependentRelease(TableRelease):
         return self.deviations[names[0]] if len(names) == 1 else None
 
     def draw_codes(self, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        return {attribute.name: rng.choice(attribute.size, size=n, p=self._shares(attribute.name))
-                for attribute in self.schema.attributes}
+        return {
+            attribute.name: rng.choice(attribute.size, size=n, p=self._shares(attribute.name))
+            for attribute in self.schema.attributes
+        }
 
     def model(self) -> Model:
         import polars as pl
 
-        columns = [(name, code, int(count)) for name, counts in self.counts.items()
-                   for code, count in enumerate(counts)]
-        frame = pl.DataFrame(columns, schema={"attribute": pl.String, "code": pl.Int64, "count": pl.Int64},
-                             orient="row")
-        return Model(json=_Saved(total=self.total, deviations=dict(self.deviations)).model_dump(),
-                     tables={"counts": frame})
+        columns = [
+            (name, code, int(count))
+            for name, counts in self.counts.items()
+            for code, count in enumerate(counts)
+        ]
+        frame = pl.DataFrame(
+            columns, schema={"attribute": pl.String, "code": pl.Int64, "count": pl.Int64}, orient="row"
+        )
+        return Model(
+            json=_Saved(total=self.total, deviations=dict(self.deviations)).model_dump(),
+            tables={"counts": frame},
+        )
 
     @classmethod
     def from_model(cls, manifest: Manifest, model: Model) -> Self:
@@ -128,10 +148,15 @@ class IndependentRelease(TableRelease):
 
         saved = model.read(_Saved)
         frame = model.table("counts", {"attribute": pl.String, "code": pl.Int64, "count": pl.Int64})
-        expected = [(attribute.name, code) for attribute in manifest.schema.attributes
-                    for code in range(attribute.size)]
+        expected = [
+            (attribute.name, code)
+            for attribute in manifest.schema.attributes
+            for code in range(attribute.size)
+        ]
         if list(zip(frame["attribute"], frame["code"], strict=True)) != expected:
-            raise ReleaseError("model-counts.parquet does not list the codes of schema.yaml; get the release again.")
+            raise ReleaseError(
+                "model-counts.parquet does not list the codes of schema.yaml; get the release again."
+            )
         names = manifest.schema.names
         if set(saved.deviations) != set(names) or not 0 <= saved.total < 1e15:
             raise ReleaseError("model.json does not fit schema.yaml; get the release again.")
@@ -139,8 +164,12 @@ class IndependentRelease(TableRelease):
         return cls(**manifest.common, total=saved.total, counts=counts, deviations=saved.deviations)
 
     def explain(self) -> Sequence[str]:
-        return ["One noisy histogram for each column. Synthetic rows draw every column on its own, so nothing in "
-                "this release says how columns depend on each other."]
+        return [
+            "One noisy histogram for each column. Synthetic rows draw every column on its own, so nothing in "
+            "this release says how columns depend on each other."
+        ]
 
     def limits(self) -> Sequence[str]:
-        return ["Questions about two or more columns at once are answered as if the columns were independent."]
+        return [
+            "Questions about two or more columns at once are answered as if the columns were independent."
+        ]

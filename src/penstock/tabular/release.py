@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import UsageError
 from penstock.release import Answer, Picture, Release
+from penstock.schema import parse
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,8 +66,10 @@ class TableRelease(Release):
             found += possible.height
             if found >= n:
                 return pl.concat(kept).head(n)
-        raise UsageError("Nearly every row that the model draws is declared impossible by the schema; "
-                         "loosen the 'impossible' rules.")
+        raise UsageError(
+            "Nearly every row that the model draws is declared impossible by the schema; "
+            "loosen the 'impossible' rules."
+        )
 
     def probability(self, weights: Mapping[str, Reals]) -> float:
         """The expected product of the weights of each attribute's code."""
@@ -78,11 +81,8 @@ class TableRelease(Release):
 
     def ask(self, expression: str) -> Answer:
         """The estimated number of records for which the expression holds."""
-        from penstock.schema.expression import parse
-
-        condition = parse(expression, self.schema)
-        terms = condition.disjoint_terms()
-        value = sum(self.total * self.probability(weights) for weights in terms)
+        terms = parse(expression, self.schema).disjoint_terms()
+        value = self.total * sum(self.probability(weights) for weights in terms)
         names = list(terms[0]) if len(terms) == 1 else []
         deviation = self.deviation(names) if names else None
         error = None
@@ -94,5 +94,7 @@ class TableRelease(Release):
     def pictures(self) -> Sequence[Picture]:
         from penstock.release import pictures
 
-        return [pictures.distribution(self.schema, name, self.total * self.marginal([name]))
-                for name in self.schema.names]
+        return [
+            pictures.distribution(self.schema, name, self.total * self.marginal([name]))
+            for name in self.schema.names
+        ]
