@@ -143,3 +143,19 @@ def test_whole_coordinates_come_back_whole() -> None:
     rows = UniformGrid().fit(points, Budget(1, randomness=Randomness.seeded(1))).sample(300, seed=2)
     assert rows["age"].dtype == pl.Int64
     assert rows["age"].is_between(0, 99).all()
+
+
+def test_every_whole_number_has_the_same_chance_inside_its_cell() -> None:
+    schema = Schema.from_yaml("""
+    kind: points
+    fields:
+      - {name: age, type: integer, constraints: {minimum: 0, maximum: 3}}
+    """)
+    points = Points.open(pl.DataFrame({"age": [0, 1, 2, 3] * 1000}), schema)
+    assert open_seal(points.histogram([4])).tolist() == [1000] * 4
+    release = UniformGrid(side=4).fit(points, Budget(50, randomness=Randomness.seeded(1)))
+    drawn = release.sample(4000, seed=0)["age"].value_counts().sort("age")["count"].to_list()
+    # four counts of Binomial(4000, 1/4), standard deviation 27.4: beyond 150 has probability below 1e-7
+    assert all(abs(count - 1000) < 150 for count in drawn)
+    assert release.query("age <= 3").value == release.query("age >= 0").value
+    assert abs(release.query("age = 3..3").value - 1000) < 10

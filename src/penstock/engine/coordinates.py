@@ -26,14 +26,14 @@ MOST_BITS = 32
 
 @dataclass(frozen=True)
 class Coordinate:
-    """The public bounds of a field."""
+    """The public bounds of a field on the real line."""
 
     low: float
     high: float
 
     @classmethod
     def of(cls, codec: Codec) -> Coordinate:
-        return cls(float(codec.field.edges.low), float(codec.field.edges.high))
+        return cls(float(codec.field.edges.low), float(codec.field.edges.end))
 
     def positions(self, values: NDArray[np.float64], bits: int) -> NDArray[np.int64]:
         """min(floor((x - low) / (high - low) * 2**bits), 2**bits - 1) of values within the bounds.

@@ -51,7 +51,7 @@ class Points:
                     f"{field.kind}. Remove the field, or declare the data as kind 'table'."
                 )
         self.low = tuple(field.edges.low for field in schema.fields)
-        self.high = tuple(field.edges.high for field in schema.fields)
+        self.high = tuple(field.edges.end for field in schema.fields)
 
     @classmethod
     def open(cls, source: Any, schema: Schema, *, table: str | None = None, engine: str = "auto") -> Points:

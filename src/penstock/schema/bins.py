@@ -4,6 +4,7 @@ Edges are public and computed in exact decimal arithmetic, so that ten bins over
 edge 0.3 that a reader would type, and every engine compares against the very same double.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -57,6 +58,11 @@ class Edges:
     @property
     def high(self) -> float:
         return self.values[-1]
+
+    @property
+    def end(self) -> float:
+        """Where the domain ends on the real line: a whole number k stands for [k, k + 1)."""
+        return self.high + 1 if self.whole else self.high
 
     @cached_property
     def inner(self) -> NDArray[np.float64]:
@@ -117,7 +123,7 @@ def _equal(field: str, count: int, low: float, high: float, whole: bool) -> Edge
 
 
 def _wide(field: str, width: float, low: float, high: float, whole: bool) -> Edges:
-    if not width > 0 or (whole and width != int(width)):
+    if not 0 < width < math.inf or (whole and width != int(width)):
         kind = "a whole number above 0" if whole else "above 0"
         raise SchemaError(f"{field}: bins width {width} is not {kind}. Correct the width.")
     start, step = _decimal(low), _decimal(width)

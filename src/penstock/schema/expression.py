@@ -176,7 +176,7 @@ def box_of(text: str, schema: Schema) -> tuple[tuple[float, ...], tuple[float, .
     """
     condition = parse(text, schema)
     low = {field.name: float(field.edges.low) for field in schema.fields if field.ranged}
-    high = {field.name: float(field.edges.high) for field in schema.fields if field.ranged}
+    high = {field.name: float(field.edges.end) for field in schema.fields if field.ranged}
     top = condition.expression
     for part in top.parts if isinstance(top, And) else (top,):
         if (
