@@ -54,9 +54,20 @@ class Points:
         self.high = tuple(field.edges.end for field in schema.fields)
 
     @classmethod
-    def open(cls, source: Any, schema: Schema, *, table: str | None = None, engine: str = "auto") -> Points:
-        """Read and validate the points; what the schema refuses stops here, before any charge."""
-        return cls(open_engine(source, schema, table=table, engine=engine), schema)
+    def open(
+        cls,
+        source: Any,
+        schema: Schema,
+        *,
+        table: str | None = None,
+        engine: str = "auto",
+        order_key: bytes | None = None,
+    ) -> Points:
+        """Read and validate the points; what the schema refuses stops here, before any charge.
+
+        `order_key` repeats the choice of each user's records, for runs with a seed.
+        """
+        return cls(open_engine(source, schema, table=table, engine=engine, order_key=order_key), schema)
 
     def __repr__(self) -> str:
         return f"Points({' x '.join(self.names)}, sealed, {self.relation.value})"

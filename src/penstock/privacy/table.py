@@ -59,9 +59,20 @@ class Table:
                 )
 
     @classmethod
-    def open(cls, source: Any, schema: Schema, *, table: str | None = None, engine: str = "auto") -> Table:
-        """Read, validate and code the records; what the schema refuses stops here, before any charge."""
-        return cls(open_engine(source, schema, table=table, engine=engine), schema)
+    def open(
+        cls,
+        source: Any,
+        schema: Schema,
+        *,
+        table: str | None = None,
+        engine: str = "auto",
+        order_key: bytes | None = None,
+    ) -> Table:
+        """Read, validate and code the records; what the schema refuses stops here, before any charge.
+
+        `order_key` repeats the choice of each user's records, for runs with a seed.
+        """
+        return cls(open_engine(source, schema, table=table, engine=engine, order_key=order_key), schema)
 
     def __repr__(self) -> str:
         return f"Table({len(self.attributes)} attributes, sealed, {self.schema.relation.value})"
