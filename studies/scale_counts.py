@@ -52,8 +52,8 @@ def schema() -> Schema:
         for i, size in enumerate(CATEGORIES)
     ]
     fields += [
-        f"- {{name: whole{i}, type: integer, bins: {{count: 16}}, constraints: {{minimum: 0, maximum: {top}}}}}"
-        for i, top in enumerate(INTEGERS)
+        f"- {{name: whole{i}, type: integer, bins: {{count: 16}}, constraints: {{minimum: 0, maximum: {n}}}}}"
+        for i, n in enumerate(INTEGERS)
     ]
     fields += [
         f"- {{name: real{i}, type: number, constraints: {{minimum: 0, maximum: 1}}, bins: {{count: 8}}}}"

@@ -101,7 +101,7 @@ class _Window:
         np.multiply.at(product, self.base[chosen], self.sizes[chosen])
         cells = float(np.prod(np.minimum(product, self.leaves)))
         missing = self.lengths[rows] - member[:, chosen].sum(axis=1)
-        while cells < self.limit and len(self.used):
+        while cells <= self.limit and self.used:
             gain = member[missing == 1].sum(axis=0)
             gain[chosen] = 0
             now = np.minimum(product, self.leaves)[self.base]
