@@ -83,16 +83,19 @@ class Inversion:
 
     def __init__(self, floors: Sequence[int], floor: Floor) -> None:
         """`floors` are floor(2**64 * cut) in decreasing order; `floor` gives the cuts to any precision."""
+        if len(floors) >= 1 << 15:
+            raise ValueError(f"an inversion table holds fewer than {1 << 15} cut points, not {len(floors)}")
         self._floor = floor
         self._cuts = len(floors)
         # A cut of 1 would be 2**64, which a word cannot hold; such a cut is above every u.
         self._certain = sum(1 for value in floors if value >> 64)
         self._rising = np.array(floors[self._certain :][::-1], dtype=np.uint64)
-        self._first: NDArray[np.int32] | None = None
+        self._first: NDArray[np.int16] | None = None
 
     def draw(self, source: Randomness, count: int) -> NDArray[np.int64]:
         """`count` independent draws."""
-        if count < FEW and self._first is None:
+        # The way is chosen by the count alone: a seeded run must not depend on what ran before it.
+        if count < FEW:
             return self._settle(source.words(count), source)
         if self._first is None:
             self._first = self._look_up_table()
@@ -124,13 +127,13 @@ class Inversion:
             below += sum(1 for value in sharing if value < u)
         return self._cuts - upto
 
-    def _look_up_table(self) -> NDArray[np.int32]:
+    def _look_up_table(self) -> NDArray[np.int16]:
         """The draw for every value of the first 16 bits, -1 where a cut shares them."""
-        edges = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
-        last = edges | np.uint64((1 << 48) - 1)
+        edges = np.arange(1 << 16, dtype=np.uint64) << 48
+        last = edges | ((1 << 48) - 1)
         below = np.searchsorted(self._rising, edges, side="left")
         upto = np.searchsorted(self._rising, last, side="right")
-        return np.where(below == upto, self._cuts - upto, -1).astype(np.int32)
+        return np.where(below == upto, self._cuts - upto, -1).astype(np.int16)
 
 
 def coin(floor: Callable[[int], int]) -> Inversion:
@@ -138,7 +141,7 @@ def coin(floor: Callable[[int], int]) -> Inversion:
     return Inversion([floor(64)], lambda _, bits: floor(bits))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=128)
 def digit(x: Fraction, size: int) -> Inversion:
     """A draw d from 0 ... size - 1 with probability proportional to exp(-x d)."""
     if size < 2:
@@ -146,7 +149,7 @@ def digit(x: Fraction, size: int) -> Inversion:
     return _truncated(x, size - 1, size)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=128)
 def leading(x: Fraction, cap: int) -> Inversion:
     """The smaller of `cap` and a geometric variable: P(draw >= k) = exp(-x k) for k <= cap."""
     return _truncated(x, cap, None)

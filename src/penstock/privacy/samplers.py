@@ -68,12 +68,12 @@ def uniform(bound: int, count: int, source: Randomness) -> Integers:
         if small:
             # The high half of (word * bound) is uniform once the words whose low half is one of the first
             # 2**32 mod bound values are thrown away: every result then keeps the same number of words.
-            product = source.halves(missing.size).astype(np.uint64) * np.uint64(bound)
-            value = product >> np.uint64(32)
-            kept = (product & np.uint64(0xFFFFFFFF)) >= np.uint64((1 << 32) % bound)
+            product = source.halves(missing.size).astype(np.uint64) * bound
+            value = product >> 32
+            kept = (product & 0xFFFFFFFF) >= (1 << 32) % bound
         else:
-            value = source.words(missing.size) & np.uint64((1 << (bound - 1).bit_length()) - 1)
-            kept = value < np.uint64(bound)
+            value = source.words(missing.size) & ((1 << (bound - 1).bit_length()) - 1)
+            kept = value < bound
         drawn[missing[kept]] = value[kept].astype(np.int64)
         missing = missing[~kept]
     return drawn
@@ -180,20 +180,22 @@ def tilted(gaps: Integers, rate: Fraction, weights: Integers | None, source: Ran
     """One index i, drawn with probability proportional to weights[i] * exp(-rate * gaps[i]).
 
     Rejection with a close envelope. Every factor exp(-rate gap) is bounded above by an integer number of
-    cells of width 2**-30; index and cell are drawn exactly by integer weights, and the cell is kept when a
-    uniform point in it lies under the true factor, decided lazily to as many digits as needed. A second try
-    is hardly ever needed, however unlike the weights are.
+    cells of width 2**-30 (narrower where a small weight at gap 0 would drown in large ones far off). Index
+    and cell are drawn exactly by integer weights, and the cell is kept when a uniform point in it lies under
+    the true factor, decided lazily to as many digits as needed. A second try is hardly ever needed.
     """
-    cells = _cells(gaps, rate)
     each: Integers = np.ones(gaps.size, dtype=np.int64) if weights is None else weights
-    if int(each.max()) * each.size >= 1 << 32:
-        each = each.astype(object)
-    bounds = _running_total(cells.astype(each.dtype) * each)
+    everything, best = int(_running_total(each)[-1]), int(each[gaps == 0].sum(dtype=object))
+    bits = max(_CELL_BITS, (everything // max(1, best)).bit_length() + 12)
+    cells = _cells(gaps, rate, bits)
+    if everything >= 1 << 32 or cells.dtype == object:
+        each, cells = each.astype(object), cells.astype(object)
+    bounds = _running_total(cells * each)
     while True:
         place = source.below(int(bounds[-1]))
         index = int(np.searchsorted(bounds, place, side="right"))
         below = int(bounds[index - 1]) if index else 0
-        if _under_exp((place - below) // int(each[index]), _CELL_BITS, rate * int(gaps[index]), source):
+        if _under_exp((place - below) // int(each[index]), bits, rate * int(gaps[index]), source):
             return index
 
 
@@ -204,33 +206,31 @@ def _under_exp(u: int, bits: int, x: Fraction, source: Randomness) -> bool:
     return u < edge
 
 
-def _cells(gaps: Integers, rate: Fraction) -> NDArray[np.int64]:
-    """Integers at least 2**30 * exp(-rate * gap), and only a little more; at least 1."""
-    farthest = int(21 / rate) + 1 if rate else 1  # exp(-21) < 2**-30
-    farthest = min(farthest, _SAFE)
-    left = np.minimum(gaps, np.uint64(farthest) if gaps.dtype == np.uint64 else farthest).astype(np.uint64)
+def _cells(gaps: Integers, rate: Fraction, bits: int) -> Integers:
+    """Integers at least 2**bits * exp(-rate * gap), and only a little more; at least 1."""
+    farthest = min(int(Fraction(7, 10) * bits / rate) + 1, _SAFE) if rate else 0  # exp(-0.7) < 1/2
+    left = np.minimum(gaps, farthest).astype(np.uint64)
     base = 16 if gaps.size < FEW else 4096
-    cells = np.full(gaps.shape, 1 << _CELL_BITS, dtype=np.uint64)
-    almost = np.uint64((1 << _CELL_BITS) - 1)
-    while rate and farthest:
-        table = _powers(rate, min(base, farthest + 1))
+    cells: Integers = np.full(gaps.shape, 1 << bits, dtype=np.uint64 if bits <= _CELL_BITS else object)
+    while farthest:
+        table = _powers(rate, min(base, farthest + 1), bits)
         # A product of upper bounds is an upper bound, and it is rounded up again.
-        cells = (cells * table[left % np.uint64(base)] + almost) >> np.uint64(_CELL_BITS)
-        left, farthest, rate = left // np.uint64(base), farthest // base, rate * base
-    return cells.astype(np.int64)
+        cells = (cells * table[left % base] + ((1 << bits) - 1)) >> bits
+        left, farthest, rate = left // base, farthest // base, rate * base
+    return cells.astype(np.int64) if cells.dtype == np.uint64 else cells
 
 
 @lru_cache(maxsize=256)
-def _powers(rate: Fraction, size: int) -> NDArray[np.uint64]:
-    """Upper bounds of 2**30 * exp(-rate * k) for k = 0 ... size - 1."""
+def _powers(rate: Fraction, size: int, bits: int) -> Integers:
+    """Upper bounds of 2**bits * exp(-rate * k) for k = 0 ... size - 1."""
     spare = 64
-    step = exp_bracket(rate, _CELL_BITS + spare)[1]
-    bound = 1 << (_CELL_BITS + spare)
+    step = exp_bracket(rate, bits + spare)[1]
+    bound = 1 << (bits + spare)
     table = []
     for _ in range(size):
         table.append((bound >> spare) + (bound & ((1 << spare) - 1) > 0))
-        bound = (bound * step >> (_CELL_BITS + spare)) + 1
-    return np.array(table, dtype=np.uint64)
+        bound = (bound * step >> (bits + spare)) + 1
+    return np.array(table, dtype=np.uint64 if bits <= _CELL_BITS else object)
 
 
 def _running_total(weights: Integers) -> Integers:
