@@ -27,7 +27,24 @@ NASTY_DATES = [
     "2020-06-15T12:60", "2020-06-15T12:30:60", "2020-06-15T12", "", "NA", "?", "yesterday", "2020-06-15T12:30+02:00",
     "2020-12-31T23:59:59", "2020-12-31T12:00:00", "2020-12-31T12:00:00.5", "2020-12-31T12:00:01", None,
 ]  # fmt: skip
-NASTY_WORDS = ["a", "A", " b ", "b", "c d", "c  d", "it's", '"q"', "other", "", "NA", "?", "é", "x" * 40, "1", None]
+NASTY_WORDS = [
+    "a",
+    "A",
+    " b ",
+    "b",
+    "c d",
+    "c  d",
+    "it's",
+    '"q"',
+    "other",
+    "",
+    "NA",
+    "?",
+    "é",
+    "x" * 40,
+    "1",
+    None,
+]
 NASTY_TRUTHS = ["true", "TRUE", " false", "0", "1", "1.0", "yes", "T", "", "?", None]
 
 FIELDS = {
@@ -60,7 +77,13 @@ def codecs_of(*types: str) -> dict[str, Codec]:
     found = {}
     for name, declaration in FIELDS.items():
         for rules in RULES:
-            if "clamp" in rules and name in ("words", "words and other", "truths", "listed integers", "listed dates"):
+            if "clamp" in rules and name in (
+                "words",
+                "words and other",
+                "truths",
+                "listed integers",
+                "listed dates",
+            ):
                 continue
             codec = codec_of(declaration, rules)
             if codec.field.type in types:
@@ -76,10 +99,12 @@ def in_database(backend: str, codecs: dict[str, Codec], column: pl.Series) -> di
             connection.con.register("t", frame.to_arrow())
         else:
             kinds = {"String": "TEXT", "Float64": "REAL", "Boolean": "BOOLEAN"}
-            connection.con.execute(f"CREATE TABLE t (row INTEGER, x {kinds.get(str(column.dtype), 'INTEGER')})")
+            connection.con.execute(
+                f"CREATE TABLE t (row INTEGER, x {kinds.get(str(column.dtype), 'INTEGER')})"
+            )
             connection.con.executemany("INSERT INTO t VALUES (?, ?)", frame.rows())
         table = connection.table("t")
-        wide = table.select(row=table.row, **{name: table.x for name in codecs})
+        wide = table.select(row=table.row, **dict.fromkeys(codecs, table.x))
         found = coded(wide, codecs, keep={"row": "row"}).order_by("row").to_polars()
     finally:
         connection.disconnect()
@@ -125,7 +150,9 @@ FITTING = {
     "datetimes": ("date", "datetime", "string"),
 }
 # SQLite keeps NaN as NULL and has no calendar types
-PLACES = [("duckdb", name) for name in TYPED] + [("sqlite", name) for name in ("floats", "integers", "booleans")]
+PLACES = [("duckdb", name) for name in TYPED] + [
+    ("sqlite", name) for name in ("floats", "integers", "booleans")
+]
 
 
 @pytest.mark.parametrize(("backend", "name"), PLACES)
@@ -164,7 +191,9 @@ edge = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 3))
 def test_bins_with_any_edges_agree_in_duckdb(edges: list[float], numbers: list[float]) -> None:
     listed = ", ".join(map(repr, sorted(edges)))
     codec = codec_of(f"type: number, bins: {{edges: [{listed}]}}, outside: clamp")
-    probes = numbers + [e for edge in edges for e in (edge, np.nextafter(edge, -np.inf), np.nextafter(edge, np.inf))]
+    probes = numbers + [
+        e for edge in edges for e in (edge, np.nextafter(edge, -np.inf), np.nextafter(edge, np.inf))
+    ]
     floats = pl.Series("x", probes, dtype=pl.Float64)
     texts = pl.Series("x", [repr(float(probe)) for probe in probes])
     expected = codec.locate(floats).tolist()

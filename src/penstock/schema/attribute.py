@@ -69,13 +69,14 @@ class Attribute:
                 other = len(labels)
                 labels.append(OTHER_LABEL)
         special = tuple(labels[regular:])
-        groupings = [list(enumerate(labels[:regular]))]
-        groupings += (
-            _taxonomy(field) if field.taxonomy is not None else _merges(field) if field.ordered else []
-        )
+        groupings = [(np.arange(regular), labels[:regular])]
+        if field.taxonomy is not None:
+            groupings += _taxonomy(field)
+        elif field.ordered:
+            groupings += _merges(field)
         levels: list[Level] = []
         for grouping in groupings:
-            level = _level(grouping, regular, special)
+            level = _level(*grouping, special)
             if not levels or (level.size < levels[-1].size and level.size - len(special) > 1):
                 levels.append(level)
         return cls(
@@ -83,28 +84,23 @@ class Attribute:
         )
 
 
-Grouping = list[tuple[int, str]]  # for each regular code the number and the label of its group
+Grouping = tuple[NDArray[np.int64], list[str]]  # the group of each regular code, the label of each group
 
 
-def _level(grouping: Grouping, regular: int, special: tuple[str, ...]) -> Level:
-    labels = dict(grouping)
-    size = len(labels)
-    groups = [group for group, _ in grouping] + [size + i for i in range(len(special))]
-    codes = np.asarray(groups, dtype=code_type(size + len(special)))
+def _level(groups: NDArray[np.int64], labels: list[str], special: tuple[str, ...]) -> Level:
+    """A grouping of the regular codes, with missing and other values as further groups."""
+    size = len(labels) + len(special)
+    codes = np.append(groups, np.arange(len(labels), size)).astype(code_type(size))
     codes.flags.writeable = False
-    return Level(codes, size + len(special), (*(labels[group] for group in range(size)), *special))
+    return Level(codes, size, (*labels, *special))
 
 
 def _merges(field: Field) -> list[Grouping]:
     """Adjacent bins merged two by two, again and again: 16, 8, 4, 2."""
     count, width, result = len(field.labels), 2, []
     while width < count:
-        grouping = []
-        for code in range(count):
-            first = code // width * width
-            last = min(first + width, count) - 1
-            grouping.append((code // width, _merged(field, first, last)))
-        result.append(grouping)
+        labels = [_merged(field, first, min(first + width, count) - 1) for first in range(0, count, width)]
+        result.append((np.arange(count) // width, labels))
         width *= 2
     return result
 
@@ -121,6 +117,6 @@ def _taxonomy(field: Field) -> list[Grouping]:
     result: list[Grouping] = []
     for depth in range(field.taxonomy.depth - 1, 0, -1):
         groups = field.taxonomy.groups(depth)
-        place = {leaf: (number, label) for number, (label, leaves) in enumerate(groups) for leaf in leaves}
-        result.append([place[label] for label in field.labels])
+        place = {leaf: number for number, (_, leaves) in enumerate(groups) for leaf in leaves}
+        result.append((np.array([place[label] for label in field.labels]), [label for label, _ in groups]))
     return result

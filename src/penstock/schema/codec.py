@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from penstock.errors import DataError
+from penstock.errors import DataError, SchemaError
 from penstock.schema.attribute import Attribute, Codes
 from penstock.schema.fact import nearest
 from penstock.schema.field import OTHER, Field
@@ -48,7 +48,7 @@ class Codec:
     @cached_property
     def attribute(self) -> Attribute:
         if not self.field.labels:
-            raise DataError(
+            raise SchemaError(
                 f"{self.field.name}: no categories are declared. List them under 'constraints: enum'."
             )
         return Attribute.of(self.field)

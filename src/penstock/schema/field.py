@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import PlainSerializer, PlainValidator, SkipValidation, model_validator
 
@@ -47,6 +48,64 @@ class Constraints(Fact):
     maximum: Annotated[Any, SkipValidation] = None
 
 
+@dataclass(frozen=True)
+class _Written:
+    """The parts of a field as a document or a program writes them, on their way to its type."""
+
+    where: str
+    type: Type
+    true: Sequence[str]
+    false: Sequence[str]
+
+    def inside(self, part: Callable[[Any], Any], given: Any) -> Any:
+        """A mistake inside a part is a mistake of this field."""
+        try:
+            return part(given)
+        except SchemaError as problem:
+            named = str(problem).startswith(f"{self.where}: ")
+            raise SchemaError(str(problem) if named else f"{self.where}: {problem}") from None
+
+    def value(self, raw: object, what: str) -> Value:
+        try:
+            return parse(self.type, raw, self.true, self.false)
+        except NotAValueError:
+            hint = "Put it in quotes." if self.type == "string" else "Correct it."
+            if raw is None:
+                hint = "Remove it; missing values are declared with 'missing: value'."
+            shown = "'null'" if raw is None else repr(raw)
+            raise SchemaError(f"{what} {shown} is not {noun(self.type)}. {hint}") from None
+
+    def values(self, raw: object, what: str) -> tuple[Value, ...]:
+        if not isinstance(raw, Sequence) or isinstance(raw, str):
+            raise SchemaError(f"{raw!r} is not a list of {what}s. Write it as a YAML list.")
+        return tuple(self.value(each, what) for each in raw)
+
+    def constraints(self, given: Any) -> Constraints:
+        if isinstance(given, Constraints):
+            given = given.model_dump(exclude_none=True)
+        if not isinstance(given, Mapping):
+            raise SchemaError(f"constraints are {given!r}. Write 'constraints: {{minimum: 0, maximum: 99}}'.")
+        result = dict(given)
+        if given.get("enum") is not None:
+            result["enum"] = self.values(given["enum"], "enum value")
+        for bound in ("minimum", "maximum"):
+            if given.get(bound) is not None:
+                result[bound] = self.value(given[bound], bound)
+        return Constraints.model_validate(result)
+
+    def bins(self, given: Any) -> Bins:
+        if isinstance(given, Bins):
+            given = given.model_dump(exclude_none=True)
+        if not isinstance(given, Mapping):
+            raise SchemaError(
+                f"bins are {given!r}. Write 'bins: {{count: 16}}', '{{width: 5}}' or '{{edges: [...]}}'."
+            )
+        result = dict(given)
+        if given.get("edges") is not None:
+            result["edges"] = self.values(given["edges"], "bin edge")
+        return Bins.model_validate(result)
+
+
 class Field(Fact):
     """One column: its name, its type and its domain.
 
@@ -82,49 +141,16 @@ class Field(Fact):
     @classmethod
     def _typed(cls, data: Any) -> Any:
         """Bring enum, bounds and edges into the field's type, whichever way they were written."""
-        if not isinstance(data, Mapping):
+        if not isinstance(data, Mapping) or data.get("type", "string") not in get_args(Type):
             return data
-        where, kind = cls._where(data), data.get("type", "string")
-        if kind not in ("string", "integer", "number", "boolean", "date", "datetime"):
-            return data
-        result = dict(data)
         true = data.get("trueValues", data.get("true_values")) or TRUE_VALUES
         false = data.get("falseValues", data.get("false_values")) or FALSE_VALUES
-
-        def typed(raw: object, what: str) -> Value:
-            try:
-                return parse(kind, raw, true, false)
-            except NotAValueError:
-                hint = "Put it in quotes." if kind == "string" and raw is not None else "Correct it."
-                if raw is None:
-                    hint = "Remove it; missing values are declared with 'missing: value'."
-                shown = "empty" if raw is None else repr(raw)
-                raise SchemaError(f"{where}: {what} {shown} is not {noun(kind)}. {hint}") from None
-
-        constraints = data.get("constraints")
-        if isinstance(constraints, Constraints):
-            constraints = constraints.model_dump(exclude_none=True)
-        if isinstance(constraints, Mapping):
-            constraints = dict(constraints)
-            enum = constraints.get("enum")
-            if isinstance(enum, Sequence) and not isinstance(enum, str):
-                constraints["enum"] = tuple(typed(each, "enum value") for each in enum)
-            elif enum is not None:
-                raise SchemaError(f"{where}: 'enum' is {enum!r}, not a list. Write it as a YAML list.")
-            for bound in ("minimum", "maximum"):
-                if constraints.get(bound) is not None:
-                    constraints[bound] = typed(constraints[bound], bound)
-            result["constraints"] = constraints
-        bins = data.get("bins")
-        if isinstance(bins, Bins):
-            bins = bins.model_dump(exclude_none=True)
-        if isinstance(bins, Mapping) and isinstance(bins.get("edges"), Sequence):
-            result["bins"] = {**bins, "edges": tuple(typed(each, "bin edge") for each in bins["edges"])}
-        elif bins is not None and not isinstance(bins, Mapping):
-            raise SchemaError(
-                f"{where}: bins are {bins!r}. "
-                f"Write 'bins: {{count: 16}}', '{{width: 5}}' or '{{edges: [...]}}'."
-            )
+        written = _Written(cls._where(data), data.get("type", "string"), true, false)
+        parts = {"constraints": written.constraints, "bins": written.bins, "taxonomy": _read_tree}
+        result = {key: value for key, value in data.items() if key not in parts}
+        for key, part in parts.items():
+            if data.get(key) is not None:
+                result[key] = written.inside(part, data[key])
         return result
 
     @model_validator(mode="after")

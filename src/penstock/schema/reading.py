@@ -143,12 +143,12 @@ def numeric_labels(field: Field) -> dict[float, str]:
 
 def boolean_labels(field: Field) -> dict[bool, str]:
     """Categories that spell true or false: what a typed boolean column is matched against."""
-    found: dict[bool, str] = {}
-    for label in field.labels:
-        for value, words in ((True, field.true_values), (False, field.false_values)):
-            if label in words:
-                found.setdefault(value, label)
-    return found
+    spelt = ((True, field.true_values), (False, field.false_values))
+    return {value: label for value, words in spelt if (label := _first(words, field.labels)) is not None}
+
+
+def _first(words: tuple[str, ...], labels: tuple[str, ...]) -> str | None:
+    return next((word for word in words if word in labels), None)
 
 
 def _text_of_numbers(field: Field, numbers: pl.Series) -> pl.Series:

@@ -20,6 +20,7 @@ from penstock.schema.expression import Condition, parse
 from penstock.schema.fact import Fact, nearest, refuse_unknown_keys
 from penstock.schema.field import Field
 from penstock.schema.unit import Relation, Unit
+from penstock.schema.values import BLANKS
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -79,6 +80,24 @@ class Schema(Fact):
             seen.add(field.name)
         if self.size is not None and self.size < 1:
             raise SchemaError(f"schema: size {self.size} is not positive. Give the public number of records.")
+        for name, codec in self.codecs.items():
+            marked = {marker.strip(BLANKS) for marker in codec.markers}
+            both = [
+                label
+                for label in codec.field.labels
+                if not codec.field.ranged and label.strip(BLANKS) in marked
+            ]
+            if both:
+                raise SchemaError(
+                    f"{name}: the category '{both[0]}' is also a sign for a missing value. "
+                    "Remove it from the enum, or give the field its own 'missingValues'."
+                )
+        if self.sequence is not None and self.sequence.symbol not in seen:
+            raise SchemaError(
+                f"sequence: the symbol '{self.sequence.symbol}' is not a field"
+                f"{nearest(self.sequence.symbol, seen)}. "
+                "Declare its domain under 'fields'."
+            )
         try:
             _ = self.rules
         except QueryError as problem:
@@ -91,7 +110,8 @@ class Schema(Fact):
             return NotImplemented
         return all(getattr(self, name) == getattr(other, name) for name in type(self).model_fields)
 
-    __hash__ = Fact.__hash__
+    def __hash__(self) -> int:
+        return hash((self.kind, self.fields))
 
     @classmethod
     def load(cls, path: str | Path) -> Schema:
