@@ -37,7 +37,13 @@ def _pages(path: str, command: Any) -> list[str]:
 def _page(path: str, command: Any) -> str:
     words = _markdown(inspect.cleandoc(command.help or ""))
     arguments = [each for each in command.params if each.param_type_name == "argument"]
-    usage = " ".join([path, "[OPTIONS]", *(f"[{each.metavar}]" if not each.required else each.metavar for each in arguments)])
+    usage = " ".join(
+        [
+            path,
+            "[OPTIONS]",
+            *(f"[{each.metavar}]" if not each.required else each.metavar for each in arguments),
+        ]
+    )
     rows = []
     for option in command.params:
         if option.param_type_name == "argument" or option.name == "help" or getattr(option, "hidden", False):
@@ -50,5 +56,6 @@ def _page(path: str, command: Any) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Rich's marks for bold as Markdown's."""
-    return re.sub(r"\[bold\](.*?)\[/bold\]", r"**\1**", text)
+    """Rich's marks as Markdown's."""
+    code = re.sub(r"\[dark_cyan\](.*?)\[/\]", r"```text\n\1\n```", text, flags=re.DOTALL)
+    return re.sub(r"\[bold\](.*?)\[/bold\]", r"**\1**", code).replace("\\\\\n", "\\\n")

@@ -14,7 +14,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import SchemaError, UsageError
+from penstock.errors import DataError, ReleaseError, SchemaError, UsageError
 
 if TYPE_CHECKING:
     from penstock.evaluate import Evaluation
@@ -27,24 +27,39 @@ if TYPE_CHECKING:
 Place = str | PathLike[str]
 
 
-def draft(source: Any, *, kind: str = "table", headers_only: bool = False, table: str | None = None) -> Schema:
+def draft(
+    source: Any, *, kind: str = "table", headers_only: bool = False, table: str | None = None
+) -> Schema:
     """A proposal for the schema of some data; every fact that was read off the data is marked for review."""
-    from penstock.engine.source import read
+    from penstock.engine import read
     from penstock.schema import draft as propose
 
     return propose(read(source, table=table), kind=kind, headers_only=headers_only)
 
 
-def release(data: Any, schema: Schema | Place, *, epsilon: Amount, delta: Amount = 0, method: str | None = None,
-            parameters: Mapping[str, Any] | None = None, table: str | None = None, engine: str = "auto",
-            ledger: Ledger | str | None = None, account: str | None = None, seed: int | None = None,
-            accept_unreviewed_draft: bool = False, out: Place | None = None) -> Release:
+def release(
+    data: Any,
+    schema: Schema | Place,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    method: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    table: str | None = None,
+    engine: str = "auto",
+    ledger: Ledger | str | None = None,
+    account: str | None = None,
+    seed: int | None = None,
+    accept_unreviewed_draft: bool = False,
+    out: Place | None = None,
+) -> Release:
     """Release data under differential privacy, and save the release when `out` names a folder.
 
     `data` is a CSV or Parquet file, a database URL with `table`, or a frame (Polars, pandas, Arrow,
     Ibis). A `seed` makes the run reproducible, and for that very reason the release unpublishable.
     """
     from penstock import methods
+    from penstock.engine import read
     from penstock.privacy.budget import Budget
     from penstock.privacy.randomness import Randomness
     from penstock.release import check_destination
@@ -54,18 +69,25 @@ def release(data: Any, schema: Schema | Place, *, epsilon: Amount, delta: Amount
     info = methods.default_for(facts.kind) if method is None else methods.find(method)
     chosen = configure(info, parameters or {})
     _refuse_wrong_kind(info, facts)
-    randomness = None if seed is None else Randomness.seeded(seed)
     Budget(epsilon, delta)  # an impossible amount is refused before the ledger hears of it
+    randomness = None if seed is None else Randomness.seeded(seed)
     if not accept_unreviewed_draft:
         facts.refuse_if_unreviewed()
+    name = "a release that was not saved" if out is None else Path(fspath(out)).name
     if out is not None:
         check_destination(fspath(out))
-    budget = Budget(epsilon, delta, randomness=randomness, account=_account(ledger, account, out))
+    book = _account(ledger, account, f"{info.name} for {name}")
+    budget = Budget(epsilon, delta, randomness=randomness, account=book)
     budget.check(facts.relation)
-    records = info.load_data().open(data, facts, table=table, engine=engine)
+    source = read(data, table=table)
+    if getattr(source, "header_only", False):
+        raise DataError(f"{source.label}: the file has a header and no records. Nothing was spent.")
+    order = {} if seed is None else {"order_key": f"seed {seed}".encode()}
+    records = info.load_data().open(source, facts, engine=engine, **order)
     made: Release = chosen.fit(records, budget)
     if out is not None:
-        made.save(Path(out))
+        _save(made, out)
+    budget.complete(name)
     return made
 
 
@@ -91,28 +113,43 @@ def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Any:
     for name in parameters:
         if name not in known:
             near = get_close_matches(name, known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known)}." if known else "it has none."
+            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}."
             raise UsageError(f"{info.name} has no parameter '{name}'; {hint}")
     return method(**parameters)
 
 
 def _refuse_wrong_kind(info: MethodInfo, schema: Schema) -> None:
     if info.kind != schema.kind:
-        raise UsageError(f"{info.name} is a method for data of kind '{info.kind}', and the schema describes "
-                         f"'{schema.kind}'; choose another method with --method, or correct 'kind' in the schema.")
+        raise UsageError(
+            f"{info.name} is a method for data of kind '{info.kind}', and the schema describes "
+            f"'{schema.kind}'; choose another method, or correct 'kind' in the schema."
+        )
     if schema.relation.value not in info.relations:
-        raise SchemaError(f"{info.name} works under the relation {' or '.join(info.relations)}, and the schema says "
-                          f"'{schema.relation.value}'; change 'relation' in the schema or choose another method.")
+        raise SchemaError(
+            f"{info.name} works under the relation {' or '.join(info.relations)}, and the schema says "
+            f"'{schema.relation.value}'; change 'relation' in the schema or choose another method."
+        )
 
 
-def _account(ledger: Ledger | str | None, account: str | None, out: Place | None) -> Account | None:
+def _account(ledger: Ledger | str | None, account: str | None, label: str) -> Account | None:
     """The ledger's account that pays, or None when the release is made without a ledger."""
     if ledger is None and account is None:
         return None
     if ledger is None or account is None:
         missing = "a ledger (--ledger)" if ledger is None else "an account (--account)"
-        raise UsageError(f"A release that is booked needs both a ledger and an account; {missing} is missing.")
+        raise UsageError(
+            f"A release that is booked needs both a ledger and an account; {missing} is missing."
+        )
     from penstock.privacy.ledger import Ledger
 
-    book = Ledger(ledger) if isinstance(ledger, str) else ledger
-    return book.account(account)
+    book = Ledger.open(ledger) if isinstance(ledger, str) else ledger
+    return book.account(account, label)
+
+
+def _save(made: Release, out: Place) -> None:
+    try:
+        made.save(Path(fspath(out)))
+    except ReleaseError as problem:
+        raise ReleaseError(
+            f"{problem} The budget is spent all the same, because the noise was drawn."
+        ) from None

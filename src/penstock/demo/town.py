@@ -12,8 +12,13 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 20.0, 14.0
 _CENTRES = (  # x, y, spread, share
-    (7.2, 8.6, 0.9, 30), (11.0, 6.2, 1.2, 20), (4.0, 4.1, 0.7, 9), (14.8, 10.7, 0.8, 10), (17.0, 3.3, 0.6, 6),
-    (2.6, 11.6, 0.5, 4))
+    (7.2, 8.6, 0.9, 30),
+    (11.0, 6.2, 1.2, 20),
+    (4.0, 4.1, 0.7, 9),
+    (14.8, 10.7, 0.8, 10),
+    (17.0, 3.3, 0.6, 6),
+    (2.6, 11.6, 0.5, 4),
+)
 
 
 def rides(records: int = 20_000) -> pl.DataFrame:
@@ -32,7 +37,9 @@ def rides(records: int = 20_000) -> pl.DataFrame:
     points = place + rng.normal(size=(records, 2)) * spread[:, None]
 
     along = rng.random(records) * WIDTH
-    promenade = np.column_stack([along, _river(along) + 0.25 * rng.choice([-1, 1], records) + rng.normal(0, 0.08, records)])
+    promenade = np.column_stack(
+        [along, _river(along) + 0.25 * rng.choice([-1, 1], records) + rng.normal(0, 0.08, records)]
+    )
     points = np.where((rng.random(records) < 0.24)[:, None], promenade, points)
     wet = np.abs(points[:, 1] - _river(points[:, 0])) < 0.14
     points[wet, 1] += 0.3

@@ -106,7 +106,11 @@ def _from_path(path: Path) -> Source:
     if name.endswith(_PARQUET):
         raise DataError(f"{path}: this is not a Parquet file. Check the file, or write it anew.")
     if name.endswith(_TEXT):
-        return TextSource(path, packed=magic[:2] == GZIP)
+        packed = magic[:2] == GZIP
+        if packed != name.endswith(".gz"):
+            says, remedy = ("packed with gzip", "end in .gz") if packed else ("not packed", "not end in .gz")
+            raise DataError(f"{path}: the file is {says}. Rename it: its name should {remedy}.")
+        return TextSource(path, packed=packed)
     raise DataError(f"{path}: unknown type of file. Give {_ACCEPTED}.")
 
 
@@ -152,6 +156,11 @@ class TextSource(Source):
     def failure(self, problem: Exception) -> DataError:
         return self._file.diagnosis(problem)
 
+    @property
+    def header_only(self) -> bool:
+        """Whether nothing follows the header; for the custodian alone, since emptiness is not public."""
+        return self._file.empty
+
 
 class ParquetSource(Source):
     """One or many Parquet files; folders named key=value add the column key, as text."""
@@ -195,7 +204,7 @@ class ParquetSource(Source):
 
     def failure(self, problem: Exception) -> DataError:
         reason = first_line(problem)
-        if "duplicate" in reason.lower():
+        if "duplicate" in reason or "more than one occurrence" in reason:
             return DataError(f"{self.label}: a column name occurs twice. Rename one of them.")
         return DataError(f"{self.label}: the Parquet file cannot be read ({reason}). Write it anew.")
 

@@ -1,0 +1,144 @@
+"""The `penstock` command: its subcommands, and what becomes of whatever goes wrong in them.
+
+Exit codes: 0 done, 1 the input or the request is wrong, 2 the command line is wrong, 70 a bug in
+Penstock, 130 interrupted. A traceback can quote records, so none is shown unless `--debug` asks.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from penstock import __version__
+from penstock.cli import audit, demo, draft, evaluate, inspect, ledger, methods, query, release, sample
+from penstock.cli.screen import complain, paragraphs
+from penstock.errors import PenstockError, UsageError
+
+WRONG_INPUT, WRONG_USAGE, BUG, INTERRUPTED = 1, 2, 70, 130
+
+app = typer.Typer(
+    name="penstock",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Documentation is in docs/; every command has examples: [bold]penstock release --help[/bold].",
+)
+
+# The family of exceptions that the command-line parser raises; its home differs between versions of Typer.
+_ParserError: type[Exception] = next(
+    kind
+    for kind in typer.BadParameter.__mro__
+    if kind.__name__ == "ClickException" and issubclass(kind, Exception)
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"penstock {__version__}")
+        raise typer.Exit
+
+
+def penstock(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and stop."),
+    ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            envvar="PENSTOCK_DEBUG",
+            help="Show tracebacks. They may quote your records: keep them to yourself.",
+        ),
+    ] = False,
+) -> None:
+    """Release sensitive data under differential privacy.
+
+    Synthetic data, queryable models, and a receipt that says exactly what was spent.
+
+    [bold]A first release[/bold]
+
+        penstock draft people.csv
+        penstock release people.csv --schema people.schema.yaml \\
+            --epsilon 1 --out people-release
+        penstock inspect people-release
+
+    or see all of it on made-up data: [bold]penstock demo[/bold]
+    """
+
+
+app.callback(help=paragraphs(penstock.__doc__))(penstock)
+for _module, _panel in (
+    (draft, "Release"),
+    (release, "Release"),
+    (inspect, "Use a release"),
+    (sample, "Use a release"),
+    (query, "Use a release"),
+    (evaluate, "Keep watch"),
+    (audit, "Keep watch"),
+    (methods, "Find out"),
+    (demo, "Find out"),
+):
+    _name = _module.__name__.rpartition(".")[2]
+    _command = getattr(_module, _name)
+    app.command(_name, rich_help_panel=_panel, help=paragraphs(_command.__doc__))(_command)
+app.add_typer(ledger.app, name="ledger", rich_help_panel="Keep watch")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; the exit code. Every failure is a sentence or two on stderr."""
+    debug = "--debug" in arguments or bool(os.environ.get("PENSTOCK_DEBUG"))
+    if not debug:
+        warnings.simplefilter("ignore")
+    try:
+        code = app(list(arguments), prog_name="penstock", standalone_mode=False)
+        sys.stdout.flush()
+    except PenstockError as problem:
+        if debug:
+            raise
+        complain(str(problem))
+        return WRONG_USAGE if isinstance(problem, UsageError) else WRONG_INPUT
+    except _ParserError as problem:
+        return _explain_usage(problem)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away (`penstock … | head`): not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as problem:
+        if debug:
+            raise
+        complain(
+            f"Penstock failed in a way it should not ({type(problem).__name__}). Please report it with the "
+            "command you ran; 'penstock --debug …' shows where it happened, but read that before you share "
+            "it, because it may quote your records."
+        )
+        return BUG
+    # Newer versions of Typer make this code of an interruption themselves.
+    if code == INTERRUPTED:
+        complain("Interrupted. No release was written; what the ledger had already booked stays booked.")
+    return code if isinstance(code, int) else 0
+
+
+def _explain_usage(problem: Exception) -> int:
+    """The parser's complaint as one sentence, with the command whose help is worth reading."""
+    context = getattr(problem, "ctx", None)
+    command = context.command_path if context is not None else "penstock"
+    if type(problem).__name__ == "NoArgsIsHelpError":
+        print(getattr(context, "get_help", lambda: "")())
+        return WRONG_USAGE
+    message = getattr(problem, "format_message", lambda: str(problem))().strip().rstrip(".")
+    complain(f"{message}{'' if message.endswith('?') else '.'} See '{command} --help'.")
+    return WRONG_USAGE
+
+
+def main() -> None:
+    """The entry point of the `penstock` script."""
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,160 @@
+"""`penstock demo`: the whole of it on made-up data, with the commands printed as they run."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    import polars as pl
+
+DemoKind = Literal["table", "points"]
+
+
+def demo(
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder for the release.")
+    ] = "demo-release",
+    kind: Annotated[DemoKind, typer.Option(help="A household survey, or bicycle rides on a map.")] = "table",
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", "-e", metavar="E", help="What the release may cost.")
+    ] = "1",
+    data_only: Annotated[
+        str | None,
+        typer.Option(
+            "--data-only",
+            metavar="FILE.csv",
+            show_default=False,
+            help="Only write the demo's data, to play with yourself.",
+        ),
+    ] = None,
+) -> None:
+    """Release a bundled, made-up dataset from end to end, without a network.
+
+    The release goes to FOLDER; what only its custodian should see (the data, the ledger, the
+    evaluation) goes to FOLDER-custodian.
+
+    [bold]Examples[/bold]
+
+        penstock demo
+        penstock demo --kind points --out rides-release
+        penstock demo --data-only survey.csv
+    """
+    from penstock.cli.draft import refuse_existing, write
+    from penstock.cli.screen import clean, note, screen
+    from penstock.release import check_destination
+
+    story = _STORIES[kind]
+    if data_only is not None:
+        refuse_existing(Path(data_only), force=False)
+        write(Path(data_only), story.data().write_csv())
+        note(f"{clean(data_only)}: {story.what}")
+        return
+    check_destination(out)
+    office = Path(f"{out.rstrip('/')}-custodian")
+    office.mkdir(parents=True, exist_ok=True)
+    data, schema, book = (
+        office / story.file,
+        office / f"{Path(story.file).stem}.schema.yaml",
+        office / "ledger.db",
+    )
+    draft = schema.with_suffix(".draft.yaml")
+    account = Path(story.file).stem
+    write(data, story.data().write_csv())
+    tell = screen()
+    tell.print(f"\n[bold]{story.what}[/] Its custodian is you, and your desk is {clean(office)}/.")
+
+    step(
+        "Propose a schema; what was read off the records is marked for review",
+        "draft",
+        str(data),
+        "-o",
+        str(draft),
+        "--kind",
+        kind,
+        "--force",
+    )
+    write(schema, story.schema())
+    tell.print(
+        f"You compare the draft with what is public anyway, correct it, and keep it as {clean(schema)}."
+    )
+    if not book.exists():
+        step("Open a ledger, and decide what these data may cost in all", "ledger", "init", str(book))
+    step("", "ledger", "limit", str(book), account, "--epsilon", "10")
+    step(
+        "Release: everything is checked first, then paid for, then written",
+        "release",
+        str(data),
+        "--schema",
+        str(schema),
+        "--epsilon",
+        epsilon,
+        "--ledger",
+        str(book),
+        "--account",
+        account,
+        "--out",
+        out,
+    )
+    step("What anybody can see of it", "inspect", out)
+    step("Anybody can ask it, and draw as many rows as they like", "query", out, story.question)
+    step("", "sample", out, "-n", "5")
+    step(
+        "Only you can compare it with the records",
+        "evaluate",
+        out,
+        str(data),
+        "--out",
+        str(office / "evaluation.html"),
+    )
+    step("And the ledger remembers", "ledger", "show", str(book))
+    tell.print(f"\nThe release, to publish:  [bold]{clean(out)}/[/]")
+    tell.print(f"Its report:               [bold]{clean(Path(out).resolve() / 'report.html')}[/]")
+    tell.print(f"For your eyes only:       [bold]{clean((office / 'evaluation.html').resolve())}[/]")
+
+
+def step(remark: str, *arguments: str) -> None:
+    """Print a command the way a user would type it, and run it."""
+    from penstock.cli.app import app
+    from penstock.cli.screen import ACCENT, clean, screen
+
+    out = screen()
+    if remark:
+        out.print(f"\n[bold]{remark}[/]")
+    out.print(f"[{ACCENT}]$ penstock {clean(shlex.join(arguments))}[/]")
+    app(list(arguments), prog_name="penstock", standalone_mode=False)
+
+
+@dataclass(frozen=True)
+class _Story:
+    what: str
+    file: str
+    question: str
+
+    def data(self) -> pl.DataFrame:
+        from penstock import demo as made_up
+
+        return made_up.survey() if self.file == "survey.csv" else made_up.rides()
+
+    def schema(self) -> str:
+        from penstock import demo as made_up
+
+        return made_up.survey_schema() if self.file == "survey.csv" else made_up.rides_schema()
+
+
+_STORIES: dict[DemoKind, _Story] = {
+    "table": _Story(
+        "The Lindland household survey: 10,000 people who never lived, 12 columns.",
+        "survey.csv",
+        "income > 2000 and commute = 'bicycle'",
+    ),
+    "points": _Story(
+        "Bicycle rides: 20,000 starting points in a town that does not exist.",
+        "rides.csv",
+        "x_km < 10 and y_km >= 7",
+    ),
+}

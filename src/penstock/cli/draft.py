@@ -1,0 +1,131 @@
+"""`penstock draft`: a proposal for the schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from penstock.cli.options import AccountName, File, LedgerUrl, TableName
+
+Kind = Literal["table", "points", "sequences", "itemsets", "graph", "calls"]
+
+
+def draft(
+    file: File,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="SCHEMA.yaml",
+            show_default=False,
+            help="Where to write the schema; next to FILE when not given.",
+        ),
+    ] = None,
+    kind: Annotated[Kind, typer.Option(help="What the records are.")] = "table",
+    headers_only: Annotated[
+        bool, typer.Option("--headers-only", help="Read the column names and not a single value.")
+    ] = False,
+    table: TableName = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            metavar="E",
+            help="Draft privately: pay this much for bounds and "
+            "categories instead of reading them off the data.",
+        ),
+    ] = None,
+    delta: Annotated[
+        str, typer.Option(metavar="D", help="Delta of a private draft; categories need one.")
+    ] = "0",
+    ledger: LedgerUrl = None,
+    account: AccountName = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Reproducible private draft, for tests only.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing schema file.")] = False,
+) -> None:
+    """Propose a schema for FILE: columns, domains and the privacy unit.
+
+    A schema is public, so it must not be read off the records silently. Whatever a draft did read
+    there carries [bold]review: true[/bold]. Replace it by what anybody may know, and confirm it with
+    [bold]review: false[/bold].
+
+    [bold]Examples[/bold]
+
+        penstock draft people.csv
+        penstock draft people.csv -o people.schema.yaml --headers-only
+        penstock draft rides.parquet --kind points
+        penstock draft sqlite:///people.db --table people -o people.schema.yaml
+        penstock draft people.csv --epsilon 0.1 --delta 1e-6 \\
+            --ledger ledger.db --account people
+    """
+    from penstock.cli.screen import clean, note, progress_bars
+    from penstock.errors import UsageError
+    from penstock.verbs import draft as propose
+
+    target = Path(out) if out is not None else _beside(file)
+    refuse_existing(target, force)
+    with progress_bars():
+        if epsilon is None:
+            if ledger or account or delta != "0" or seed is not None:
+                raise UsageError(
+                    "--delta, --ledger, --account and --seed belong to a private draft; "
+                    "give its --epsilon too."
+                )
+            schema = propose(file, kind=kind, headers_only=headers_only, table=table)
+        elif headers_only:
+            raise UsageError(
+                "--headers-only reads no value, so there is nothing to pay --epsilon for; drop one."
+            )
+        else:
+            from penstock.verbs import draft_private
+
+            schema = draft_private(
+                file,
+                epsilon=epsilon,
+                delta=delta,
+                kind=kind,
+                table=table,
+                ledger=ledger,
+                account=account,
+                seed=seed,
+            )
+    write(target, schema.to_yaml())
+    marks = len(schema.to_review())
+    if marks:
+        note(
+            f"{clean(target)}: {len(schema.fields)} fields, {marks} {'fact' if marks == 1 else 'facts'} "
+            "to review. Change each 'review: true' to 'review: false' once it says what is public."
+        )
+    else:
+        note(f"{clean(target)}: {len(schema.fields)} fields, nothing left to review.")
+
+
+def refuse_existing(target: Path, force: bool) -> None:
+    """An existing file is only replaced on request."""
+    from penstock.errors import UsageError
+
+    if target.exists() and not force:
+        raise UsageError(f"'{target}' exists already; choose another file, or overwrite it with --force.")
+
+
+def write(target: Path, text: str) -> None:
+    """Write a text file; a place that cannot be written is the user's to fix."""
+    from penstock.errors import UsageError
+
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"'{target}' cannot be written: {problem.strerror or problem}.") from None
+
+
+def _beside(file: str) -> Path:
+    from penstock.errors import UsageError
+
+    if "://" in file:
+        raise UsageError("Say where to write the schema of a database table: -o SCHEMA.yaml.")
+    path = Path(file)
+    return path.with_name(f"{path.name.partition('.')[0] or path.name}.schema.yaml")

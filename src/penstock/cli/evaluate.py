@@ -1,0 +1,106 @@
+"""`penstock evaluate`: how close a release is to the records, for the custodian's eyes only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from penstock.cli.options import File, Folder, Json, TableName
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from penstock.evaluate import Evaluation, Score
+
+
+def evaluate(
+    folder: Folder,
+    file: File,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="REPORT.html",
+            show_default=False,
+            help="Write the custodian's report here.",
+        ),
+    ] = None,
+    table: TableName = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            metavar="FIELD",
+            show_default=False,
+            help="The field to predict from the others; a few are chosen when not given.",
+        ),
+    ] = None,
+    as_json: Json = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing report.")] = False,
+) -> None:
+    """Compare a release with the records it came from.
+
+    Every score stands between a floor (what a release that knows almost nothing would score) and a
+    ceiling (the original itself, resampled). The result is [bold]not private[/bold]: it is computed
+    from the records and must not be published.
+
+    [bold]Examples[/bold]
+
+        penstock evaluate people-release people.csv
+        penstock evaluate people-release people.csv --out evaluation.html
+        penstock evaluate people-release people.csv --json
+    """
+    from penstock.cli.draft import refuse_existing
+    from penstock.cli.screen import clean, note, print_json, progress_bars, screen
+    from penstock.verbs import evaluate as compare
+
+    if out is not None:
+        refuse_existing(Path(out), force)
+    with progress_bars():
+        found = compare(folder, file, table=table, target=target)
+        if out is not None:
+            found.save(out)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        console = screen()
+        console.print("[bold yellow]NOT FOR PUBLICATION[/]  computed from the records, without noise")
+        console.print()
+        console.print(_scores(found))
+    if out is not None:
+        note(f"{clean(out)}: the custodian's report. Keep it to yourself.")
+
+
+def _scores(found: Evaluation) -> Table:
+    from rich.table import Table
+
+    from penstock.cli.screen import clean
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
+    table.add_column("score")
+    for title in ("floor", "release", "ceiling"):
+        table.add_column(title, justify="right")
+    table.add_column("floor ········ ceiling")
+    for score in found.scores:
+        better = "lower is better" if score.lower_is_better else "higher is better"
+        table.add_row(
+            f"{clean(score.name)} [dim]({better})[/]",
+            f"{score.floor:.4f}",
+            f"[bold]{score.value:.4f}[/]",
+            f"{score.ceiling:.4f}",
+            _position(score),
+        )
+    return table
+
+
+def _position(score: Score) -> str:
+    """Where the release stands between floor and ceiling, on a line of twenty-one marks."""
+    from penstock.cli.screen import ACCENT
+
+    if score.position is None:
+        return "[dim]floor and ceiling meet[/]"
+    place = round(min(1.0, max(0.0, score.position)) * 20)
+    return f"[dim]{'─' * place}[/][bold {ACCENT}]●[/][dim]{'─' * (20 - place)}[/]"

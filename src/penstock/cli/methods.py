@@ -1,0 +1,62 @@
+"""`penstock methods`: what there is to choose from."""
+
+from __future__ import annotations
+
+from penstock.cli.options import Json
+
+
+def methods(as_json: Json = False) -> None:
+    """List the methods, with the data they are for and the guarantee they give.
+
+    [bold]Examples[/bold]
+
+        penstock methods
+        penstock methods --json
+    """
+    from penstock.methods import METHODS
+
+    if as_json:
+        from penstock.cli.screen import print_json
+
+        print_json(
+            [
+                {
+                    "name": info.name,
+                    "kind": info.kind,
+                    "summary": info.summary,
+                    "guarantee": info.guarantee,
+                    "relations": list(info.relations),
+                    "default": info.default,
+                    "parameters": _parameters(info.load()),
+                }
+                for info in METHODS
+            ]
+        )
+        return
+    from rich.table import Table
+
+    from penstock.cli.screen import ACCENT, screen
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
+    for title in ("method", "data", "guarantee", "relations", "what it is"):
+        table.add_column(title, overflow="fold")
+    for info in METHODS:
+        star = " *" if info.default else ""
+        table.add_row(
+            f"[{ACCENT}]{info.name}[/]{star}",
+            info.kind,
+            info.guarantee,
+            ", ".join(info.relations),
+            info.summary,
+        )
+    out = screen()
+    out.print(table)
+    out.print("\n* used when no --method is given. One page about each: docs/methods/.", style="dim")
+
+
+def _parameters(method: type[object]) -> dict[str, object]:
+    from dataclasses import MISSING, fields, is_dataclass
+
+    if not is_dataclass(method):
+        return {}
+    return {field.name: None if field.default is MISSING else field.default for field in fields(method)}

@@ -1,0 +1,139 @@
+"""`penstock release`: from records to a paid-for release."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from penstock.cli.options import AccountName, File, LedgerUrl, TableName
+
+EngineName = Literal["auto", "memory", "duckdb"]
+
+
+def release(
+    file: File,
+    schema: Annotated[
+        str,
+        typer.Option(
+            "--schema", "-s", metavar="SCHEMA.yaml", show_default=False, help="The reviewed schema."
+        ),
+    ],
+    epsilon: Annotated[
+        str,
+        typer.Option(
+            "--epsilon",
+            "-e",
+            metavar="E",
+            show_default=False,
+            help="What the release may cost: 1, 0.1, 7/10. Smaller is more private.",
+        ),
+    ],
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", show_default=False, help="A new folder for the release."
+        ),
+    ],
+    delta: Annotated[
+        str, typer.Option(metavar="D", help="For methods that need one; choose it far below 1/records.")
+    ] = "0",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="NAME",
+            show_default=False,
+            help="See 'penstock methods'; chosen by the kind of data when not given.",
+        ),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param",
+            "-p",
+            metavar="NAME=VALUE",
+            show_default=False,
+            help="A parameter of the method; may be repeated.",
+        ),
+    ] = None,
+    table: TableName = None,
+    engine: Annotated[
+        EngineName, typer.Option(help="Where to count: in memory, or in DuckDB when the data is large.")
+    ] = "auto",
+    ledger: LedgerUrl = None,
+    account: AccountName = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            show_default=False,
+            help="Reproducible noise for tests and studies. Such a release protects "
+            "nobody and is marked as not publishable.",
+        ),
+    ] = None,
+    accept_unreviewed_draft: Annotated[
+        bool,
+        typer.Option(
+            "--accept-unreviewed-draft",
+            help="Release although the schema holds facts that nobody "
+            "reviewed. The release says so, for ever.",
+        ),
+    ] = False,
+) -> None:
+    """Release FILE under differential privacy, as a folder of plain files.
+
+    Everything is checked before anything is spent: the options, the schema, the destination, the
+    ledger, then every record against the schema.
+
+    [bold]Examples[/bold]
+
+        penstock release people.csv --schema people.schema.yaml \\
+            --epsilon 1 --out people-release
+        penstock release people.parquet -s people.schema.yaml -e 0.5 \\
+            -o release-2 --ledger ledger.db --account people
+        penstock release rides.csv -s rides.schema.yaml -e 1 \\
+            --method uniform-grid --param side=40 -o rides-release
+        penstock release postgresql://host/db --table people \\
+            -s people.schema.yaml -e 1 -o people-release
+    """
+    from penstock import methods
+    from penstock.cli.options import parameters
+    from penstock.cli.screen import ACCENT, clean, note, progress_bars
+    from penstock.schema import Schema
+    from penstock.verbs import release as make
+
+    facts = Schema.load(schema)
+    info = methods.default_for(facts.kind) if method is None else methods.find(method)
+    chosen = parameters(param or (), info.load(), info.name)
+    with progress_bars():
+        made = make(
+            file,
+            facts,
+            epsilon=epsilon,
+            delta=delta,
+            method=info.name,
+            parameters=chosen,
+            table=table,
+            engine=engine,
+            ledger=ledger,
+            account=account,
+            seed=seed,
+            accept_unreviewed_draft=accept_unreviewed_draft,
+            out=out,
+        )
+    note(f"[{ACCENT}]{clean(out)}[/]: {clean(made.receipt.guarantee)}.")
+    if made.receipt.ledger is None:
+        note("Booked in no ledger: nobody adds this release up with the others from the same data.")
+    if made.unreviewed:
+        note(
+            f"[bold yellow]Released with {len(made.unreviewed)} unreviewed facts;[/] the guarantee does not "
+            "cover what they give away, and the release says so."
+        )
+    if not made.publishable:
+        note(
+            "[bold red]NOT PUBLISHABLE:[/] the noise came from a fixed seed, and whoever knows the seed can "
+            "take it off again. Release without --seed to publish."
+        )
+    note(f"Report: {clean(out)}/report.html")

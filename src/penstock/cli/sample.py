@@ -1,0 +1,74 @@
+"""`penstock sample`: synthetic rows from a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.options import Folder
+
+
+def sample(
+    folder: Folder,
+    n: Annotated[
+        int | None,
+        typer.Option(
+            "-n",
+            metavar="N",
+            show_default=False,
+            help="How many rows; about as many as there were records when not given.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="A .csv or .parquet file; CSV on the screen when not given.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            show_default=False,
+            help="The same rows again. Harmless: the model is public already.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+) -> None:
+    """Draw synthetic rows, any number of them, at no further privacy cost.
+
+    [bold]Examples[/bold]
+
+        penstock sample people-release -n 10000 -o synthetic.csv
+        penstock sample people-release -n 1000000 -o synthetic.parquet
+        penstock sample people-release -n 5
+    """
+    from penstock.cli.draft import refuse_existing
+    from penstock.cli.screen import clean, note, progress_bars
+    from penstock.errors import UsageError
+    from penstock.release import load
+
+    target = None if out is None else Path(out)
+    if target is not None:
+        if target.suffix.lower() not in (".csv", ".parquet"):
+            raise UsageError(f"'{out}' must end in .csv or .parquet, so that it is clear what to write.")
+        refuse_existing(target, force)
+    with progress_bars():
+        rows = load(folder).sample(n, seed=seed)
+        if target is None:
+            print(rows.write_csv(), end="")
+            return
+        try:
+            if target.suffix.lower() == ".csv":
+                rows.write_csv(target)
+            else:
+                rows.write_parquet(target)
+        except OSError as problem:
+            raise UsageError(f"'{out}' cannot be written: {problem.strerror or problem}.") from None
+    note(f"{clean(out)}: {rows.height:,} synthetic rows.")

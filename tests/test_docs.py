@@ -1,0 +1,131 @@
+"""The documentation is run: every command and every line of Python in the guide, in the order of the page."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from penstock.cli import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+FENCE = re.compile(r"^( *)```(\w+)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """The fenced blocks of a page: language and text."""
+    return [(language, text) for _, language, text in FENCE.findall(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("name", ["first-release", "python"])
+def test_the_guide_runs_as_printed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    names: dict[str, object] = {}
+    ran = 0
+    for language, text in blocks(ROOT / "docs" / "guide" / f"{name}.md"):
+        if language == "console":
+            for line in text.splitlines():
+                assert line.startswith("$ "), line
+                done = subprocess.run(
+                    ["bash", "-c", line[2:]], capture_output=True, text=True, env={**os.environ, "PATH": path}
+                )
+                assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+                assert "Traceback" not in done.stderr
+                ran += 1
+        elif language == "python":
+            exec(compile(text, f"{name}.md", "exec"), names)
+            ran += 1
+    assert ran > 5
+
+
+def commands_in(text: str) -> list[list[str]]:
+    """What follows `penstock` in lines that look like commands."""
+    joined = text.replace("\\\n", " ")
+    lines = re.findall(r"^\s*(?:\$ )?penstock +([a-z][^\n#…]*)", joined, re.MULTILINE)
+    return [shlex.split(line.split("|")[0]) for line in lines]
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
+def test_every_command_in_the_docs_exists_with_its_options(page: Path) -> None:
+    texts = [text for language, text in blocks(page) if language in ("text", "console")]
+    texts += re.findall(r"^```\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    for words in (words for text in texts for words in commands_in(text)):
+        command = typer.main.get_command(app)
+        while hasattr(command, "commands"):
+            assert words[0] in command.commands, words
+            command, words = command.commands[words[0]], words[1:]
+        known = {name for option in command.params for name in option.opts}
+        for word in words:
+            if re.match(r"--?[a-z]", word):
+                assert word.partition("=")[0] in known, f"{page.name}: {word}"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")],
+    ids=lambda page: page.name,
+)
+def test_links_at_the_root_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+        assert link.startswith("https://") or (ROOT / link).exists(), link
+
+
+def test_every_method_has_a_page_with_all_its_sections() -> None:
+    from penstock.methods import METHODS
+
+    for info in METHODS:
+        text = (ROOT / "docs" / "methods" / f"{info.name}.md").read_text(encoding="utf-8")
+        titles = re.findall(r"^## (.+)$", text, re.MULTILINE)
+        wanted = [
+            "When to use it",
+            "The theorem",
+            "What it costs",
+            "How good",
+            "Picture",
+            "Limits",
+            "Reference",
+        ]
+        assert [title for title in titles if title in wanted] == wanted, info.name
+
+
+def test_every_command_shows_an_example_in_its_help() -> None:
+    def leaves(command: object) -> list[object]:
+        inner = getattr(command, "commands", None)
+        return [command] if inner is None else [leaf for each in inner.values() for leaf in leaves(each)]
+
+    for command in leaves(typer.main.get_command(app)):
+        assert "penstock " in getattr(command, "help", "").partition("Examples")[2], command
+
+
+def test_the_site_asks_nobody_else_for_anything(tmp_path: Path) -> None:
+    """No fonts, scripts or styles from other servers: a reader's visit is nobody else's business."""
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mkdocs",
+            "build",
+            "--strict",
+            "--quiet",
+            "--site-dir",
+            str(tmp_path / "site"),
+        ],
+        cwd=ROOT,
+        check=True,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )
+    pages = sorted((tmp_path / "site").rglob("*.html"))
+    assert len(pages) >= len(PAGES)
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        fetched = re.findall(r"<(?:script|img|iframe)[^>]*\ssrc=\"?(https?://[^\" >]+)", text)
+        fetched += re.findall(
+            r"<link[^>]*rel=\"?(?:stylesheet|preconnect)\"?[^>]*href=\"?(https?://[^\" >]+)", text
+        )
+        assert not fetched, f"{page.name}: {fetched}"

@@ -1,0 +1,90 @@
+"""What importing costs, and that the front door offers what it promises."""
+
+import json
+import resource
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+import penstock
+
+HEAVY = (
+    "numpy",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "sklearn",
+    "scipy",
+    "plotly",
+    "ibis",
+    "duckdb",
+    "sqlalchemy",
+    "dp_accounting",
+    "numba",
+    "jinja2",
+    "pydantic",
+    "yaml",
+)
+
+
+def modules_after(statement: str) -> set[str]:
+    """The top-level modules that a fresh interpreter has loaded after a statement."""
+    listed = "json.dumps(sorted({name.partition('.')[0] for name in sys.modules}))"
+    code = f"import json, sys\n{statement}\nprint({listed})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import penstock",
+        "import penstock.cli",
+        "import penstock.methods",
+        "from penstock.cli import run; run(['--version'])",
+    ],
+)
+def test_nothing_heavy_is_imported_before_it_is_needed(statement: str) -> None:
+    loaded = modules_after(
+        statement.replace(
+            "run(['--version'])",
+            "import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()): run(['--version'])",
+        )
+    )
+    assert not loaded & set(HEAVY)
+
+
+def test_help_answers_in_under_half_a_second() -> None:
+    """Seconds of the processor, the best of five, so that a busy machine does not count."""
+
+    def once() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([sys.executable, "-m", "penstock", "--help"], capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert b"release" in done.stdout
+        return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+    assert min(once() for _ in range(5)) < 0.5
+
+
+def test_every_export_resolves_and_is_listed() -> None:
+    assert set(penstock.__all__) <= set(dir(penstock))
+    for name in penstock.__all__:
+        assert callable(getattr(penstock, name)), name
+
+
+def test_a_room_that_shares_its_name_with_a_verb_is_both() -> None:
+    import penstock.release as room
+
+    assert isinstance(room, ModuleType)
+    assert room is sys.modules["penstock.release"]
+    assert penstock.release is room
+    assert callable(room)
+    assert room.load.__module__.startswith("penstock.release")
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'anonymise'"):
+        penstock.anonymise  # noqa: B018
