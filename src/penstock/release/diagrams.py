@@ -38,13 +38,6 @@ def network(
                 )
     layers = _layers(nodes, edges) if directed else None
     spots = dict(places) if places is not None else _in_layers(layers, edges) if layers else _on_circle(nodes)
-    arrows = [_arrow(spots[start], spots[end]) for start, end in edges] if directed else []
-    traces: list[Any] = []
-    if not directed:
-        x, y = _strokes(spots, edges)
-        traces.append(
-            go.Scatter(x=x, y=y, mode="lines", hoverinfo="skip", line={"width": 1.4, "color": GREY})
-        )
     parents: dict[str, list[str]] = {node: [] for node in nodes}
     for start, end in edges:
         parents[end].append(start)
@@ -53,30 +46,32 @@ def network(
         + (f"<br>depends on {safe(', '.join(parents[node]), 120)}" if directed and parents[node] else "")
         for node in nodes
     ]
+    x, y, heads = _paths(spots, edges)
+    traces = [go.Scatter(x=x, y=y, mode="lines", hoverinfo="skip", line={"width": 1.6, "color": GREY})]
+    if directed:
+        traces.append(_arrows(heads))
     traces.append(
         go.Scatter(
             x=[spots[node][0] for node in nodes],
             y=[spots[node][1] for node in nodes],
-            mode="markers+text",
-            text=[safe(node, 16) for node in nodes],
-            textposition="top center",
+            mode="markers",
             customdata=hover,
-            marker={"size": 15, "color": BLUE, "line": {"width": 0}},
-            textfont={"size": 12},
+            marker={"size": 26, "opacity": 0},
             hovertemplate="%{customdata}<extra></extra>",
         )
     )
+    names = [_pill(safe(node, 16), *spots[node]) for node in nodes]
     depth = len(layers) if layers else max(4, int(sqrt(len(nodes)) * 2))
     low, high = min(y for _, y in spots.values()), max(y for _, y in spots.values())
     left, right = min(x for x, _ in spots.values()), max(x for x, _ in spots.values())
-    room = 0.12 * ((right - left) or 1.0) + 0.05
+    room = 0.14 * ((right - left) or 1.0)
     drawn = figure(
         traces,
         showlegend=False,
-        height=min(760, 90 + 92 * depth),
-        annotations=arrows,
+        height=min(760, 70 + 84 * depth),
+        annotations=names,
         xaxis={"visible": False, "range": [left - room, right + room]},
-        yaxis={"visible": False, "range": [low - 0.45, high + 0.6]},
+        yaxis={"visible": False, "range": [low - 0.35, high + 0.35]},
     )
     told = caption or f"Network of {len(nodes)} nodes and {len(edges)} edges" + (
         "; each arrow leads from what is drawn first to what depends on it." if directed else "."
@@ -107,6 +102,7 @@ def tree(
         raise UsageError(f"The tree '{title}' must name every parent before its children.")
     kept = _fullest(parents, values, most)
     spots = _tidy(kept, parents)
+    inner = {parents[i] for i in kept}
     largest = max((abs(values[i]) for i in kept), default=1.0) or 1.0
     x, y = [], []
     for node in kept:
@@ -120,6 +116,7 @@ def tree(
     shades = [mixed(BLUE, "#8FB8D3", sqrt(abs(values[i]) / largest)) for i in kept]
     leaves = max(1, len({spots[i][1] for i in kept}))
     deepest = max(place[0] for place in spots.values())
+    longest = max(len(str(labels[i])) for i in kept if spots[i][0] == deepest)
     drawn = figure(
         [
             go.Scatter(x=x, y=y, mode="lines", hoverinfo="skip", line={"width": 1.2, "color": GREY}),
@@ -127,9 +124,10 @@ def tree(
                 x=[spots[i][0] for i in kept],
                 y=[spots[i][1] for i in kept],
                 mode="markers+text",
-                text=[f"  {safe(labels[i], 18)}" for i in kept],
-                textposition="middle right",
+                text=[safe(labels[i], 18) if i in inner else f"  {safe(labels[i], 18)}" for i in kept],
+                textposition=["top center" if i in inner else "middle right" for i in kept],
                 textfont={"size": 12},
+                cliponaxis=False,
                 customdata=[[safe(labels[i], 200), readable(values[i])] for i in kept],
                 marker={"size": sizes, "color": shades, "opacity": 1, "line": {"width": 0}},
                 hovertemplate="%{customdata[0]}<br><b>%{customdata[1]}</b> "
@@ -138,8 +136,9 @@ def tree(
             ),
         ],
         showlegend=False,
-        height=min(900, 60 + 26 * leaves),
-        xaxis={"visible": False, "range": [-0.15, deepest + 0.85]},
+        margin={"l": 8, "r": 24 + 7 * min(longest, 18), "t": 8, "b": 8},
+        height=min(900, 60 + 32 * leaves),
+        xaxis={"visible": False, "range": [-0.2, deepest + 0.1]},
         yaxis={"visible": False, "autorange": "reversed"},
     )
     left_out = len(labels) - len(kept)
@@ -188,7 +187,7 @@ def _in_layers(layers: list[list[str]], edges: Sequence[tuple[str, str]]) -> dic
         for index, node in enumerate(layer):
             # Every other node a little lower: neighbouring names do not run into each other.
             dip = 0.32 if len(layer) > 4 and index % 2 else 0.0
-            spots[node] = ((index + 0.5) / len(layer), -float(row) - dip)
+            spots[node] = ((index + 0.5) / len(layer) + 0.05 * (row % 3 - 1), -float(row) - dip)
     return spots
 
 
@@ -197,34 +196,57 @@ def _on_circle(nodes: Sequence[str]) -> dict[str, Place]:
     return {node: (cos(i * turn), sin(i * turn)) for i, node in enumerate(nodes)}
 
 
-def _arrow(start: Place, end: Place) -> dict[str, Any]:
+def _pill(text: str, x: float, y: float) -> dict[str, Any]:
     return {
-        "ax": start[0],
-        "ay": start[1],
-        "x": end[0],
-        "y": end[1],
-        "xref": "x",
-        "yref": "y",
-        "axref": "x",
-        "ayref": "y",
-        "text": "",
-        "showarrow": True,
-        "arrowhead": 2,
-        "arrowsize": 1,
-        "arrowwidth": 1.3,
-        "standoff": 9,
-        "startstandoff": 9,
-        "opacity": 0.65,
+        "x": x,
+        "y": y,
+        "text": text,
+        "showarrow": False,
+        "bgcolor": BLUE,
+        "borderpad": 6,
+        "font": {"color": "#ffffff", "size": 12},
+        "captureevents": False,
     }
 
 
-def _strokes(spots: Mapping[str, Place], edges: Sequence[tuple[str, str]]) -> tuple[list[Any], list[Any]]:
+def _paths(
+    spots: Mapping[str, Place], edges: Sequence[tuple[str, str]]
+) -> tuple[list[Any], list[Any], list[tuple[Place, Place]]]:
+    """Every edge as a curve, and a short piece of its middle for the arrowhead.
+
+    Long edges bow out: straight ones would run through the nodes between their ends.
+    """
     x: list[Any] = []
     y: list[Any] = []
+    middles = []
     for start, end in edges:
-        x += [spots[start][0], spots[end][0], None]
-        y += [spots[start][1], spots[end][1], None]
-    return x, y
+        (x0, y0), (x1, y1) = spots[start], spots[end]
+        bow = 0.1 * abs(y1 - y0) if abs(y1 - y0) > 1.4 else 0.0
+        turn = ((x0 + x1) / 2 + bow, (y0 + y1) / 2)
+        path = [
+            (
+                (1 - t) ** 2 * x0 + 2 * t * (1 - t) * turn[0] + t * t * x1,
+                (1 - t) ** 2 * y0 + 2 * t * (1 - t) * turn[1] + t * t * y1,
+            )
+            for t in (step / 16 for step in range(17))
+        ]
+        middles.append((path[8], path[9]))
+        x += [*(place[0] for place in path), None]
+        y += [*(place[1] for place in path), None]
+    return x, y, middles
+
+
+def _arrows(pieces: Sequence[tuple[Place, Place]]) -> Any:
+    """Arrowheads half way along the edges, where no node covers them."""
+    import plotly.graph_objects as go
+
+    return go.Scatter(
+        x=[place[0] for piece in pieces for place in piece],
+        y=[place[1] for piece in pieces for place in piece],
+        mode="markers",
+        hoverinfo="skip",
+        marker={"symbol": "arrow", "angleref": "previous", "size": [0, 12] * len(pieces), "color": GREY},
+    )
 
 
 def _fullest(parents: Sequence[int], values: Sequence[float], most: int) -> list[int]:

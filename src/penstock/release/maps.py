@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from penstock.errors import UsageError
 from penstock.release.pictures import Numbers, finite
 from penstock.release.release import Picture, readable
-from penstock.release.theme import figure, safe
+from penstock.release.theme import SEQUENTIAL, figure, safe
 
 
 def grid_map(
@@ -45,6 +45,8 @@ def grid_map(
         y=up,
         z=_softened(amounts),
         customdata=amounts,
+        colorscale=SEQUENTIAL,
+        meta={"scale": "sequential"},
         xgap=0,
         ygap=0,
         showscale=False,
@@ -56,7 +58,7 @@ def grid_map(
     x, y = (across[top[0]] + across[top[0] + 1]) / 2, (up[top[1]] + up[top[1] + 1]) / 2
     told = caption or (
         f"Map of {cells.shape[0]} by {cells.shape[1]} cells; stronger colour means more {amount}. The "
-        f"fullest is around {x_name} {x:.6g}, {y_name} {y:.6g} with {readable(float(cells[top]))} {amount}."
+        f"fullest is around {x_name} {x:.5g}, {y_name} {y:.5g} with {readable(float(cells[top]))} {amount}."
     )
     order = np.argsort(-cells, axis=None)[:200]
     table = tuple(
@@ -143,6 +145,7 @@ def _map_layout(
     return {
         "height": int(min(620, max(320, 640 * tall))),
         "dragmode": "pan",
+        "meta": {"tall": tall},
         "xaxis": {
             "title": {"text": safe(x_name)},
             "fixedrange": False,

@@ -11,21 +11,38 @@
     return steps[index][1];
   }
 
-  function draw(place, mode) {
+  function narrow(data, layout) {
+    data.forEach(function (trace) {
+      if (trace.type === "icicle") trace.texttemplate = "\u00a0%{label}";
+      if (trace.type === "heatmap") trace.showscale = false;
+    });
+    if (layout.xaxis && layout.xaxis.nticks > 5) layout.xaxis = Object.assign({}, layout.xaxis, { nticks: 5 });
+  }
+
+  function draw(place, mode, widest) {
     const figure = figures[Number(place.dataset.figure)];
     const theme = themes[mode];
     const steps = theme.layout.colorscale.sequential;
     const data = figure.data.map(function (trace) {
+      if (trace.meta && trace.meta.scale) {
+        return Object.assign({}, trace, { colorscale: theme.layout.colorscale[trace.meta.scale] });
+      }
       if (!trace.meta || trace.meta.ramp === undefined) return Object.assign({}, trace);
       const colour = shade(steps, trace.meta.ramp);
       return Object.assign({}, trace, { fillcolor: colour, line: { width: 0.5, color: theme.layout.xaxis.gridcolor } });
     });
-    const layout = Object.assign({}, figure.layout, { template: theme, autosize: true });
+    const layout = Object.assign({}, figure.layout, { template: theme });
     const movable = layout.dragmode === "pan";
+    const width = Math.min(place.clientWidth, widest || Infinity);
+    layout.width = width;
+    if (layout.meta && layout.meta.tall) {
+      layout.height = Math.min(layout.height, Math.round(Math.max(120, width - 70) * layout.meta.tall) + 70);
+      place.style.height = layout.height + "px";
+    }
+    if (width < 480) narrow(data, layout);
     // On a touch screen a finger on the map must still scroll the page; the buttons zoom instead.
     if (movable && touched) layout.dragmode = false;
     return Plotly.react(place, data, layout, {
-      responsive: true,
       displaylogo: false,
       displayModeBar: movable,
       scrollZoom: movable && !touched,
@@ -43,8 +60,18 @@
 
   function current() { return darkness.matches ? "dark" : "light"; }
 
+  let waiting = 0;
+  let known = window.innerWidth;
+  window.addEventListener("resize", function () {
+    if (window.innerWidth === known) return;
+    known = window.innerWidth;
+    window.clearTimeout(waiting);
+    waiting = window.setTimeout(function () { drawAll(current()); }, 250);
+  });
   darkness.addEventListener("change", function () { drawAll(current()); });
-  window.addEventListener("beforeprint", function () { places.forEach(function (place) { draw(place, "light"); }); });
+  window.addEventListener("beforeprint", function () {
+    places.forEach(function (place) { draw(place, "light", 640); });
+  });
   window.addEventListener("afterprint", function () { drawAll(current()); });
   drawAll(current()).then(function () { document.documentElement.dataset.drawn = String(places.length); });
 })();

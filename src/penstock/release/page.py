@@ -14,10 +14,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from penstock.release.release import Picture, readable
+from penstock.release.release import Picture, percent, readable
 from penstock.release.theme import DARK, LIGHT
 
 if TYPE_CHECKING:
@@ -64,8 +65,10 @@ class Cards:
 class Table:
     """Rows under named columns; numbers are aligned and written for people.
 
-    `indents` moves the first cell of each row to the right, for rows that belong together;
-    `strong` names the positions of rows such as totals. A `folded` table waits behind its caption.
+    `indents` moves the first cell of each row to the right, for rows that belong together; `notes`
+    are quiet second lines in the first cells;
+    `strong` names the positions of rows such as totals, `right` those of columns whose text is set
+    like numbers. A `folded` table waits behind its caption.
     """
 
     shape: ClassVar[str] = "table"
@@ -73,7 +76,9 @@ class Table:
     rows: Sequence[Sequence[Any]]
     caption: str = ""
     indents: Sequence[int] = ()
+    notes: Sequence[str] = ()
     strong: Sequence[int] = ()
+    right: Sequence[int] = ()
     folded: bool = False
 
 
@@ -83,6 +88,11 @@ class Gallery:
 
     shape: ClassVar[str] = "gallery"
     pictures: Sequence[Picture]
+
+    @property
+    def runs(self) -> list[tuple[bool, list[Picture]]]:
+        """Neighbouring pictures of the same width."""
+        return [(wide, list(run)) for wide, run in groupby(self.pictures, key=lambda shown: shown.wide)]
 
 
 @dataclass(frozen=True)
@@ -259,20 +269,3 @@ def _cell(value: Any) -> str:
     if value is None:
         return "–"
     return readable(float(value)) if _is_number(value) else str(value)
-
-
-def percent(share: float) -> str:
-    """A share for a style or a text: never rounded to certainty.
-
-    >>> percent(0.731), percent(0.99999)
-    ('73 %', 'more than 99.9 %')
-    """
-    if share > 0.999:
-        return "more than 99.9 %"
-    if 0 < share < 0.001:
-        return "less than 0.1 %"
-    return (
-        f"{share:.1%}".replace("%", " %")
-        if share > 0.99 or share < 0.01
-        else f"{share:.0%}".replace("%", " %")
-    )

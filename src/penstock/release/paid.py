@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import cycle
 
 from penstock.privacy.receipt import Apart, Charge, Concentrated, Entry, Receipt, Together, plain
 from penstock.release.page import Block, Table
@@ -48,18 +49,20 @@ def receipt_blocks(receipt: Receipt) -> list[Block]:
     """The chart and the table."""
     found = lines(receipt)
     slack = bool(receipt.budget_delta)
-    rows = [[line.label, line.how, line.sensitivity, line.epsilon] + [line.delta] * slack for line in found]
+    rows = [[line.label, line.sensitivity, line.epsilon] + [line.delta] * slack for line in found]
     for name, epsilon, delta in (
         ("Total", receipt.epsilon, receipt.delta),
         ("Budget", receipt.budget_epsilon, receipt.budget_delta),
     ):
-        rows.append([name, "", "", short(epsilon)] + [short(delta)] * slack)
+        rows.append([name, "", short(epsilon)] + [short(delta)] * slack)
     many = len(found) > FEW_LINES
     table = Table(
-        ["what was looked at", "mechanism", "sensitivity", "epsilon"] + ["delta"] * slack,
+        ["what was looked at", "sensitivity", "epsilon"] + ["delta"] * slack,
         rows,
         indents=[line.depth for line in found] + [0, 0],
+        notes=[line.how for line in found] + ["", ""],
         strong=[len(found)],
+        right=[1, 2, 3],
         folded=many,
         caption=f"All {len(found)} lines of the receipt" if many else "",
     )
@@ -74,15 +77,15 @@ def receipt_picture(receipt: Receipt) -> Picture:
     deepest = max((line.depth for line in found), default=0)
     while deepest and sum(line.depth <= deepest for line in found) > MOST_AREAS:
         deepest -= 1
-    names, labels, above, areas, colours, words = [""], ["<b>Total</b>"], [""], [1.0], [_DEEP], [""]
+    names, labels, above, areas, colours, words = [""], ["Total"], [""], [1.0], [_DEEP], [""]
     names[0] = "total"
     words[0] = f"ε {short(receipt.epsilon)}"
     trail: list[tuple[str, float, str]] = []
-    top = 0
+    tints = _tints(receipt)
     for number, line in enumerate(line for line in found if line.depth <= deepest and line.share):
         del trail[line.depth :]
-        parent, whole, colour = trail[-1] if trail else ("total", 1.0, PALETTE[top % len(PALETTE)])
-        top += line.depth == 0
+        parent, whole, colour = trail[-1] if trail else ("total", 1.0, "")
+        colour = colour or next(tints)
         names.append(str(number))
         labels.append(safe(line.label, 40))
         above.append(parent)
@@ -102,7 +105,9 @@ def receipt_picture(receipt: Receipt) -> Picture:
                 sort=False,
                 maxdepth=deepest + 2,
                 text=words,
-                textinfo="label+text",
+                texttemplate="\u00a0%{label}  <b>%{text}</b>",
+                textposition="middle left",
+                leaf={"opacity": 1},
                 tiling={"orientation": "h", "pad": 2},
                 marker={"colors": colours, "line": {"width": 0}},
                 pathbar={"visible": False},
@@ -110,7 +115,7 @@ def receipt_picture(receipt: Receipt) -> Picture:
                 hovertemplate="%{label}<br><b>%{text}</b><extra></extra>",
             )
         ],
-        height=min(640, max(180, 38 * leaves)),
+        height=min(640, max(150, 34 * leaves)),
         margin={"l": 0, "r": 0, "t": 0, "b": 0},
         uniformtext={"minsize": 10, "mode": "hide"},
     )
@@ -121,6 +126,14 @@ def receipt_picture(receipt: Receipt) -> Picture:
         f" The largest is {largest.label} with {short(largest.epsilon)}." if len(payments) > 1 else ""
     )
     return Picture("Where the privacy budget went", caption, drawn, wide=True)
+
+
+def _tints(receipt: Receipt) -> Iterator[str]:
+    """A colour for each top part; the dearest gets the calmest, because it fills most of the picture."""
+    costs = [part.cost[0] for part in receipt.paid.parts if part.cost[0]]
+    dearest = costs.index(max(costs))
+    others = cycle(PALETTE[1:])
+    return (PALETTE[0] if number == dearest else next(others) for number in range(len(costs)))
 
 
 def _lines(group: Together | Apart, depth: int) -> Iterator[Line]:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from penstock.errors import UsageError
-from penstock.release.release import Picture, readable
-from penstock.release.theme import BLUE, GREY, PALETTE, VERMILLION, figure, safe
+from penstock.release.release import Picture, percent, readable
+from penstock.release.theme import BLUE, DIVERGING, GREY, PALETTE, SEQUENTIAL, VERMILLION, figure, safe
 from penstock.schema.values import at
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def bars(
         bargroupgap=0.05,
         height=(34 if several else 8)
         + (40 if several else 12)
-        + max(2, len(shown)) * (28 if not several else 20 + 12 * len(series)),
+        + max(2, len(shown)) * (25 if not several else 20 + 12 * len(series)),
         margin={"l": 8, "r": 12 if several else 64, "t": 34 if several else 8, "b": 28 if several else 8},
         yaxis={"tickvals": place, "ticktext": shown, "range": [len(shown) - 0.4, -0.6]},
         xaxis={"visible": several, "rangemode": "tozero", "showgrid": several, "nticks": 5},
@@ -157,8 +157,7 @@ def histogram(
     peak = int(np.argmax(first)) if len(first) else 0
     told = (
         caption
-        or f"Histogram of {len(words)} bins; the fullest, {words[peak]}, holds "
-        f"{readable(float(first[peak]))} {amount}."
+        or f"The fullest of {len(words)} bins is {words[peak]}, with {readable(float(first[peak]))} {amount}."
     )
     return Picture(title, told, drawn, (axis or "bin", *series), _rows(words, series))
 
@@ -180,13 +179,14 @@ def distribution(schema: Schema, name: str, counts: Series, *, amount: str = "re
     if field.type == "integer":
         # Whole numbers stand in the middle of their column.
         edges = [float(value) - 0.5 for value in values[:-1]] + [float(values[-1]) + 0.5]
+    words = [label.replace("..", " to ") for label in attribute.labels[: attribute.regular]]
     regular = {key: numbers[: attribute.regular] for key, numbers in series.items()}
-    drawn = histogram(title, edges, regular, amount=amount, labels=attribute.labels[: attribute.regular])
+    drawn = histogram(title, edges, regular, amount=amount, labels=words)
     special = attribute.labels[attribute.regular :]
     first = next(iter(series.values()))
     aside = [f"{readable(float(first[attribute.regular + i]))} {label}" for i, label in enumerate(special)]
     told = drawn.caption + (f" Beside them: {', '.join(aside)}." if aside else "")
-    return replace(drawn, caption=told, columns=(name, *series), rows=_rows(attribute.labels, series))
+    return replace(drawn, caption=told, columns=(name, *series), rows=_rows((*words, *special), series))
 
 
 def heatmap(
@@ -210,7 +210,7 @@ def heatmap(
             f"The heat map '{title}' needs {len(rows)} x {len(columns)} values, not {grid.shape}."
         )
     down, across = [str(label) for label in rows], [str(label) for label in columns]
-    small = grid.shape[0] <= 12 and grid.shape[1] <= 7
+    small = grid.shape[0] <= 20 and grid.shape[1] <= 8
     reach = float(np.abs(grid).max(initial=0)) or 1.0
     hover = [[f"{safe(r, 80)} × {safe(c, 80)}" for c in across] for r in down]
     trace = go.Heatmap(
@@ -220,7 +220,8 @@ def heatmap(
         texttemplate="%{text}" if small else None,
         zmin=-reach if diverging else min(0.0, float(grid.min(initial=0))),
         zmax=reach,
-        zmid=0 if diverging else None,
+        colorscale=DIVERGING if diverging else SEQUENTIAL,
+        meta={"scale": "diverging" if diverging else "sequential"},
         hovertemplate="%{customdata}<br><b>%{z:,.4~g}</b> " + safe(amount) + "<extra></extra>",
         showscale=not small,
     )
@@ -379,10 +380,10 @@ def _rows(labels: Sequence[str], series: Mapping[str, Numbers]) -> tuple[tuple[A
 
 def _told_bars(names: Sequence[str], numbers: Numbers, amount: str) -> str:
     if not len(numbers):
-        return "Bar chart without categories."
+        return "There are no categories."
+    if len(numbers) == 1:
+        return f"The only category is {names[0]}, with {readable(float(numbers[0]))} {amount}."
     top, total = int(np.argmax(numbers)), float(numbers.sum())
-    share = f", {numbers[top] / total:.0%} of all" if total > 0 and amount != "share" else ""
-    return (
-        f"Bar chart of {len(names)} categories; the largest is {names[top]} with "
-        f"{readable(float(numbers[top]))} {amount}{share}."
-    )
+    share = f", {percent(numbers[top] / total)} of all" if total > 0 and (numbers >= 0).all() else ""
+    held = f"{readable(float(numbers[top]))} {amount}{share}"
+    return f"{names[top]} is the largest of {len(names)} categories: {held}."

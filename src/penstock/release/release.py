@@ -76,6 +76,20 @@ def readable(number: float) -> str:
     return f"{number:.3g}"
 
 
+def percent(share: float) -> str:
+    r"""A share in words: never rounded to certainty.
+
+    >>> percent(0.731).replace("\u00a0", " "), percent(0.99999).replace("\u00a0", " ")
+    ('73 %', 'more than 99.9 %')
+    """
+    if 0.999 < share < 1:
+        return "more than 99.9\u00a0%"
+    if 0 < share < 0.001:
+        return "less than 0.1\u00a0%"
+    digits = 1 if 0.99 < share < 1 or 0 < share < 0.01 else 0
+    return f"{100 * share:.{digits}f}\u00a0%"
+
+
 @dataclass(frozen=True)
 class Picture:
     """One picture of the released data, with the words and the numbers behind it.

@@ -22,11 +22,10 @@ from penstock.release.page import (
     Section,
     Table,
     Text,
-    percent,
     render,
 )
 from penstock.release.paid import receipt_blocks, receipt_picture, short
-from penstock.release.release import Release
+from penstock.release.release import Release, percent
 from penstock.schema import Field, Relation, Schema
 
 __all__ = ["belief", "meaning", "receipt_blocks", "receipt_picture", "report"]
@@ -178,7 +177,7 @@ def _headline(receipt: Receipt, size: int | None) -> Headline:
             most,
             low_text=percent(least),
             high_text=percent(most),
-            caption="What an observer who starts at 50 % can come to believe. The shorter the bar, the "
+            caption="What an observer who starts at 50\u00a0% can come to believe. The shorter the bar, the "
             "stronger the protection.",
         ),
         facts=facts,
@@ -208,15 +207,19 @@ def _shown(value: Any) -> str:
 
 def _fields_table(schema: Schema) -> Table:
     rows = [
-        [field.title or field.name, field.kind, _domain(field), _cut(schema, field), _strays(field)]
+        [_named(field), field.kind, _domain(field), _cut(schema, field), _strays(field)]
         for field in schema.fields
     ]
     return Table(["field", "kind", "domain", "seen as", "other values"], rows)
 
 
+def _named(field: Field) -> str:
+    return f"{field.name} ({field.title})" if field.title and field.title != field.name else field.name
+
+
 def _domain(field: Field) -> str:
     if field.ranged:
-        return field.domain.replace("..", " to ")
+        return field.domain.replace("..", " to ", 1)
     shown, more = ", ".join(field.labels[:FEW_CATEGORIES]), len(field.labels) - FEW_CATEGORIES
     return f"{shown} and {more} more" if more > 0 else shown
 

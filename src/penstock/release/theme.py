@@ -109,7 +109,9 @@ def _template(
                 "font": {"size": 12, "color": ink},
                 "bgcolor": "rgba(0,0,0,0)",
             },
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": quiet, "activecolor": ink},
             "bargap": 0.32,
+            "barcornerradius": 3,
             "dragmode": False,
             "hovermode": "closest",
             "annotationdefaults": {"font": {"size": 12, "color": quiet}, "arrowcolor": quiet},
@@ -138,7 +140,7 @@ DARK = _template(
     ramp_=_RAMP_DARK,
     diverging=_DIVERGING_DARK,
 )
-RAMP = tuple(_RAMP_LIGHT)
+SEQUENTIAL, DIVERGING = ramp(_RAMP_LIGHT), ramp(_DIVERGING_LIGHT)
 
 
 def safe(text: object, longest: int = 60) -> str:
