@@ -85,29 +85,32 @@ class Stored:
 def _drop(backend: Any, name: str) -> None:
     # The connection may be closed or broken by now; its temporary tables are gone with it.
     with suppress(Exception):
-        backend.drop_table(name, force=True)
+        backend.raw_sql(f"DROP TABLE IF EXISTS {name}")
 
 
 def named_table(url: str, table: str | None) -> ir.Table:
     """The table of a database; DataError names what is missing."""
     shown = without_password(url)
     backend = _connected(url, shown)
-    try:
-        known = backend.list_tables()
-    except Exception as problem:
-        raise DataError(
-            f"{shown}: the tables cannot be listed ({first_line(problem)}). Check your rights."
-        ) from None
     if table is None:
-        have = f"It has {', '.join(sorted(known)[:10])}" if known else "It has no table"
-        raise DataError(f"{shown}: which table? {have}. Name one with the option 'table'.")
+        known = ", ".join(_tables(backend)[:10]) or "none that can be listed"
+        raise DataError(f"{shown}: a table is missing. Name one of its tables ({known}).")
     database, _, name = table.rpartition(".")
     try:
         return backend.table(name, database=database) if database else backend.table(name)
     except Exception:
         raise DataError(
-            f"{shown}: there is no table '{table}'{nearest(table, known)}. Check the name of the table."
+            f"{shown}: there is no table '{table}'{nearest(table, _tables(backend))}. Check its name."
         ) from None
+
+
+def _tables(backend: Any) -> list[str]:
+    """The names of the tables, for a message; none where the database does not tell."""
+    with suppress(Exception):
+        if backend.name == "duckdb":  # Ibis 12 cannot list the tables of DuckDB 2
+            return sorted(name for (name,) in backend.con.execute("SHOW TABLES").fetchall())
+        return sorted(backend.list_tables())
+    return []
 
 
 def _connected(url: str, shown: str) -> Any:
