@@ -278,6 +278,21 @@ class Budget(_Purse):
         if self._till.account is not None and self._till.ledger_entry is None:
             self._till.account.check(self._till.epsilon, self._till.delta, relation)
 
+    def reserve(self, relation: Relation) -> None:
+        """Debit the ledger now instead of with the first charge, so that no other release can come first."""
+        with self._till.lock:
+            self._till.admit(relation)
+
+    def give_back(self) -> None:
+        """Return a reservation; BudgetError once anything was paid, because it may have been drawn."""
+        with self._till.lock:
+            self._till.give_back()
+
+    def complete(self, release: str) -> None:
+        """Note in the ledger which release this budget became."""
+        if self._till.account is not None and self._till.ledger_entry is not None:
+            self._till.account.complete(self._till.ledger_entry, release)
+
     def receipt(self, unit: Unit | None = None, relation: Relation | None = None) -> Receipt:
         """The receipt of everything paid so far by this budget's till."""
         with self._till.lock:

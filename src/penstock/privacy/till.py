@@ -30,6 +30,12 @@ class Account(Protocol):
     def reserve(self, epsilon: Fraction, delta: Fraction, relation: Relation) -> str:
         """Debit the account durably, or raise LedgerError; the entry's name for the receipt."""
 
+    def complete(self, entry: str, release: str) -> None:
+        """Note that the entry became a release of this name."""
+
+    def give_back(self, entry: str) -> None:
+        """Return what was reserved; the caller has proof that nothing was drawn on it."""
+
 
 @dataclass
 class Node:
@@ -108,6 +114,14 @@ class Till:
                 f"'{relation.value}'; convert the sealed value first. Nothing was spent on it."
             )
         return randomness
+
+    def give_back(self) -> None:
+        """Undo the ledger's debit. A till without a charge has handed out no randomness to draw with."""
+        if self.paid().parts:
+            raise BudgetError("This budget has paid for draws, and what was drawn cannot be given back.")
+        if self.account is not None and self.ledger_entry is not None:
+            self.account.give_back(self.ledger_entry)
+        self.ledger_entry = self.relation = None
 
     def paid(self) -> Together:
         """Everything paid so far, as it stands on the receipt."""
