@@ -25,13 +25,24 @@ def fits(observed: ArrayLike, probabilities: ArrayLike) -> bool:
     expected = law * seen.sum()
     if np.any(seen[expected == 0]):
         return False
-    order = np.argsort(expected)
-    rare = order[: np.searchsorted(np.cumsum(expected[order]), 20) + 1]  # together 20 or more are expected
-    common = np.setdiff1d(order, rare)
-    pooled_seen = np.append(seen[common], seen[rare].sum())
-    pooled_expected = np.append(expected[common], expected[rare].sum())
+    pooled = _pools(expected)
+    pooled_seen = np.bincount(pooled, weights=seen)
+    pooled_expected = np.bincount(pooled, weights=expected)
     statistic = ((pooled_seen - pooled_expected) ** 2 / pooled_expected).sum()
     return bool(pooled_seen.size == 1 or stats.chi2.sf(statistic, pooled_seen.size - 1) > ERROR)
+
+
+def _pools(expected: NDArray[np.float64]) -> NDArray[np.int64]:
+    """A pool for each outcome, rare ones together, such that at least 15 are expected in every pool."""
+    pools = np.zeros(expected.size, dtype=np.int64)
+    pool, held = -1, 0.0
+    for outcome in np.argsort(expected)[::-1]:
+        if pool < 0 or (held >= 15 and expected[outcome] > 0):
+            pool, held = pool + 1, 0.0
+        pools[outcome], held = pool, held + expected[outcome]
+    if held < 15 and pool > 0:
+        pools[pools == pool] = pool - 1
+    return pools
 
 
 def window(draws: NDArray[np.int64], low: int, high: int) -> NDArray[np.int64]:
