@@ -1,5 +1,7 @@
 """Questions: parsed without eval, exact shares of bins, the same answer on codes and on rows."""
 
+from contextlib import suppress
+
 import numpy as np
 import polars as pl
 import pytest
@@ -21,7 +23,7 @@ SCHEMA = Schema.from_yaml(
     - {name: level, constraints: {enum: [low, middle, high]}, categoriesOrdered: true}
     - {name: land, taxonomy: {Europe: [France, Italy], Asia: [Japan]}, outside: other}
     - {name: day, type: date, constraints: {minimum: 2020-01-01, maximum: 2020-01-31}, bins: {count: 1}}
-    - {name: moment, type: datetime, constraints: {minimum: 2020-01-01, maximum: 2020-01-04T23:59:59}, bins: {count: 1}}
+    - {name: moment, type: datetime, bins: {edges: [2020-01-01, 2020-01-04T23:59:59]}}
     - {name: ok, type: boolean}
     - {name: hours per week, type: integer, constraints: {minimum: 0, maximum: 9}}
     """
@@ -120,9 +122,19 @@ def test_a_field_may_be_asked_on_its_own() -> None:
 
 names = st.sampled_from(["age", "sex", "level", "land", "ok"])
 values = {
-    "age": st.integers(0, 99).map(str), "sex": st.sampled_from(["F", "M"]), "ok": st.sampled_from(["true", "false"]),
-    "level": st.sampled_from(["low", "middle", "high"]), "land": st.sampled_from(["France", "Italy", "Japan", "Asia"]),
-}  # fmt: skip
+    "age": st.integers(0, 99).map(str),
+    "sex": st.sampled_from(["F", "M"]),
+    "ok": st.sampled_from(["true", "false"]),
+    "level": st.sampled_from(["low", "middle", "high"]),
+    "land": st.sampled_from(["France", "Italy", "Japan", "Asia"]),
+}
+DOMAINS: dict[str, list[object]] = {
+    "age": [*range(100), None],
+    "sex": ["F", "M", None],
+    "ok": [True, False],
+    "level": ["low", "middle", "high"],
+    "land": ["France", "Italy", "Japan", "other"],
+}
 
 
 @st.composite
@@ -142,14 +154,12 @@ def questions(draw: st.DrawFn, depth: int = 3) -> str:
 @settings(max_examples=80, deadline=None)
 @given(questions())
 def test_terms_are_disjoint_and_agree_with_every_single_row(question: str) -> None:
-    """All 100 ages times every code of the other fields: the mean truth of the rows of a cell is its weight."""
+    """All ages times every code of the other fields: the mean truth of a cell's rows is its weight."""
     condition = parse(question, SCHEMA)
-    domains: dict[str, list[object]] = {"age": [*range(100), None], "sex": ["F", "M", None], "ok": [True, False],
-                                        "level": ["low", "middle", "high"], "land": ["France", "Italy", "Japan", "other"]}  # fmt: skip
-    used = condition.names if len(condition.names) <= 3 else condition.names
-    frame = pl.DataFrame({used[0]: domains[used[0]]}, strict=False)
+    used = condition.names
+    frame = pl.DataFrame({used[0]: DOMAINS[used[0]]}, strict=False)
     for name in used[1:]:
-        frame = frame.join(pl.DataFrame({name: domains[name]}, strict=False), how="cross")
+        frame = frame.join(pl.DataFrame({name: DOMAINS[name]}, strict=False), how="cross")
     truth = condition.holds(frame)
     codes = {name: SCHEMA.codec(name).encode(frame[name]) for name in used}
     expected = condition.on_codes(codes)
@@ -225,10 +235,8 @@ def test_a_mistake_names_its_place_and_a_remedy(question: str) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="age<>=()'\" .,0123andornt!-", max_size=30))
 def test_any_text_is_a_question_or_a_query_error(question: str) -> None:
-    try:
-        parse(question, SCHEMA)
-    except QueryError as problem:
-        assert str(problem).endswith(".")
+    with suppress(QueryError):
+        assert parse(question, SCHEMA).names
 
 
 def test_boxes_come_from_conjunctions_of_ranges() -> None:

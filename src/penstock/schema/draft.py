@@ -58,7 +58,7 @@ def draft(
 ) -> Schema:
     """A schema to review; with ``headers_only`` not a single value is read.
 
-    >>> proposal = draft(pl.DataFrame({"age": [31, 45], "sex": ["f", "m"]}))
+    >>> proposal = draft(pl.DataFrame({"age": [3, 45], "sex": ["f", "m"]}))
     >>> proposal.to_review()
     ['age', 'sex', 'unit']
     >>> proposal.field("age").domain
@@ -68,8 +68,12 @@ def draft(
         raise UsageError(f"'{kind}' is not a kind of data{nearest(kind, get_args(DataKind))}.")
     names = _names(source)
     _refuse_bad_names(names)
-    notes = _Notes(["A draft: check every field marked 'review: true' against what is publicly known,",
-                    "correct it, and confirm it with 'review: false'."])  # fmt: skip
+    notes = _Notes(
+        [
+            "A draft. Compare every fact that is marked for review with what is publicly known,",
+            "correct it, and confirm it with 'review: false'.",
+        ]
+    )
     if headers_only or (not isinstance(source, pl.DataFrame) and not hasattr(source, "frame")):
         fields = [_placeholder(name, notes) for name in names]
         markers: tuple[str, ...] = ("",)

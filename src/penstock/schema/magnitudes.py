@@ -31,6 +31,6 @@ def round_outwards(low: float, high: float) -> tuple[float, float]:
     end = ((most / step).to_integral_value(ROUND_FLOOR) + 1) * step
     if 0 <= least <= length:
         start = Decimal(0)
-    if -length <= most <= 0:
+    if least < 0 and -length <= most <= 0:
         end = Decimal(0)
     return float(start), float(end)
