@@ -18,7 +18,7 @@ FIND_PYTHON = for name in $(PYTHON) python3.11 python3.12 python3.13 python3 pyt
 	if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo $$name; exit; fi; done
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs clean
+.PHONY: help demo test lint docs pictures clean
 
 help:
 	@sed -n '3,7s/^# *//p' Makefile
@@ -36,6 +36,10 @@ lint: $(DEV)
 
 docs: $(DEV)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# The pictures in README and docs, taken anew from the demo's reports; needs Chromium.
+pictures: $(DEV)
+	$(BIN)/python docs/pictures.py
 
 clean:
 	rm -rf $(VENV) site $(OUT) $(OUT)-custodian .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,128 @@
+"""Takes the pictures of README and docs from the reports of the demo: `make pictures`, with Chromium installed.
+
+The data are made up; the noise is fresh each time, so the pictures differ in detail and nothing else.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock import demo
+from penstock.cli import run
+
+ASSETS = Path(__file__).parent / "assets"
+PAGE = """<!doctype html><meta charset="utf-8"><style>
+html, body {{ margin: 0; height: 100%; background: {ground}; }}
+div {{ position: absolute; overflow: hidden; {edge} }}
+iframe {{ border: 0; transform-origin: 0 0; }}
+</style>{views}"""
+
+
+@dataclass(frozen=True)
+class View:
+    """A part of a page, `width` x `height` as the page sees it, shown at a place of the picture."""
+
+    page: str
+    left: int
+    top: int
+    width: int
+    height: int
+    scale: float = 1.0
+
+    def html(self) -> str:
+        size = f"left:{self.left}px;top:{self.top}px;width:{self.width * self.scale}px;height:{self.height * self.scale}px"
+        frame = f"width:{self.width}px;height:{self.height}px;transform:scale({self.scale})"
+        return f'<div style="{size}"><iframe src="{self.page}" style="{frame}" scrolling="no"></iframe></div>'
+
+
+def main() -> int:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        print("The pictures need Chromium; install it and try again.", file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        survey = release(folder, "survey", demo.survey().write_csv(), demo.survey_schema())
+        rides = release(folder, "rides", demo.rides().write_csv(), demo.rides_schema())
+        shot = Camera(chromium, folder)
+        shot.take(
+            "report.png",
+            1600,
+            900,
+            [
+                View(survey, 40, 40, 1180, 1060, 0.82),
+                View(f"{rides}#the-released-data", 820, 120, 900, 900, 0.82),
+            ],
+            framed=True,
+        )
+        shot.take("independent.png", 1180, 900, [View(f"{survey}#the-released-data", 0, 0, 1180, 900)])
+        shot.take("uniform-grid.png", 1180, 800, [View(f"{rides}#the-released-data", 0, 0, 1180, 800)])
+    return 0
+
+
+def release(folder: Path, name: str, data: str, schema: str) -> str:
+    """Release demo data; the address of the report."""
+    (folder / f"{name}.csv").write_text(data, encoding="utf-8")
+    (folder / f"{name}.yaml").write_text(schema, encoding="utf-8")
+    out = folder / f"{name}-release"
+    code = run(
+        [
+            "release",
+            str(folder / f"{name}.csv"),
+            "--schema",
+            str(folder / f"{name}.yaml"),
+            "--epsilon",
+            "1",
+            "--out",
+            str(out),
+        ]
+    )
+    assert code == 0
+    return (out / "report.html").as_uri()
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A browser without a window."""
+
+    chromium: str
+    folder: Path
+
+    def take(self, name: str, width: int, height: int, views: list[View], *, framed: bool = False) -> None:
+        """Compose views of pages into one picture."""
+        edge = (
+            "border-radius: 14px; box-shadow: 0 18px 50px rgba(10, 41, 66, .28); background: #fff;"
+            if framed
+            else ""
+        )
+        ground = "linear-gradient(150deg, #e8eff5, #cfdde8)" if framed else "#fff"
+        page = self.folder / "picture.html"
+        page.write_text(
+            PAGE.format(ground=ground, edge=edge, views="".join(view.html() for view in views)),
+            encoding="utf-8",
+        )
+        subprocess.run(
+            [
+                self.chromium,
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                "--allow-file-access-from-files",
+                "--virtual-time-budget=12000",
+                f"--window-size={width},{height}",
+                f"--screenshot={ASSETS / name}",
+                page.as_uri(),
+            ],
+            check=True,
+            capture_output=True,
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
