@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import DataError
-from penstock.schema import Schema
+from penstock.schema import Field, Schema
 from penstock.schema.codec import Codec
 from penstock.schema.database import coded
 
@@ -185,10 +185,21 @@ def test_one_column_can_be_coded_on_its_own() -> None:
     assert found["code"].to_list() == codec.locate(column).tolist()
 
 
+@settings(max_examples=5, deadline=None)
+@given(st.sets(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=3), min_size=40, max_size=80))
+def test_long_lists_of_categories_are_searched_by_their_bytes(words: set[str]) -> None:
+    known = sorted({word.strip(" ") for word in words} - {"", "NA", "?", "nan", "-999"})
+    column = pl.Series("x", [*words, "ZZ", "zz", "\U0010ffff", "e", "é", "", None])
+    for rules in ({}, {"outside": "other", "missing": "value"}):
+        codec = Codec(Field(name="x", constraints={"enum": known[::2]}, **rules), ("", "NA"))
+        for backend in ("duckdb", "sqlite"):
+            assert in_database(backend, {"x": codec}, column) == in_memory({"x": codec}, column)
+
+
 edge = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 3))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(edge, min_size=2, max_size=30, unique=True), st.lists(st.floats(-2e6, 2e6), max_size=30))
 def test_bins_with_any_edges_agree_in_duckdb(edges: list[float], numbers: list[float]) -> None:
     listed = ", ".join(map(repr, sorted(edges)))

@@ -82,7 +82,7 @@ def schemas(draw: st.DrawFn) -> Schema:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(schemas(), st.dictionaries(text, st.tuples(text), max_size=3))
 def test_a_schema_survives_yaml_exactly(schema: Schema, remarks: dict[str, tuple[str]]) -> None:
     again = Schema.from_yaml(schema.to_yaml())

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from penstock.schema.codec import Codec
 
 REFUSED = -1
+_LINEAR = 32
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,14 @@ def coded(table: ir.Table, codecs: Mapping[str, Codec], keep: Mapping[str, str])
 
 def _coded(codec: Codec, dtype: Any, read: _Read) -> Any:
     field, attribute = codec.field, codec.attribute
-    stray = REFUSED if attribute.other is None else attribute.other
     gone = REFUSED if attribute.missing is None else attribute.missing
     found = _bins(field, read) if field.ranged else _categories(codec, dtype, read)
-    return ibis.cases((read.missing, _code(gone)), *found, else_=_code(stray))
+    return ibis.cases((read.missing, _code(gone)), *found, else_=_code(_stray(codec)))
+
+
+def _stray(codec: Codec) -> int:
+    """The code of a value outside the domain."""
+    return REFUSED if codec.attribute.other is None else codec.attribute.other
 
 
 def _code(number: int) -> Any:
@@ -156,7 +161,29 @@ def _categories(codec: Codec, dtype: Any, read: _Read) -> list[tuple[Any, Any]]:
             for label in field.labels
             if (key := _iso_key(kind, label.strip(BLANKS))) is not None
         ]
+    if len(codec.keys) > _LINEAR and _compares_bytes(read.value):
+        ranked_texts = sorted(
+            ((str(key), code) for key, code in codec.keys.items()), key=lambda pair: pair[0].encode()
+        )
+        return [(read.readable, _search(read.value, ranked_texts, _stray(codec)))]
     return [(read.value == str(key), _code(code)) for key, code in codec.keys.items()]
+
+
+def _search(text: Any, ranked: Sequence[tuple[str, int]], stray: int) -> Any:
+    """Nested comparisons that find a category in the logarithm of their number."""
+    if len(ranked) == 1:
+        return ibis.ifelse(text == ranked[0][0], _code(ranked[0][1]), _code(stray))
+    middle = len(ranked) // 2
+    below, above = _search(text, ranked[:middle], stray), _search(text, ranked[middle:], stray)
+    return ibis.ifelse(text < ranked[middle][0], below, above)
+
+
+def _compares_bytes(text: Any) -> bool:
+    """Whether the database orders text by its UTF-8 bytes, whatever the language of its users."""
+    try:
+        return text.get_backend().name in ("duckdb", "sqlite")
+    except ibis.common.exceptions.IbisError:
+        return False
 
 
 def _iso_key(kind: Any, label: str) -> int | None:
