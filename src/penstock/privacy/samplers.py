@@ -31,6 +31,8 @@ Integers = NDArray[Any]
 
 _SAFE: Final = 1 << 62
 _CELL_BITS: Final = 30
+_SMALL: Final = 16  # bases of digits
+_LARGE: Final = 4096
 
 
 def bernoulli(probability: Fraction, count: int, source: Randomness) -> NDArray[np.bool_]:
@@ -84,30 +86,32 @@ def geometric(rate: Fraction, count: int, source: Randomness) -> Integers:
     if rate <= 0:
         raise ValueError(f"the rate of a geometric variable must be greater than 0, not {rate}")
     # Few draws: small digits, whose tables are quick to make. Many draws: large digits, fewer look-ups.
-    base, steepest = (16, Fraction(1, 8)) if count < FEW else (4096, Fraction(1, 256))
-    digits = []
-    while rate < steepest:
-        digits.append(digit(rate, base))
-        rate *= base
-    value: Integers = _leading(rate, count, source)
+    base = _SMALL if count < FEW else _LARGE
+    first, cap, digits = _places(rate, base)
+    value: Integers = first.draw(source, count)
+    (beyond,) = np.nonzero(value == cap)
+    while beyond.size:
+        # Who falls off the end of the table starts again from there: a geometric variable has no memory.
+        more = first.draw(source, beyond.size)
+        value[beyond] += more
+        beyond = beyond[more == cap]
     if digits and (int(value.max(initial=0)) + 1) * base ** len(digits) > _SAFE:
         value = value.astype(object)
-    for place in reversed(digits):
+    for place in digits:
         value = value * base + place.draw(source, count)
     return value
 
 
-def _leading(rate: Fraction, count: int, source: Randomness) -> NDArray[np.int64]:
-    """A geometric variable by its table; who falls off its end starts again from there (no memory)."""
+@lru_cache(maxsize=256)
+def _places(rate: Fraction, base: int) -> tuple[Inversion, int, list[Inversion]]:
+    """The leading place of a geometric variable, where its table ends, and the digits after it."""
+    digits: list[Inversion] = []
+    smallest = Fraction(1, 8) if base == _SMALL else Fraction(1, 256)
+    while rate < smallest:
+        digits.insert(0, digit(rate, base))
+        rate *= base
     cap = int(20 / rate) + 1
-    table = leading(rate, cap)
-    drawn = table.draw(source, count)
-    (beyond,) = np.nonzero(drawn == cap)
-    while beyond.size:
-        more = table.draw(source, beyond.size)
-        drawn[beyond] += more
-        beyond = beyond[more == cap]
-    return drawn
+    return leading(rate, cap), cap, digits
 
 
 def discrete_laplace(scale: Fraction, count: int, source: Randomness) -> Integers:
@@ -210,7 +214,7 @@ def _cells(gaps: Integers, rate: Fraction, bits: int) -> Integers:
     """Integers at least 2**bits * exp(-rate * gap), and only a little more; at least 1."""
     farthest = min(int(Fraction(7, 10) * bits / rate) + 1, _SAFE) if rate else 0  # exp(-0.7) < 1/2
     left = np.minimum(gaps, farthest).astype(np.uint64)
-    base = 16 if gaps.size < FEW else 4096
+    base = _SMALL if gaps.size < FEW else _LARGE
     cells: Integers = np.full(gaps.shape, 1 << bits, dtype=np.uint64 if bits <= _CELL_BITS else object)
     while farthest:
         table = _powers(rate, min(base, farthest + 1), bits)
