@@ -333,6 +333,6 @@ def test_a_text_table_of_45000_rows_is_encoded_in_well_under_a_second() -> None:
     columns = {name: rng.integers(0, 100, 45_000).astype(str) for name in schema.names[:7]}
     columns |= {name: rng.choice(list("abcdefgh"), 45_000) for name in schema.names[7:]}
     frame = pl.DataFrame(columns)
-    start = time.perf_counter()
+    start = time.process_time()
     schema.encode(frame)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
