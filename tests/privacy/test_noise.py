@@ -106,6 +106,9 @@ def test_results_beyond_64_bits_are_held_at_the_ends() -> None:
     noisy = noise.counts(sealed(edge), budget("1/1000"))
     assert noisy.max() == 2**63 - 1
     assert noisy.min() > 2**62
+    other_end = noise.counts(sealed(np.array([-(2**63)] * 500)), budget("1/1000"))
+    assert other_end.min() == -(2**63)
+    assert other_end.max() < -(2**62)
     far = noise.counts(sealed(np.zeros(400, dtype=np.int64), 10**25), budget(1))
     assert set(far.tolist()) == {2**63 - 1, -(2**63)}
 

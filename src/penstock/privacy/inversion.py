@@ -141,7 +141,7 @@ def coin(floor: Callable[[int], int]) -> Inversion:
     return Inversion([floor(64)], lambda _, bits: floor(bits))
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=64)
 def digit(x: Fraction, size: int) -> Inversion:
     """A draw d from 0 ... size - 1 with probability proportional to exp(-x d)."""
     if size < 2:
@@ -149,7 +149,7 @@ def digit(x: Fraction, size: int) -> Inversion:
     return _truncated(x, size - 1, size)
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=64)
 def leading(x: Fraction, cap: int) -> Inversion:
     """The smaller of `cap` and a geometric variable: P(draw >= k) = exp(-x k) for k <= cap."""
     return _truncated(x, cap, None)

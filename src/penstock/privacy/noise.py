@@ -176,7 +176,8 @@ def gaussian_variance(l2_squared: Fraction, epsilon: Fraction, delta: Fraction) 
 
 def _sum(value: Integers, noise: Integers) -> NDArray[np.int64]:
     """value + noise, held at the ends of the 64-bit range, which is post-processing."""
-    if noise.dtype == np.int64 and value.dtype.kind == "i" and np.all(np.abs(value) < 1 << 61):
+    room = 1 << 61
+    if noise.dtype == np.int64 and value.dtype.kind == "i" and np.all((value > -room) & (value < room)):
         total: NDArray[np.int64] = value + noise
         return total
     limit = np.iinfo(np.int64)

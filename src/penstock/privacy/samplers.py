@@ -102,7 +102,7 @@ def geometric(rate: Fraction, count: int, source: Randomness) -> Integers:
     return value
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _places(rate: Fraction, base: int) -> tuple[Inversion, int, list[Inversion]]:
     """The leading place of a geometric variable, where its table ends, and the digits after it."""
     digits: list[Inversion] = []
