@@ -1,4 +1,4 @@
-"""Takes the pictures of README and docs from the reports of the demo: `make pictures`, with Chromium installed.
+"""Takes the pictures of README and docs from the reports of the demo: `make pictures`, with Chromium.
 
 The data are made up; the noise is fresh each time, so the pictures differ in detail and nothing else.
 """
@@ -35,7 +35,8 @@ class View:
     scale: float = 1.0
 
     def html(self) -> str:
-        size = f"left:{self.left}px;top:{self.top}px;width:{self.width * self.scale}px;height:{self.height * self.scale}px"
+        shown = f"width:{self.width * self.scale}px;height:{self.height * self.scale}px"
+        size = f"left:{self.left}px;top:{self.top}px;{shown}"
         frame = f"width:{self.width}px;height:{self.height}px;transform:scale({self.scale})"
         return f'<div style="{size}"><iframe src="{self.page}" style="{frame}" scrolling="no"></iframe></div>'
 
