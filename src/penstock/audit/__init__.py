@@ -12,6 +12,17 @@ from penstock.audit.target import Claim, Kind, Target
 from penstock.audit.targets import TRIALS, run, select, targets
 
 __all__ = [
-    "TRIALS", "Bound", "Claim", "Kind", "Pair", "Status", "Target", "Verdict", "examine", "lower_bound", "run",
-    "select", "targets",
+    "TRIALS",
+    "Bound",
+    "Claim",
+    "Kind",
+    "Pair",
+    "Status",
+    "Target",
+    "Verdict",
+    "examine",
+    "lower_bound",
+    "run",
+    "select",
+    "targets",
 ]

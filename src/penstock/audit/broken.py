@@ -32,39 +32,91 @@ Histogram = Sequence[int]
 def targets() -> tuple[Target, ...]:
     """Every broken mechanism; each must be refuted."""
     return (
-        _broken("halved-sensitivity", "noise for half of the sensitivity", [Pair((3, 0), (4, 0))],
-                partial(noisy_histogram, scale=ONE / 2),
-                distribution=partial(_noisy_histogram_law, scale=0.5)),
-        _broken("replace-as-add-remove", "noise for one changed cell where replacing a record changes two",
-                [Pair((3, 1), (2, 2))], noisy_histogram, claim=Claim(ONE, relation=Relation.REPLACE),
-                distribution=_noisy_histogram_law),
+        _broken(
+            "halved-sensitivity",
+            "noise for half of the sensitivity",
+            [Pair((3, 0), (4, 0))],
+            partial(noisy_histogram, scale=ONE / 2),
+            distribution=partial(_noisy_histogram_law, scale=0.5),
+        ),
+        _broken(
+            "replace-as-add-remove",
+            "noise for one changed cell where replacing a record changes two",
+            [Pair((3, 1), (2, 2))],
+            noisy_histogram,
+            claim=Claim(ONE, relation=Relation.REPLACE),
+            distribution=_noisy_histogram_law,
+        ),
         _broken("forgotten-noise", "the exact counts", [Pair((3, 0), (3, 1))], exact_histogram),
-        _broken("noise-on-nonempty-cells", "empty cells are left alone", [Pair((3, 0), (3, 1))],
-                noise_where_occupied),
-        _broken("domain-from-data", "the list of categories is read off the records", [Pair((3, 0), (3, 1))],
-                only_seen_categories),
-        _broken("size-from-data", "the exact number of records decides how many values come out",
-                [Pair((3, 0), (3, 1))], one_value_per_record),
+        _broken(
+            "noise-on-nonempty-cells",
+            "empty cells are left alone",
+            [Pair((3, 0), (3, 1))],
+            noise_where_occupied,
+        ),
+        _broken(
+            "domain-from-data",
+            "the list of categories is read off the records",
+            [Pair((3, 0), (3, 1))],
+            only_seen_categories,
+        ),
+        _broken(
+            "size-from-data",
+            "the exact number of records decides how many values come out",
+            [Pair((3, 0), (3, 1))],
+            one_value_per_record,
+        ),
         _broken("fixed-seed", "the noise is the same in every release", [Pair((3, 0), (4, 0))], same_noise),
-        _broken("budget-used-twice", "two answers for the price of one", [Pair((3, 0), (4, 0))],
-                answered_twice, distribution=lambda counts: _noisy_histogram_law((*counts, *counts))),
-        _broken("clamp-after-sum", "the sum is clamped, not the values, and the noise fits one clamped value",
-                [Pair((0.5, 0.5), (0.5, 0.5, 5.0))], sum_then_clamp),
-        _broken("redrawn-until-positive", "noise is drawn again until the count is not negative",
-                [Pair((0,), (1,))], redrawn, distribution=_redrawn_law),
-        _broken("monotone-price-misused", "a choice at the monotone price, among scores that move both ways",
-                [Pair((1, 0, 0, 0), (0, 1, 1, 1))], choose_at_monotone_price,
-                distribution=lambda scores: exponential(scores, 1.0)),
-        _broken("halved-deviation", "Gaussian noise with half of the standard deviation",
-                [Pair((3,), (4,))], half_deviation, claim=Claim(ONE, SLACK),
-                distribution=lambda counts: discrete_gaussian(counts[0], float(_half_variance()))),
+        _broken(
+            "budget-used-twice",
+            "two answers for the price of one",
+            [Pair((3, 0), (4, 0))],
+            answered_twice,
+            distribution=lambda counts: _noisy_histogram_law((*counts, *counts)),
+        ),
+        _broken(
+            "clamp-after-sum",
+            "the sum is clamped, not the values, and the noise fits one clamped value",
+            [Pair((0.5, 0.5), (0.5, 0.5, 5.0))],
+            sum_then_clamp,
+        ),
+        _broken(
+            "redrawn-until-positive",
+            "noise is drawn again until the count is not negative",
+            [Pair((0,), (1,))],
+            redrawn,
+            distribution=_redrawn_law,
+        ),
+        _broken(
+            "monotone-price-misused",
+            "a choice at the monotone price, among scores that move both ways",
+            [Pair((1, 0, 0, 0), (0, 1, 1, 1))],
+            choose_at_monotone_price,
+            distribution=lambda scores: exponential(scores, 1.0),
+        ),
+        _broken(
+            "halved-deviation",
+            "Gaussian noise with half of the standard deviation",
+            [Pair((3,), (4,))],
+            half_deviation,
+            claim=Claim(ONE, SLACK),
+            distribution=lambda counts: discrete_gaussian(counts[0], float(_half_variance())),
+        ),
     )
 
 
-def _broken(name: str, summary: str, pairs: Sequence[Pair], run: Callable[..., Any], *,
-            claim: Claim | None = None, distribution: Callable[[Any], Distribution] | None = None) -> Target:
-    return Target(f"broken-{name}", Kind.BROKEN, claim or Claim(ONE), summary, pairs, run=run,
-                  distribution=distribution)
+def _broken(
+    name: str,
+    summary: str,
+    pairs: Sequence[Pair],
+    run: Callable[..., Any],
+    *,
+    claim: Claim | None = None,
+    distribution: Callable[[Any], Distribution] | None = None,
+) -> Target:
+    return Target(
+        f"broken-{name}", Kind.BROKEN, claim or Claim(ONE), summary, pairs, run=run, distribution=distribution
+    )
 
 
 def noisy_histogram(counts: Histogram, randomness: Randomness, n: int, scale: Fraction = ONE) -> NDArray[Any]:

@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 from zlib import crc32
 
@@ -66,30 +66,61 @@ class MethodAudit:
     def target(self) -> Target:
         """The method as it is shipped."""
         info = methods.find(self.method)
-        return Target(self.name, Kind.SHIPPED, self.claim, info.summary, self._pairs(), run=self.run,
-                      effort=self.effort)
+        return Target(
+            self.name, Kind.SHIPPED, self.claim, info.summary, self._pairs(), run=self.run, effort=self.effort
+        )
 
     def sabotaged(self) -> Iterator[Target]:
         """The same method with one mistake each; every one of these must be refuted."""
         mistakes: list[tuple[str, str, Callable[..., Any]]] = [
-            ("halved-sensitivity", "the data handle states half of every sensitivity",
-             partial(self.run, lens=partial(understated, factor=Fraction(1, 2)))),
-            ("forgotten-noise", "the data handle states that nothing can change",
-             partial(self.run, lens=partial(understated, factor=Fraction(0)))),
-            ("budget-used-twice", "two releases for the price of one", partial(self.run, releases=2)),
+            (
+                "halved-sensitivity",
+                "the data handle states half of every sensitivity",
+                partial(self.run, lens=partial(understated, factor=Fraction(1, 2))),
+            ),
+            (
+                "forgotten-noise",
+                "the data handle states that next to nothing can change",
+                partial(self.run, lens=partial(understated, factor=Fraction(1, 20))),
+            ),
+            (
+                "budget-used-twice",
+                "twice the budget is spent, and half of it written down",
+                partial(self.run, spends=2),
+            ),
             ("fixed-seed", "the noise is the same in every release", partial(self.run, same_seed=True)),
         ]
         if self.read_off is not None:
-            mistakes.append(("domain-from-data", "the schema is read off the records",
-                             partial(self.run, reads_domain=True)))
+            mistakes.append(
+                (
+                    "domain-from-data",
+                    "the schema is read off the records",
+                    partial(self.run, reads_domain=True),
+                )
+            )
         shipped = self.target()
+        few = shipped.pairs[1 :: max(1, len(shipped.pairs) // 4)] or shipped.pairs
         for mistake, summary, run in mistakes:
-            yield replace(shipped, name=f"broken-{self.name}-{mistake}", kind=Kind.BROKEN, run=run,
-                          summary=f"{self.method}: {summary}")
+            yield replace(
+                shipped,
+                name=f"broken-{self.name}-{mistake}",
+                kind=Kind.BROKEN,
+                pairs=few,
+                run=run,
+                summary=f"{self.method}: {summary}",
+            )
 
-    def run(self, records: Sequence[tuple[Any, ...]], randomness: Randomness, n: int, *,
-            lens: Callable[[Any], Any] | None = None, releases: int = 1, same_seed: bool = False,
-            reads_domain: bool = False) -> list[NDArray[np.float64]]:
+    def run(
+        self,
+        records: Sequence[tuple[Any, ...]],
+        randomness: Randomness,
+        n: int,
+        *,
+        lens: Callable[[Any], Any] | None = None,
+        spends: int = 1,
+        same_seed: bool = False,
+        reads_domain: bool = False,
+    ) -> list[NDArray[np.float64]]:
         """n releases of the same records, each as a row of numbers."""
         import polars as pl
 
@@ -107,15 +138,19 @@ class MethodAudit:
             if opened is None or schema.unit.column is not None:
                 opened = info.load_data().open(frame, schema)
             data = lens(opened) if lens is not None else opened
-            made = [method.fit(data, Budget(self.epsilon, self.delta, randomness=(
-                Randomness.seeded(0) if same_seed else randomness))) for _ in range(releases)]
-            rows.append(np.concatenate([numbers_of(release) for release in made]))
+            source = Randomness.seeded(0) if same_seed else randomness
+            budget = Budget(self.epsilon * spends, self.delta, randomness=source)
+            rows.append(numbers_of(method.fit(data, budget)))
         return rows
 
     def _pairs(self) -> Sequence[Pair]:
-        # An input without any record is refused when it is opened, so the smallest database has one.
-        return self.pairs or small_pairs(self.universe, self.largest, self.claim.relation, smallest=1,
-                                         most=60)
+        if self.pairs:
+            return self.pairs
+        # An input without any record is refused when it is opened, so the smallest database has one; under
+        # 'replace' all have the public size.
+        size = Schema.from_yaml(self.schema).size
+        smallest, largest = (1, self.largest) if size is None else (size, size)
+        return small_pairs(self.universe, largest, self.claim.relation, smallest=smallest, most=24)
 
 
 def numbers_of(release: Release) -> NDArray[np.float64]:
@@ -125,8 +160,11 @@ def numbers_of(release: Release) -> NDArray[np.float64]:
     """
     model = release.model()
     numbers: list[float] = []
-    words = [json.dumps(release.receipt.to_dict(), sort_keys=True),
-             json.dumps(dict(release.parameters), sort_keys=True, default=str), release.schema.to_yaml()]
+    words = [
+        json.dumps(release.receipt.to_dict(), sort_keys=True),
+        json.dumps(dict(release.parameters), sort_keys=True, default=str),
+        _written(release.schema),
+    ]
     _flatten(model.json, numbers, words)
     for name in sorted(model.tables):
         frame = model.tables[name]
@@ -137,6 +175,11 @@ def numbers_of(release: Release) -> NDArray[np.float64]:
             else:
                 words.append(str(frame[column].to_list()))
     return np.array([float(crc32("\n".join(words).encode())), *numbers])
+
+
+@lru_cache(maxsize=16)
+def _written(schema: Schema) -> str:
+    return schema.to_yaml()
 
 
 def _flatten(value: Any, numbers: list[float], words: list[str]) -> None:
@@ -202,10 +245,11 @@ def _bounding_box(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
 _COLOURS = """
 fields:
   - {name: colour, constraints: {enum: [red, green, blue]}}
-  - {name: large, constraints: {enum: [yes, no]}}
 """
+_COLOUR_RECORDS = (("red",), ("green",), ("blue",))
 
-_COLOUR_RECORDS = (("red", "yes"), ("green", "yes"), ("green", "no"), ("blue", "no"))
+_SIZES = _COLOURS + "  - {name: large, constraints: {enum: ['yes', 'no']}}\n"
+_SIZE_RECORDS = (("red", "yes"), ("green", "yes"), ("green", "no"), ("blue", "no"))
 
 _USERS = """
 unit: {protects: user, column: person, at_most: 2}
@@ -228,10 +272,11 @@ _MANY = Pair(_OTHERS, (*_OTHERS, *(("blue", 3),) * 5), "two users | a third with
 
 AUDITS: tuple[MethodAudit, ...] = (
     MethodAudit("independent", _COLOURS, _COLOUR_RECORDS, read_off=_seen_categories),
+    MethodAudit("independent", _SIZES, _SIZE_RECORDS, label="two-columns"),
     MethodAudit("independent", f"relation: replace\nsize: 2\n{_COLOURS}", _COLOUR_RECORDS, label="replace"),
     MethodAudit("independent", _USERS, (), label="users", pairs=(_MANY,), columns=("colour", "person")),
     MethodAudit("uniform-grid", _SQUARE, _CORNERS, parameters={"side": 2}, read_off=_bounding_box),
-    MethodAudit("uniform-grid", _SQUARE, _CORNERS, label="adaptive-side", largest=4),
+    MethodAudit("uniform-grid", _SQUARE, _CORNERS, label="adaptive-side", largest=3),
 )
 
 

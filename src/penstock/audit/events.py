@@ -11,7 +11,7 @@ another, and the bound that is reported from samples that this module never sees
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -97,12 +97,20 @@ class Learned:
     promise: float
 
 
-def learn(first: Outputs, second: Outputs, *, delta: float = 0.0, z: float = 5.0, tests: int | None = None,
-          projections: Sequence[Projection] = (), events: Sequence[Event] = ()) -> Learned | None:
+def learn(
+    first: Outputs,
+    second: Outputs,
+    *,
+    delta: float = 0.0,
+    z: float = 5.0,
+    tests: int | None = None,
+    projections: Sequence[Projection] = (),
+    events: Sequence[Event] = (),
+) -> Learned | None:
     """The event that should give the best lower bound on epsilon with `tests` fresh outputs of each input.
 
-    `z` is the number of standard deviations that the later test will subtract. None when the samples
-    show no difference at all.
+    `z` is the number of standard deviations that the later test will subtract. None when the outputs
+    have nothing to tell apart.
     """
     first, second = same_width(first, second)
     half_first, half_second = len(first) // 2, len(second) // 2
@@ -131,8 +139,9 @@ class _Rate:
     delta: float
     z: float
 
-    def __call__(self, likelier: NDArray[Any], other: NDArray[Any], runs: int, other_runs: int
-                 ) -> NDArray[Any]:
+    def __call__(
+        self, likelier: NDArray[Any], other: NDArray[Any], runs: int, other_runs: int
+    ) -> NDArray[Any]:
         low = self._wilson(likelier / runs, self.tests or runs, -1.0) - self.delta
         high = self._wilson(other / other_runs, self.tests or other_runs, 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -152,7 +161,7 @@ class _Rate:
 @dataclass
 class _Best:
     found: Learned | None = None
-    score: float = field(default=0.0)
+    score: float = -np.inf
 
     def offer(self, event: Event, promises: tuple[float, float]) -> None:
         for forward, promise in zip((True, False), promises, strict=True):
@@ -204,8 +213,14 @@ def _edges(values: NDArray[np.float64], most: int = MOST_CELLS) -> NDArray[np.fl
     return np.append(seen, np.inf)
 
 
-def _try_order(best: _Best, rate: _Rate, projection: Projection, order: _Order,
-               first: NDArray[np.float64], second: NDArray[np.float64]) -> None:
+def _try_order(
+    best: _Best,
+    rate: _Rate,
+    projection: Projection,
+    order: _Order,
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+) -> None:
     """Offer every event that consists of the first few cells of an order."""
     count = len(order.edges) + 1
     hits_first = np.cumsum(np.bincount(order.index(first), minlength=count)[order.cells])
@@ -297,8 +312,10 @@ def _linear(first: Outputs, second: Outputs, columns: Sequence[int]) -> Projecti
     spread = (np.cov(one, rowvar=False) + np.cov(two, rowvar=False)).reshape(len(chosen), -1)
     ridge = 1e-9 * (np.trace(spread) / max(1, len(chosen)) or 1.0)
     weights = np.linalg.lstsq(spread + ridge * np.eye(len(chosen)), gap, rcond=None)[0]
-    return Projection("linear discriminant", lambda outputs: np.round(
-        np.nan_to_num(_columns(outputs, chosen)) @ weights, 12))
+    return Projection(
+        "linear discriminant",
+        lambda outputs: np.round(np.nan_to_num(_columns(outputs, chosen)) @ weights, 12),
+    )
 
 
 def _columns(outputs: Outputs, columns: Sequence[int]) -> Outputs:

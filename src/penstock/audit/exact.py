@@ -57,10 +57,12 @@ def _log_sum(values: Sequence[float]) -> float:
 
 def independent(parts: Sequence[Distribution]) -> Distribution:
     """Several independent outputs, released together."""
-    return Distribution({
-        tuple(outcome for outcome, _ in chosen): fsum(value for _, value in chosen)
-        for chosen in product(*(part.logs.items() for part in parts))
-    })
+    return Distribution(
+        {
+            tuple(outcome for outcome, _ in chosen): fsum(value for _, value in chosen)
+            for chosen in product(*(part.logs.items() for part in parts))
+        }
+    )
 
 
 def pure_loss(first: Distribution, second: Distribution) -> float:
@@ -70,14 +72,18 @@ def pure_loss(first: Distribution, second: Distribution) -> float:
     1.098612
     """
     outcomes = first.logs.keys() | second.logs.keys()
-    return max((abs(first.logs.get(outcome, -inf) - second.logs.get(outcome, -inf)) for outcome in outcomes),
-               default=0.0)
+    return max(
+        (abs(first.logs.get(outcome, -inf) - second.logs.get(outcome, -inf)) for outcome in outcomes),
+        default=0.0,
+    )
 
 
 def excess(first: Distribution, second: Distribution, epsilon: float) -> float:
     """The smallest delta that makes (epsilon, delta) true for these two inputs, in this direction."""
-    return fsum(max(0.0, exp(value) - exp(epsilon) * second.probability(outcome))
-                for outcome, value in first.logs.items())
+    return fsum(
+        max(0.0, exp(value) - exp(epsilon) * second.probability(outcome))
+        for outcome, value in first.logs.items()
+    )
 
 
 def loss(first: Distribution, second: Distribution, delta: float = 0.0) -> float:
@@ -89,8 +95,11 @@ def loss(first: Distribution, second: Distribution, delta: float = 0.0) -> float
 
 def _one_sided(first: Distribution, second: Distribution, delta: float) -> float:
     """Take outcomes by falling ratio; between two ratios delta is linear in e^epsilon and can be solved."""
-    shares = sorted(((exp(value), second.probability(outcome)) for outcome, value in first.logs.items()),
-                    key=lambda pair: pair[0] / pair[1] if pair[1] > 0 else inf, reverse=True)
+    shares = sorted(
+        ((exp(value), second.probability(outcome)) for outcome, value in first.logs.items()),
+        key=lambda pair: pair[0] / pair[1] if pair[1] > 0 else inf,
+        reverse=True,
+    )
     mass = other = 0.0
     for index, (share, other_share) in enumerate(shares):
         mass, other = mass + share, other + other_share
@@ -105,8 +114,9 @@ def _one_sided(first: Distribution, second: Distribution, delta: float) -> float
     return 0.0
 
 
-def worst(distribution: Callable[[Any], Distribution], pairs: Iterable[Pair], delta: float = 0.0
-          ) -> tuple[float, Pair]:
+def worst(
+    distribution: Callable[[Any], Distribution], pairs: Iterable[Pair], delta: float = 0.0
+) -> tuple[float, Pair]:
     """The largest loss over the pairs, and the pair that has it.
 
     Inputs that occur in many pairs are enumerated once.

@@ -34,8 +34,13 @@ def table(verdicts: Sequence[Verdict]) -> Table:
     for verdict in sorted(verdicts, key=lambda verdict: verdict.kind is Kind.BROKEN):
         colour = "red" if not verdict.expected else "dim" if verdict.kind is Kind.BROKEN else "green"
         mark = "" if verdict.expected else "  <- unexpected"
-        shown.add_row(verdict.name, verdict.claim.words, measured(verdict), verdict.how,
-                      f"[{colour}]{verdict.status.value}{mark}[/{colour}]")
+        shown.add_row(
+            verdict.name,
+            verdict.claim.words,
+            measured(verdict),
+            verdict.how,
+            f"[{colour}]{verdict.status.value}{mark}[/{colour}]",
+        )
     return shown
 
 
@@ -57,8 +62,11 @@ def summary(verdicts: Sequence[Verdict]) -> str:
 def markdown(verdicts: Sequence[Verdict]) -> str:
     """The same table for the documentation."""
     lines = ["| target | kind | claim | epsilon is at least | how | verdict |", "|---|---|---|---|---|---|"]
-    lines += [f"| `{verdict.name}` | {verdict.kind.value} | {verdict.claim.words} | {measured(verdict)} | "
-              f"{verdict.how} | {verdict.status.value} |" for verdict in verdicts]
+    lines += [
+        f"| `{verdict.name}` | {verdict.kind.value} | {verdict.claim.words} | {measured(verdict)} | "
+        f"{verdict.how} | {verdict.status.value} |"
+        for verdict in verdicts
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -72,25 +80,54 @@ def picture(verdicts: Sequence[Verdict]) -> Picture:
     ordered = sorted(verdicts, key=lambda verdict: (verdict.kind is Kind.BROKEN, verdict.name))
     limit = 1.25 * max((found for verdict in ordered if (found := verdict.bound.epsilon) < inf), default=1.0)
     names = [verdict.name for verdict in ordered]
-    traces = [go.Scatter(x=[float(verdict.claim.epsilon) for verdict in ordered], y=names, mode="markers",
-                         name="claimed", marker={"symbol": "line-ns-open", "size": 16, "color": GREY,
-                                                 "line": {"width": 3}},
-                         hovertemplate="%{y}<br>claimed epsilon <b>%{x:.3g}</b><extra></extra>")]
-    for status, colour, words in ((Status.HOLDS, BLUE, "measured at least, claim stands"),
-                                  (Status.REFUTED, VERMILLION, "measured at least, claim refuted")):
+    traces = [
+        go.Scatter(
+            x=[float(verdict.claim.epsilon) for verdict in ordered],
+            y=names,
+            mode="markers",
+            name="claimed",
+            marker={"symbol": "line-ns-open", "size": 16, "color": GREY, "line": {"width": 3}},
+            hovertemplate="%{y}<br>claimed epsilon <b>%{x:.3g}</b><extra></extra>",
+        )
+    ]
+    for status, colour, words in (
+        (Status.HOLDS, BLUE, "measured at least, claim stands"),
+        (Status.REFUTED, VERMILLION, "measured at least, claim refuted"),
+    ):
         chosen = [verdict for verdict in ordered if verdict.status is status]
-        traces.append(go.Scatter(
-            x=[min(verdict.bound.epsilon, limit) for verdict in chosen],
-            y=[verdict.name for verdict in chosen],
-            mode="markers", name=words, marker={"size": 10, "color": colour, "symbol": [
-                "triangle-right" if verdict.bound.epsilon > limit else "circle" for verdict in chosen]},
-            customdata=[measured(verdict) for verdict in chosen],
-            hovertemplate="%{y}<br>at least <b>%{customdata}</b><extra></extra>"))
-    drawn = figure(traces, height=90 + 24 * len(names), showlegend=True,
-                   margin={"l": 8, "r": 16, "t": 34, "b": 8},
-                   yaxis={"categoryorder": "array", "categoryarray": names[::-1], "showgrid": True},
-                   xaxis={"title": {"text": "epsilon"}, "rangemode": "tozero", "showgrid": True, "nticks": 8})
-    rows = tuple((verdict.name, plain(verdict.claim.epsilon), measured(verdict), verdict.status.value)
-                 for verdict in ordered)
-    return Picture("Claimed and measured privacy loss", summary(verdicts), drawn,
-                   ("target", "claimed epsilon", "measured at least", "verdict"), rows)
+        traces.append(
+            go.Scatter(
+                x=[min(verdict.bound.epsilon, limit) for verdict in chosen],
+                y=[verdict.name for verdict in chosen],
+                mode="markers",
+                name=words,
+                marker={
+                    "size": 10,
+                    "color": colour,
+                    "symbol": [
+                        "triangle-right" if verdict.bound.epsilon > limit else "circle" for verdict in chosen
+                    ],
+                },
+                customdata=[measured(verdict) for verdict in chosen],
+                hovertemplate="%{y}<br>at least <b>%{customdata}</b><extra></extra>",
+            )
+        )
+    drawn = figure(
+        traces,
+        height=90 + 24 * len(names),
+        showlegend=True,
+        margin={"l": 8, "r": 16, "t": 34, "b": 8},
+        yaxis={"categoryorder": "array", "categoryarray": names[::-1], "showgrid": True},
+        xaxis={"title": {"text": "epsilon"}, "rangemode": "tozero", "showgrid": True, "nticks": 8},
+    )
+    rows = tuple(
+        (verdict.name, plain(verdict.claim.epsilon), measured(verdict), verdict.status.value)
+        for verdict in ordered
+    )
+    return Picture(
+        "Claimed and measured privacy loss",
+        summary(verdicts),
+        drawn,
+        ("target", "claimed epsilon", "measured at least", "verdict"),
+        rows,
+    )

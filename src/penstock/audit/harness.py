@@ -90,8 +90,11 @@ class Verdict:
             "name": self.name,
             "kind": self.kind.value,
             "summary": self.summary,
-            "claim": {"epsilon": float(self.claim.epsilon), "delta": float(self.claim.delta),
-                      "relation": self.claim.relation.value},
+            "claim": {
+                "epsilon": float(self.claim.epsilon),
+                "delta": float(self.claim.delta),
+                "relation": self.claim.relation.value,
+            },
             "lower_bound": "infinite" if bound == inf else bound,
             "failure_probability": self.failure,
             "how": self.how,
@@ -121,16 +124,18 @@ def clopper_pearson(hits: int, tests: int, failure: float) -> tuple[float, float
     return low, high
 
 
-def bound_from_counts(hits_likelier: int, hits_other: int, tests: int, *, delta: float, failure: float
-                      ) -> float:
+def bound_from_counts(
+    hits_likelier: int, hits_other: int, tests: int, *, delta: float, failure: float
+) -> float:
     """The lower bound on epsilon that an event, fixed beforehand, gives with these counts."""
     low, _ = clopper_pearson(hits_likelier, tests, failure / 2)
     _, high = clopper_pearson(hits_other, tests, failure / 2)
     return max(0.0, log((low - delta) / high)) if low > delta else 0.0
 
 
-def lower_bound(target: Target, trials: int, confidence: float = CONFIDENCE,
-                randomness: Randomness | None = None) -> Bound:
+def lower_bound(
+    target: Target, trials: int, confidence: float = CONFIDENCE, randomness: Randomness | None = None
+) -> Bound:
     """The strongest lower bound on epsilon that sampling finds for a target.
 
     `trials` outputs of each input of the chosen pair: half to learn the event, half to test it. With
@@ -149,17 +154,36 @@ def lower_bound(target: Target, trials: int, confidence: float = CONFIDENCE,
     learning = trials // 2
     tests = trials - learning
     known = draw(target, pair, source.spawn("learn"), learning)
-    found = learn(*known, delta=float(target.claim.delta), z=quantile(failure), tests=tests,
-                  projections=target.projections, events=target.events)
+    found = learn(
+        *known,
+        delta=float(target.claim.delta),
+        z=quantile(failure),
+        tests=tests,
+        projections=target.projections,
+        events=target.events,
+    )
     if found is None:
         return Bound(0.0, failure, pair, "none found", "neither", tests=0)
     fresh = draw(target, pair, source.spawn("test"), tests)
-    return confirm(found.event, pair, fresh, first_is_likelier=found.first_is_likelier,
-                delta=float(target.claim.delta), failure=failure)
+    return confirm(
+        found.event,
+        pair,
+        fresh,
+        first_is_likelier=found.first_is_likelier,
+        delta=float(target.claim.delta),
+        failure=failure,
+    )
 
 
-def confirm(event: Event, pair: Pair, outputs: tuple[Outputs, Outputs], *, first_is_likelier: bool,
-            delta: float, failure: float) -> Bound:
+def confirm(
+    event: Event,
+    pair: Pair,
+    outputs: tuple[Outputs, Outputs],
+    *,
+    first_is_likelier: bool,
+    delta: float,
+    failure: float,
+) -> Bound:
     """The bound that fresh outputs give for an event and a direction chosen without them."""
     likelier, other = outputs if first_is_likelier else outputs[::-1]
     hits = event.count(likelier), event.count(other)
@@ -219,7 +243,11 @@ def examine(target: Target, trials: int, *, confidence: float = CONFIDENCE, seed
     claimed = float(target.claim.epsilon)
     against = [bound for bound in bounds if bound.epsilon > claimed + bound.exact * TOLERANCE * (1 + claimed)]
     return Verdict(
-        target.name, target.kind, target.claim, target.summary, best,
+        target.name,
+        target.kind,
+        target.claim,
+        target.summary,
+        best,
         status=Status.REFUTED if against else Status.HOLDS,
         failure=min((bound.failure for bound in against), default=max(bound.failure for bound in bounds)),
         how=" and ".join("exact" if bound.exact else "sampled" for bound in bounds),

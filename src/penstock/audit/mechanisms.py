@@ -47,17 +47,52 @@ def _noise() -> tuple[Target, ...]:
     added = Claim(ONE)
     replaced = Claim(ONE, relation=Relation.REPLACE)
     return (
-        _target("discrete-laplace", "noisy counts of a histogram", added, CATEGORIES, 3,
-                run=partial(run_histogram, claim=added), distribution=partial(histogram_law, claim=added)),
-        _target("discrete-laplace-replace", "noisy counts of a histogram when records are replaced", replaced,
-                CATEGORIES, 3, run=partial(run_histogram, claim=replaced),
-                distribution=partial(histogram_law, claim=replaced)),
-        _target("lattice-laplace", "a noisy sum of reals in 0..1", added, REALS, 3, effort=0.2,
-                run=run_sum, loss=sum_loss),
-        _target("randomised-response", "one person's own answer among three", replaced, CATEGORIES, 1,
-                run=run_response, distribution=response_law),
-        _target("discrete-gaussian", "noisy counts of a histogram, Gaussian", Claim(ONE, SLACK), (0, 1), 2,
-                run=run_gaussian, distribution=gaussian_law),
+        _target(
+            "discrete-laplace",
+            "noisy counts of a histogram",
+            added,
+            CATEGORIES,
+            3,
+            run=partial(run_histogram, claim=added),
+            distribution=partial(histogram_law, claim=added),
+        ),
+        _target(
+            "discrete-laplace-replace",
+            "noisy counts of a histogram when records are replaced",
+            replaced,
+            CATEGORIES,
+            3,
+            run=partial(run_histogram, claim=replaced),
+            distribution=partial(histogram_law, claim=replaced),
+        ),
+        _target(
+            "lattice-laplace",
+            "a noisy sum of reals in 0..1",
+            added,
+            REALS,
+            3,
+            effort=0.1,
+            run=run_sum,
+            loss=sum_loss,
+        ),
+        _target(
+            "randomised-response",
+            "one person's own answer among three",
+            replaced,
+            CATEGORIES,
+            1,
+            run=run_response,
+            distribution=response_law,
+        ),
+        _target(
+            "discrete-gaussian",
+            "noisy counts of a histogram, Gaussian",
+            Claim(ONE, SLACK),
+            (0, 1),
+            2,
+            run=run_gaussian,
+            distribution=gaussian_law,
+        ),
     )
 
 
@@ -65,32 +100,82 @@ def _choices() -> tuple[Target, ...]:
     claim = Claim(ONE)
     replaced = Claim(ONE, relation=Relation.REPLACE)
     both: list[Target] = []
-    laws: dict[choice.Method, Law] = {"exponential": exact.exponential,
-                                      "permute-and-flip": exact.permute_and_flip}
+    laws: dict[choice.Method, Law] = {
+        "exponential": exact.exponential,
+        "permute-and-flip": exact.permute_and_flip,
+    }
     for method, law in laws.items():
         both += [
-            _target(method, "a choice among counts that move both ways", replaced, BASKETS, 3, effort=0.2,
-                    run=partial(run_choice, method=method, claim=replaced),
-                    distribution=partial(choice_law, law=law, claim=replaced)),
-            _target(f"{method}-monotone", "a choice among counts that all move the same way", claim,
-                    BASKETS, 3, effort=0.2, run=partial(run_choice, method=method, claim=claim),
-                    distribution=partial(choice_law, law=law, claim=claim)),
+            _target(
+                method,
+                "a choice among counts that move both ways",
+                replaced,
+                BASKETS,
+                3,
+                effort=0.1,
+                run=partial(run_choice, method=method, claim=replaced),
+                distribution=partial(choice_law, law=law, claim=replaced),
+            ),
+            _target(
+                f"{method}-monotone",
+                "a choice among counts that all move the same way",
+                claim,
+                BASKETS,
+                3,
+                effort=0.1,
+                run=partial(run_choice, method=method, claim=claim),
+                distribution=partial(choice_law, law=law, claim=claim),
+            ),
         ]
     return (
         *both,
-        _target("best-several", "two different candidates, one after the other", claim, BASKETS, 3,
-                effort=0.2, run=run_several, distribution=several_law),
-        _target("point", "a whole number by the exponential mechanism: a median", claim, POINTS, 3,
-                effort=0.2, run=run_median, distribution=median_law),
+        _target(
+            "best-several",
+            "two different candidates, one after the other",
+            claim,
+            BASKETS,
+            3,
+            effort=0.1,
+            run=run_several,
+            distribution=several_law,
+        ),
+        _target(
+            "point",
+            "a whole number by the exponential mechanism: a median",
+            claim,
+            POINTS,
+            3,
+            effort=0.1,
+            run=run_median,
+            distribution=median_law,
+        ),
     )
 
 
-def _target(name: str, summary: str, claim: Claim, universe: Sequence[Any], largest: int, *,
-            run: Callable[..., Any], distribution: Callable[[Any], Distribution] | None = None,
-            loss: Callable[[Any, Any], float] | None = None, effort: float = 1.0) -> Target:
+def _target(
+    name: str,
+    summary: str,
+    claim: Claim,
+    universe: Sequence[Any],
+    largest: int,
+    *,
+    run: Callable[..., Any],
+    distribution: Callable[[Any], Distribution] | None = None,
+    loss: Callable[[Any, Any], float] | None = None,
+    effort: float = 1.0,
+) -> Target:
     pairs: tuple[Pair, ...] = tuple(neighbours(universe, largest, claim.relation))
-    return Target(name, Kind.SHIPPED, claim, summary, pairs, run=run, distribution=distribution, loss=loss,
-                  effort=effort)
+    return Target(
+        name,
+        Kind.SHIPPED,
+        claim,
+        summary,
+        pairs,
+        run=run,
+        distribution=distribution,
+        loss=loss,
+        effort=effort,
+    )
 
 
 # Noisy numbers ----------------------------------------------------------------------------------------
@@ -176,8 +261,9 @@ def _score_moves(claim: Claim) -> Sensitivity:
     return Sensitivity.scores(1, monotone=claim.relation is Relation.ADD_REMOVE, candidates=4)
 
 
-def run_choice(records: Records, randomness: Randomness, n: int, method: choice.Method, claim: Claim
-               ) -> list[int]:
+def run_choice(
+    records: Records, randomness: Randomness, n: int, method: choice.Method, claim: Claim
+) -> list[int]:
     sealed = Sealed(_scores(records), _score_moves(claim), claim.relation)
     return [choice.best(sealed, Budget(1, randomness=randomness), method=method) for _ in range(n)]
 

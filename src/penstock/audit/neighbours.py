@@ -60,8 +60,15 @@ def neighbours(universe: Sequence[T], largest: int, relation: Relation, smallest
                     yield Pair((*rest, record), (*rest, other))
 
 
-def small_pairs(universe: Sequence[Any], largest: int, relation: Relation, *, smallest: int = 0,
-                most: int = 200, seed: int = 0) -> tuple[Pair, ...]:
+def small_pairs(
+    universe: Sequence[Any],
+    largest: int,
+    relation: Relation,
+    *,
+    smallest: int = 0,
+    most: int = 200,
+    seed: int = 0,
+) -> tuple[Pair, ...]:
     """Neighbouring pairs among the databases with at most `largest` records of a public universe.
 
     All of them, or `most` drawn with a fixed seed where there are more.

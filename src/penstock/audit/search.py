@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from penstock.audit.events import Outputs, learn
@@ -24,7 +25,7 @@ FEW = 120
 def screen(target: Target, trials: int, randomness: Randomness, *, failure: float = FAILURE) -> Pair:
     """The most promising pair of a target, after at most `trials` runs of each survivor."""
     alive = list(target.pairs)
-    runs = min(FEW, trials) if len(alive) > 8 else trials
+    runs = min(FEW, trials)
     while len(alive) > 1:
         ranked = sorted(alive, key=lambda pair: -_promise(target, pair, runs, randomness, failure))
         alive = ranked[: max(1, len(ranked) // 4)]
@@ -35,13 +36,27 @@ def screen(target: Target, trials: int, randomness: Randomness, *, failure: floa
 def _promise(target: Target, pair: Pair, runs: int, randomness: Randomness, failure: float) -> float:
     outputs: tuple[Outputs, Outputs] = draw(target, pair, randomness.spawn(pair.words), runs)
     # Few runs cannot show a difference at the final confidence; three deviations are enough to rank by.
-    found = learn(*outputs, delta=float(target.claim.delta), z=min(3.0, quantile(failure)),
-                  projections=target.projections, events=target.events)
-    return found.promise if found is not None else 0.0
+    found = learn(
+        *outputs,
+        delta=float(target.claim.delta),
+        z=min(3.0, quantile(failure)),
+        projections=target.projections,
+        events=target.events,
+    )
+    return found.promise if found is not None else -inf
 
 
-def search(target: Target, universe: Sequence[Any], largest: int, *, smallest: int = 0, trials: int = 20_000,
-           most: int = 200, confidence: float = CONFIDENCE, randomness: Randomness | None = None) -> Bound:
+def search(
+    target: Target,
+    universe: Sequence[Any],
+    largest: int,
+    *,
+    smallest: int = 0,
+    trials: int = 20_000,
+    most: int = 200,
+    confidence: float = CONFIDENCE,
+    randomness: Randomness | None = None,
+) -> Bound:
     """Replace a target's own pairs by all small ones, find the worst, and bound epsilon on it."""
     pairs = small_pairs(universe, largest, target.claim.relation, smallest=smallest, most=most)
     return lower_bound(replace(target, pairs=pairs), trials, confidence, randomness)

@@ -49,8 +49,9 @@ def select(names: Sequence[str] = ()) -> tuple[Target, ...]:
     return tuple(chosen.values())
 
 
-def run(names: Sequence[str] = (), trials: int = TRIALS, *, failure: float = FAILURE, seed: int = 0
-        ) -> list[Verdict]:
+def run(
+    names: Sequence[str] = (), trials: int = TRIALS, *, failure: float = FAILURE, seed: int = 0
+) -> list[Verdict]:
     """Audit targets by name and say which claims were refuted.
 
     `failure` bounds the probability that any true claim among them is called refuted; it is shared
