@@ -24,9 +24,20 @@ from typing import Any
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 _QUIET = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--disable-extensions", "--disable-default-apps", "--no-first-run", "--no-default-browser-check",
-    "--mute-audio", "--hide-scrollbars", "--disable-dev-shm-usage", "--force-color-profile=srgb",
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--disable-default-apps",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--mute-audio",
+    "--hide-scrollbars",
+    "--disable-dev-shm-usage",
+    "--force-color-profile=srgb",
     "--remote-debugging-pipe",
 )
 # Started between us and Chromium to put the pipes where it looks for them.
@@ -53,9 +64,13 @@ class Page:
             facts = event["params"]
             match event["method"]:
                 case "Runtime.exceptionThrown":
-                    found.append(str(facts["exceptionDetails"].get("exception", {}).get("description", facts)))
+                    found.append(
+                        str(facts["exceptionDetails"].get("exception", {}).get("description", facts))
+                    )
                 case "Runtime.consoleAPICalled" if facts["type"] in ("error", "warning", "assert"):
-                    found.append(" ".join(str(arg.get("value", arg.get("description"))) for arg in facts["args"]))
+                    found.append(
+                        " ".join(str(arg.get("value", arg.get("description"))) for arg in facts["args"])
+                    )
                 case "Log.entryAdded" if facts["entry"]["level"] in ("error", "warning"):
                     found.append(facts["entry"]["text"])
         return found
@@ -63,15 +78,20 @@ class Page:
     @property
     def requests(self) -> list[str]:
         """The address of everything that the page loaded or tried to load."""
-        return [event["params"]["request"]["url"] for event in self._wire.events
-                if event["method"] == "Network.requestWillBeSent"]
+        return [
+            event["params"]["request"]["url"]
+            for event in self._wire.events
+            if event["method"] == "Network.requestWillBeSent"
+        ]
 
     def command(self, method: str, **parameters: Any) -> dict[str, Any]:
         return self._wire.command(method, parameters, self._session)
 
     def ask(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""
-        answer = self.command("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        answer = self.command(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
@@ -132,16 +152,29 @@ class _Wire:
 
 
 @contextmanager
-def opened(page: Path, *, width: int = 1280, height: int = 900, dark: bool = False, touch: bool = False) -> Iterator[Page]:
+def opened(
+    page: Path, *, width: int = 1280, height: int = 900, dark: bool = False, touch: bool = False
+) -> Iterator[Page]:
     """A page of the local disk in a fresh browser with a window of this size."""
     assert CHROMIUM is not None
     to_browser, ours = os.pipe()
     mine, from_browser = os.pipe()
     with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
         browser = subprocess.Popen(
-            [sys.executable, "-c", _ON_3_AND_4, str(to_browser), str(from_browser), CHROMIUM, *_QUIET,
-             f"--user-data-dir={profile}", "about:blank"],
-            pass_fds=(to_browser, from_browser), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            [
+                sys.executable,
+                "-c",
+                _ON_3_AND_4,
+                str(to_browser),
+                str(from_browser),
+                CHROMIUM,
+                *_QUIET,
+                f"--user-data-dir={profile}",
+                "about:blank",
+            ],
+            pass_fds=(to_browser, from_browser),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         os.close(to_browser)
@@ -149,15 +182,24 @@ def opened(page: Path, *, width: int = 1280, height: int = 900, dark: bool = Fal
         try:
             wire = _Wire(mine, ours)
             target = wire.command("Target.createTarget", {"url": "about:blank"})["targetId"]
-            session = wire.command("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
+            session = wire.command("Target.attachToTarget", {"targetId": target, "flatten": True})[
+                "sessionId"
+            ]
             tab = Page(wire, session)
             for domain in ("Runtime", "Log", "Page", "Network"):
                 tab.command(f"{domain}.enable")
-            tab.command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
-                        mobile=touch)
+            tab.command(
+                "Emulation.setDeviceMetricsOverride",
+                width=width,
+                height=height,
+                deviceScaleFactor=1,
+                mobile=touch,
+            )
             tab.command("Emulation.setTouchEmulationEnabled", enabled=touch)
-            tab.command("Emulation.setEmulatedMedia",
-                        features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+            tab.command(
+                "Emulation.setEmulatedMedia",
+                features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+            )
             tab.command("Page.navigate", url=page.resolve().as_uri())
             tab.wait("document.readyState === 'complete'")
             yield tab

@@ -13,8 +13,7 @@ from pydantic import BaseModel
 from penstock.errors import ReleaseError
 from penstock.privacy.budget import Budget
 from penstock.privacy.randomness import Randomness
-from penstock.release import Answer, Manifest, Model, Picture, Release
-from penstock.release import diagrams, maps, pictures
+from penstock.release import Answer, Manifest, Model, Picture, Release, diagrams, maps, pictures
 from penstock.schema import Relation, Schema
 
 SURVEY = """
@@ -31,9 +30,10 @@ fields:
   - name: education
     categoriesOrdered: true
     constraints:
-      enum: [Preschool, 1st-4th, 5th-6th, 7th-8th, 9th, 10th, 11th, 12th, High school, Some college, Vocational,
-             Associate, Bachelors, Masters, Professional school, Doctorate]
-  - {name: hours, title: Hours per week, type: integer, constraints: {minimum: 1, maximum: 99}, bins: {width: 7}}
+      enum: [Preschool, 1st-4th, 5th-6th, 7th-8th, 9th, 10th, 11th, 12th, High school, Some college,
+             Vocational, Associate, Bachelors, Masters, Professional school, Doctorate]
+  - {name: hours, title: Hours per week, type: integer, constraints: {minimum: 1, maximum: 99},
+     bins: {width: 7}}
   - {name: interview, type: date, constraints: {minimum: 2023-01-01, maximum: 2023-12-31}, bins: {count: 12}}
   - {name: income, constraints: {enum: ['<=50K', '>50K']}}
 """
@@ -75,10 +75,14 @@ class Tiny(Release):
         return f"{name} = '{labels[0]}'"
 
     def model(self) -> Model:
-        rows = [(name, code, count) for name, counts in self.counts.items() for code, count in enumerate(counts)]
+        rows = [
+            (name, code, count) for name, counts in self.counts.items() for code, count in enumerate(counts)
+        ]
         columns = {"field": pl.String, "code": pl.Int64, "count": pl.Int64}
-        return Model({"total": self.size, "note": self.note},
-                     {"counts": pl.DataFrame(rows, schema=columns, orient="row")})
+        return Model(
+            {"total": self.size, "note": self.note},
+            {"counts": pl.DataFrame(rows, schema=columns, orient="row")},
+        )
 
     @classmethod
     def from_model(cls, manifest: Manifest, model: Model) -> Self:
@@ -96,8 +100,10 @@ class Tiny(Release):
         return [pictures.distribution(self.schema, name, counts) for name, counts in self.counts.items()]
 
     def explain(self) -> Sequence[str]:
-        return ["One noisy histogram for each field. Synthetic rows draw every field on its own, so nothing in this "
-                "release says how fields depend on each other."]
+        return [
+            "One noisy histogram for each field. Synthetic rows draw every field on its own, so nothing in "
+            "this release says how fields depend on each other."
+        ]
 
     def limits(self) -> Sequence[str]:
         return ["Questions about two or more fields at once are answered as if the fields were independent."]
@@ -114,27 +120,66 @@ class Showcase(Tiny):
         names = self.schema.names
         x, y = rng.normal([[0.35], [0.6]], 0.11, (2, 40_000)).clip(0, 0.999)
         grid, across, up = np.histogram2d(x, y, bins=(64, 48), range=[[0, 1], [0, 0.75]])
-        edges = [(names[0], names[3]), (names[1], names[4]), (names[3], names[6]), (names[4], names[6]),
-                 (names[0], names[2]), (names[3], names[2]), (names[2], names[5])]
-        labels = ["all", "home", "work", "shop", "home work", "home shop", "work home", "work shop", "home work home",
-                  "home work shop"]
+        edges = [
+            (names[0], names[3]),
+            (names[1], names[4]),
+            (names[3], names[6]),
+            (names[4], names[6]),
+            (names[0], names[2]),
+            (names[3], names[2]),
+            (names[2], names[5]),
+        ]
+        labels = [
+            "all",
+            "home",
+            "work",
+            "shop",
+            "home work",
+            "home shop",
+            "work home",
+            "work shop",
+            "home work home",
+            "home work shop",
+        ]
         rounds = list(range(1, 13))
         return [
             *super().pictures(),
-            pictures.heatmap("Education by income", self.schema.attribute("education").labels, ("<=50K", ">50K"),
-                             rng.integers(20, 4000, (16, 2)), row_name="education", column_name="income"),
-            pictures.heatmap("Age by hours", self.schema.attribute("age").labels, self.schema.attribute("hours").labels,
-                             np.outer(np.hanning(18)[1:-1], np.hanning(18)[1:16]) * 900, row_name="age",
-                             column_name="hours") if len(self.schema.attribute("age").labels) == 16 else
-            pictures.lines("Age", [1, 2], [3, 4]),
+            pictures.heatmap(
+                "Education by income",
+                self.schema.attribute("education").labels,
+                ("<=50K", ">50K"),
+                rng.integers(20, 4000, (16, 2)),
+                row_name="education",
+                column_name="income",
+            ),
+            pictures.heatmap(
+                "Age by hours",
+                self.schema.attribute("age").labels,
+                self.schema.attribute("hours").labels,
+                np.outer(np.hanning(18)[1:-1], np.hanning(18)[1:16]) * 900,
+                row_name="age",
+                column_name="hours",
+            )
+            if len(self.schema.attribute("age").labels) == 16
+            else pictures.lines("Age", [1, 2], [3, 4]),
             maps.grid_map("Map of pick-ups", across, up, grid, x_name="longitude", y_name="latitude"),
             maps.box_map("Map of adaptive cells", *_quadtree(x, y), x_name="longitude", y_name="latitude"),
             diagrams.network("How fields depend on each other", names, edges),
-            diagrams.tree("Frequent walks", labels, [-1, 0, 0, 0, 1, 1, 2, 2, 4, 4],
-                          [9000, 4200, 3100, 1500, 2900, 900, 1800, 700, 2200, 420], amount="walks"),
-            pictures.lines("Error by budget", rounds, {"this release": 1 / np.array(rounds), "floor": [0.5] * 12},
-                           x_name="epsilon", y_name="distance",
-                           bands={"this release": (0.8 / np.array(rounds), 1.2 / np.array(rounds))}),
+            diagrams.tree(
+                "Frequent walks",
+                labels,
+                [-1, 0, 0, 0, 1, 1, 2, 2, 4, 4],
+                [9000, 4200, 3100, 1500, 2900, 900, 1800, 700, 2200, 420],
+                amount="walks",
+            ),
+            pictures.lines(
+                "Error by budget",
+                rounds,
+                {"this release": 1 / np.array(rounds), "floor": [0.5] * 12},
+                x_name="epsilon",
+                y_name="distance",
+                bands={"this release": (0.8 / np.array(rounds), 1.2 / np.array(rounds))},
+            ),
         ]
 
 
@@ -153,18 +198,29 @@ def _quadtree(x: Any, y: Any) -> tuple[list[tuple[float, float, float, float]], 
     return boxes, counts
 
 
-def paid(schema: Schema, epsilon: str = "1", *, seed: int | None = 7, relation: Relation = Relation.ADD_REMOVE) -> Any:
+def paid(
+    schema: Schema, epsilon: str = "1", *, seed: int | None = 7, relation: Relation = Relation.ADD_REMOVE
+) -> Any:
     """A receipt with a charge for each field."""
     budget = Budget(epsilon, randomness=None if seed is None else Randomness.seeded(seed))
     size, counts = budget.split(size="1/20", counts="19/20")
     size.spend("discrete laplace", relation=relation, sensitivity="1")
-    for name, part in zip(schema.names, counts.evenly([f"counts of {name}" for name in schema.names]), strict=True):
+    for name, part in zip(
+        schema.names, counts.evenly([f"counts of {name}" for name in schema.names]), strict=True
+    ):
         part.spend("discrete laplace", relation=relation, sensitivity="1", detail=f"histogram of {name}"[:40])
     return budget.receipt(schema.unit, relation)
 
 
-def tiny(kind: type[Tiny] = Tiny, *, schema: str = SURVEY, seed: int | None = 7, n: int = 1000, epsilon: str = "1",
-         **fields: Any) -> Tiny:
+def tiny(
+    kind: type[Tiny] = Tiny,
+    *,
+    schema: str = SURVEY,
+    seed: int | None = 7,
+    n: int = 1000,
+    epsilon: str = "1",
+    **fields: Any,
+) -> Tiny:
     """A release of `n` made-up records."""
     facts = Schema.from_yaml(schema)
     rng = np.random.default_rng(1)
@@ -173,5 +229,9 @@ def tiny(kind: type[Tiny] = Tiny, *, schema: str = SURVEY, seed: int | None = 7,
         size = attribute.size
         weights = np.exp(-0.5 * ((np.arange(size) - size * 0.4) / (size * 0.22 + 0.6)) ** 2) + 0.02
         counts[attribute.name] = tuple(int(c) for c in rng.multinomial(n, weights / weights.sum()))
-    options = {"method": kind.form, "parameters": {"rounds": 3, "smooth": True, "names": ["a", "b"]}, **fields}
+    options = {
+        "method": kind.form,
+        "parameters": {"rounds": 3, "smooth": True, "names": ["a", "b"]},
+        **fields,
+    }
     return kind(schema=facts, receipt=paid(facts, epsilon, seed=seed), counts=counts, **options)

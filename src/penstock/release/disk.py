@@ -33,25 +33,30 @@ _CHUNK = 1 << 20
 def check_destination(folder: str | Path, *, overwrite: bool = False) -> Path:
     """Make sure that a release can be written here, before anything is spent on it.
 
-    Really creates and removes a hidden folder beside the destination: permission bits alone do not
-    tell whether a file system is read-only or full.
+    Really creates and removes folders there: permission bits alone do not tell whether a file
+    system is read-only or full, nor whether it takes the name.
     """
     target = _target(folder)
-    if target.is_symlink() or target.exists():
+    taken = os.path.lexists(target)
+    if taken:
         if not overwrite:
-            raise ReleaseError(f"'{folder}' exists already; choose another output folder or remove it first. "
-                               "Nothing was spent.")
+            raise ReleaseError(
+                f"'{folder}' exists already; choose another output folder or remove it first. "
+                "Nothing was spent."
+            )
         _refuse_unless_release(target, folder)
     try:
         made = _make_parents(target.parent)
-        probe = _sibling(target, "probe")
-        probe.mkdir()
-        probe.rmdir()
+        for probe in [_sibling(target, "probe")] + [target] * (not taken):
+            probe.mkdir()
+            probe.rmdir()
         for parent in made:
             parent.rmdir()
     except OSError as problem:
-        raise ReleaseError(f"'{folder}' cannot be written: {_reason(problem)}. Choose another output folder. "
-                           "Nothing was spent.") from None
+        raise ReleaseError(
+            f"'{folder}' cannot be written: {_reason(problem)}. Choose another output folder. "
+            "Nothing was spent."
+        ) from None
     return target
 
 
@@ -59,7 +64,7 @@ def check_destination(folder: str | Path, *, overwrite: bool = False) -> Path:
 def whole_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     """A hidden folder to fill, which takes its final name when the block ends without an error."""
     target = _target(folder)
-    if (target.is_symlink() or target.exists()) and not overwrite:
+    if os.path.lexists(target) and not overwrite:
         raise ReleaseError(f"'{folder}' exists already; choose another output folder or remove it first.")
     partial = _sibling(target, "partial")
     lock = -1
@@ -70,8 +75,9 @@ def whole_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Pat
             partial.mkdir()
             lock = _lock(partial)
         except OSError as problem:
-            raise ReleaseError(f"'{folder}' cannot be written: {_reason(problem)}. "
-                               "Choose another output folder.") from None
+            raise ReleaseError(
+                f"'{folder}' cannot be written: {_reason(problem)}. Choose another output folder."
+            ) from None
         yield partial
         try:
             _force_to_disk(partial)
@@ -90,8 +96,9 @@ def read(folder: Path, name: str, *, at_most: int) -> bytes:
     """The bytes of a regular file of the folder, if there are not more than `at_most`."""
     with _opened(folder, name) as (descriptor, size):
         if size > at_most:
-            raise ReleaseError(f"'{folder / name}' has {size:,} bytes where a release has at most "
-                               f"{at_most:,}. {DISTRUST}")
+            raise ReleaseError(
+                f"'{folder / name}' has {size:,} bytes where a release has at most {at_most:,}. {DISTRUST}"
+            )
         with os.fdopen(os.dup(descriptor), "rb") as file:
             return file.read(at_most + 1)[:at_most]
 
@@ -109,8 +116,9 @@ def fingerprint(folder: Path, name: str) -> tuple[int, str]:
 @contextmanager
 def _opened(folder: Path, name: str) -> Iterator[tuple[int, int]]:
     if not PLAIN_NAME.match(name):
-        raise ReleaseError(f"The release in '{folder}' names the file {name[:80]!r}, which is not a plain "
-                           f"name. {DISTRUST}")
+        raise ReleaseError(
+            f"The release in '{folder}' names the file {name[:80]!r}, which is not a plain name. {DISTRUST}"
+        )
     path = folder / name
     # O_NONBLOCK: a pipe planted in the folder must not hang the reader.
     flags = os.O_RDONLY
@@ -146,8 +154,13 @@ def _target(folder: str | Path) -> Path:
 
 
 def _sibling(target: Path, purpose: str) -> Path:
+    return target.parent / f"{_hidden(target, purpose)}{secrets.token_hex(6)}"
+
+
+def _hidden(target: Path, purpose: str) -> str:
     # Long names are cut so that a legal destination never has an illegal sibling.
-    return target.parent / f".{target.name[:120]}.{purpose}-{secrets.token_hex(6)}"
+    name = os.fsencode(target.name)[:120].decode("utf-8", "ignore")
+    return f".{name}.{purpose}-"
 
 
 def _make_parents(parent: Path) -> list[Path]:
@@ -162,10 +175,15 @@ def _make_parents(parent: Path) -> list[Path]:
 
 
 def _refuse_unless_release(target: Path, folder: str | Path) -> None:
-    if target.is_symlink() or not target.is_dir() or not (target / "datapackage.json").is_file() \
-            or not (target / "receipt.json").is_file():
-        raise ReleaseError(f"'{folder}' is not a release folder and will not be overwritten; choose another "
-                           "output folder.")
+    if (
+        target.is_symlink()
+        or not target.is_dir()
+        or not (target / "datapackage.json").is_file()
+        or not (target / "receipt.json").is_file()
+    ):
+        raise ReleaseError(
+            f"'{folder}' is not a release folder and will not be overwritten; choose another output folder."
+        )
 
 
 def _lock(partial: Path) -> int:
@@ -183,7 +201,7 @@ def _remove_leftovers(target: Path) -> None:
     """Remove what earlier writers to this destination left behind when they were killed."""
     if sys.platform == "win32":
         return  # without locks, a leftover cannot be told from a writer at work
-    pattern = re.compile(re.escape(f".{target.name[:120]}.partial-") + r"[0-9a-f]{12}\Z")
+    pattern = re.compile(re.escape(_hidden(target, "partial")) + r"[0-9a-f]{12}\Z")
     for path in target.parent.iterdir():
         if pattern.match(path.name) and path.is_dir() and not path.is_symlink():
             with suppress(OSError):
@@ -211,11 +229,12 @@ def _fsync(path: Path) -> None:
 
 
 def _take_place(partial: Path, target: Path, folder: str | Path, *, overwrite: bool) -> None:
-    if not (target.is_symlink() or target.exists()):
+    if not os.path.lexists(target):
         os.rename(partial, target)
     elif not overwrite:
-        raise ReleaseError(f"'{folder}' appeared while the release was being written; choose another output "
-                           "folder.")
+        raise ReleaseError(
+            f"'{folder}' appeared while the release was being written; choose another output folder."
+        )
     else:
         _refuse_unless_release(target, folder)
         _exchange(partial, target)
@@ -238,5 +257,3 @@ def _exchange(partial: Path, target: Path) -> None:
 def _reason(problem: BaseException) -> str:
     text = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
     return (text or type(problem).__name__).rstrip(".")
-
-

@@ -17,7 +17,7 @@ import hashlib
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.errors import PenstockError, ReleaseError
 from penstock.progress import progress
@@ -36,6 +36,7 @@ from penstock.release.package import (
     table_schema,
     to_json,
 )
+from penstock.release.parquet import read_table
 from penstock.release.release import Manifest, Model, Release
 
 if TYPE_CHECKING:
@@ -46,14 +47,22 @@ if TYPE_CHECKING:
 __all__ = ["check_destination", "load", "save"]
 
 MEGABYTE = 1 << 20
-LARGEST = {"datapackage.json": 16 * MEGABYTE, "receipt.json": 64 * MEGABYTE, "schema.yaml": 64 * MEGABYTE,
-           "model.json": 256 * MEGABYTE}
+LARGEST = {
+    "datapackage.json": 16 * MEGABYTE,
+    "receipt.json": 64 * MEGABYTE,
+    "schema.yaml": 64 * MEGABYTE,
+    "model.json": 256 * MEGABYTE,
+}
 LARGEST_TABLE = 4096 * MEGABYTE
-MOST_CELLS = 400_000_000
 MANY_ROWS = 100_000
 
-_MEDIA = {".json": "application/json", ".yaml": "application/yaml", ".csv": "text/csv",
-          ".parquet": "application/vnd.apache.parquet", ".html": "text/html"}
+_MEDIA = {
+    ".json": "application/json",
+    ".yaml": "application/yaml",
+    ".csv": "text/csv",
+    ".parquet": "application/vnd.apache.parquet",
+    ".html": "text/html",
+}
 _TITLES = {
     "receipt.json": "What was paid: every charge and the guarantee",
     "schema.yaml": "What was public before",
@@ -69,8 +78,9 @@ def save(release: Release, folder: str | Path, *, overwrite: bool = False) -> Pa
     stays as it was until the new one is complete.
     """
     if registry.find(release.form) is not type(release):
-        raise ReleaseError(f"The form '{release.form}' is registered for another class than "
-                           f"{type(release).__name__}.")
+        raise ReleaseError(
+            f"The form '{release.form}' is registered for another class than {type(release).__name__}."
+        )
     title = Path(folder).name or "release"
     model = release.model()
     files = 5 + len(model.tables)
@@ -102,8 +112,10 @@ def load(folder: str | Path) -> Release:
         raise ReleaseError(f"'{folder}' {missing}; name the folder of a release.")
     if not (place / "datapackage.json").is_file():
         raise ReleaseError(f"'{folder}' is not a release: it has no datapackage.json.")
-    package = read_package(read(place, "datapackage.json", at_most=LARGEST["datapackage.json"]),
-                           f"'{place / 'datapackage.json'}'")
+    package = read_package(
+        read(place, "datapackage.json", at_most=LARGEST["datapackage.json"]),
+        f"'{place / 'datapackage.json'}'",
+    )
     kind = registry.find(package.penstock.form)
     contents = _checked(place, package)
     for needed in ("receipt.json", "schema.yaml", "model.json"):
@@ -111,10 +123,15 @@ def load(folder: str | Path) -> Release:
             raise ReleaseError(f"'{place / 'datapackage.json'}' does not list {needed}. {AGAIN}")
     manifest = _manifest(package, contents, place)
     if kind.kind != package.penstock.kind:
-        raise ReleaseError(f"'{place}' calls itself a release of {package.penstock.kind}, but its model is "
-                           f"one of {kind.kind}. {AGAIN}")
-    tables = {name.removeprefix("model-").removesuffix(".parquet"): _table(data, f"'{place / name}'")
-              for name, data in contents.items() if name.startswith("model-") and name.endswith(".parquet")}
+        raise ReleaseError(
+            f"'{place}' calls itself a release of {package.penstock.kind}, but its model is "
+            f"one of {kind.kind}. {AGAIN}"
+        )
+    tables = {
+        name.removeprefix("model-").removesuffix(".parquet"): read_table(data, f"'{place / name}'")
+        for name, data in contents.items()
+        if name.startswith("model-") and name.endswith(".parquet")
+    }
     model = Model(from_json(contents["model.json"], f"'{place / 'model.json'}'"), tables)
     return _revive(kind, manifest, model, place)
 
@@ -127,10 +144,23 @@ def _revive(kind: type[Release], manifest: Manifest, model: Model, place: Path) 
         return kind.from_model(manifest, model)
     except ReleaseError as problem:
         raise ReleaseError(f"'{place}' cannot be opened. {problem}") from None
-    except (PenstockError, ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError,
-            AssertionError, RecursionError, MemoryError, pl.exceptions.PolarsError) as problem:
-        raise ReleaseError(f"'{place}' cannot be opened: its model does not fit a {manifest.method} release "
-                           f"({type(problem).__name__}). {AGAIN}") from problem
+    except (
+        PenstockError,
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        ArithmeticError,
+        AssertionError,
+        RecursionError,
+        MemoryError,
+        pl.exceptions.PolarsError,
+    ) as problem:
+        raise ReleaseError(
+            f"'{place}' cannot be opened: its model does not fit a {manifest.method} release "
+            f"({type(problem).__name__}). {AGAIN}"
+        ) from problem
 
 
 def _manifest(package: Package, contents: dict[str, bytes], place: Path) -> Manifest:
@@ -145,11 +175,15 @@ def _manifest(package: Package, contents: dict[str, bytes], place: Path) -> Mani
         raise ReleaseError(f"'{place}' cannot be opened. {problem}") from None
     stated = (about.epsilon, about.delta, about.publishable)
     if stated != (str(receipt.epsilon), str(receipt.delta), receipt.publishable):
-        raise ReleaseError(f"'{place}' cannot be opened: datapackage.json and receipt.json state different "
-                           f"guarantees. {DISTRUST}")
+        raise ReleaseError(
+            f"'{place}' cannot be opened: datapackage.json and receipt.json state different "
+            f"guarantees. {DISTRUST}"
+        )
     if about.unreviewed != list(schema.to_review()):
-        raise ReleaseError(f"'{place}' cannot be opened: datapackage.json and schema.yaml disagree about "
-                           f"what was reviewed. {DISTRUST}")
+        raise ReleaseError(
+            f"'{place}' cannot be opened: datapackage.json and schema.yaml disagree about "
+            f"what was reviewed. {DISTRUST}"
+        )
     return Manifest(about.method, schema, receipt, about.parameters, about.version)
 
 
@@ -170,7 +204,8 @@ def _schema(data: bytes) -> Schema:
     except ReleaseError:
         raise
     except (PenstockError, yaml.YAMLError, ValueError, TypeError, RecursionError) as problem:
-        raise ReleaseError(f"schema.yaml is damaged: {str(problem)[:300]}") from None
+        reason = " ".join(str(problem).split())[:300].rstrip(".")
+        raise ReleaseError(f"schema.yaml is damaged: {reason}. {AGAIN}") from None
 
 
 def _checked(place: Path, package: Package) -> dict[str, bytes]:
@@ -186,45 +221,11 @@ def _checked(place: Path, package: Package) -> dict[str, bytes]:
             found = len(data), hashlib.sha256(data).hexdigest()
             contents[name] = data
         if found != (resource.bytes, resource.hash.removeprefix("sha256:")):
-            raise ReleaseError(f"'{place / name}' is not the file that was released: its size or SHA-256 "
-                               f"differs from datapackage.json. {AGAIN}")
+            raise ReleaseError(
+                f"'{place / name}' is not the file that was released: its size or SHA-256 "
+                f"differs from datapackage.json. {AGAIN}"
+            )
     return contents
-
-
-def _table(data: bytes, where: str) -> pl.DataFrame:
-    """A Parquet table with a believable number of cells and plain columns."""
-    import polars as pl
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(pa.BufferReader(data))
-        facts = file.metadata
-        if not 0 <= facts.num_rows * max(1, facts.num_columns) <= MOST_CELLS:
-            raise ReleaseError(f"{where} announces {facts.num_rows:,} rows, more than a model may have. "
-                               f"{DISTRUST}")
-        for column in file.schema_arrow:
-            if not _is_plain(column.type):
-                raise ReleaseError(f"{where} has a column of type {str(column.type)[:80]}, which no model "
-                                   f"has. {AGAIN}")
-        frame = pl.from_arrow(file.read())
-    except ReleaseError:
-        raise
-    except (pa.ArrowException, pl.exceptions.PolarsError, OSError, ValueError, TypeError, ArithmeticError,
-            MemoryError):
-        raise ReleaseError(f"{where} is not a readable Parquet table. {AGAIN}") from None
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
-def _is_plain(dtype: Any) -> bool:
-    import pyarrow.types as pt
-
-    if pt.is_list(dtype) or pt.is_large_list(dtype):
-        return _is_plain(dtype.value_type)
-    plain = (pt.is_integer, pt.is_floating, pt.is_boolean, pt.is_string, pt.is_large_string, 
-             pt.is_string_view, pt.is_date, pt.is_timestamp)
-    return any(check(dtype) for check in plain)
 
 
 def _save_rows(release: Release, partial: Path) -> pl.DataFrame | None:
@@ -250,8 +251,14 @@ def _flat(rows: pl.DataFrame) -> pl.DataFrame:
 
     nested = [column for column, dtype in rows.schema.items() if dtype.is_nested()]
     texts = [
-        pl.Series(column, [None if cell is None else json.dumps(cell, ensure_ascii=False)
-                           for cell in rows[column].to_list()], dtype=pl.String)
+        pl.Series(
+            column,
+            [
+                None if cell is None else json.dumps(cell, ensure_ascii=False)
+                for cell in rows[column].to_list()
+            ],
+            dtype=pl.String,
+        )
         for column in nested
     ]
     return rows.with_columns(texts) if texts else rows

@@ -133,8 +133,10 @@ class Model:
         except ValidationError as problem:
             first = problem.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(step) for step in first["loc"]) or "the object"
-            raise ReleaseError(f"model.json is not a model of this kind of release: {place}: {first['msg']}. "
-                               "Get the release again from its publisher.") from None
+            raise ReleaseError(
+                f"model.json is not a model of this kind of release: {place}: {first['msg']}. "
+                "Get the release again from its publisher."
+            ) from None
 
     def table(self, name: str, columns: Mapping[str, Any], *, rows: int | None = None) -> pl.DataFrame:
         """A table with exactly these columns and types, no missing or non-finite values, `rows` rows."""
@@ -171,8 +173,12 @@ class Manifest:
     @property
     def common(self) -> dict[str, Any]:
         """The fields of `Release`, for ``cls(**manifest.common, …)``."""
-        return {"method": self.method, "schema": self.schema, "receipt": self.receipt,
-                "parameters": self.parameters}
+        return {
+            "method": self.method,
+            "schema": self.schema,
+            "receipt": self.receipt,
+            "parameters": self.parameters,
+        }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -243,8 +249,9 @@ class Release(ABC):
         """
         wanted = self.size if n is None else n
         if not _is_whole(wanted) or not 0 <= wanted <= LARGEST_SAMPLE:
-            raise UsageError(f"The number of rows must be a whole number from 0 to {LARGEST_SAMPLE:,}, not "
-                             f"{wanted!r}.")
+            raise UsageError(
+                f"The number of rows must be a whole number from 0 to {LARGEST_SAMPLE:,}, not {wanted!r}."
+            )
         if seed is not None and (not _is_whole(seed) or seed < 0):
             raise UsageError(f"The seed must be a whole number of at least 0, not {seed!r}.")
         return self.draw(int(wanted), np.random.default_rng(None if seed is None else int(seed)))
@@ -252,7 +259,7 @@ class Release(ABC):
     def query(self, expression: str) -> Answer:
         """The answer to a question, with its error bar where the method knows one."""
         if not isinstance(expression, str) or not expression.strip():
-            raise QueryError("The query is empty; try one such as \"age < 30\".")
+            raise QueryError('The query is empty; try one such as "age < 30".')
         return self.ask(expression)
 
     @property
