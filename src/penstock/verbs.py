@@ -17,24 +17,58 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import DataError, ReleaseError, SchemaError, UsageError
 
 if TYPE_CHECKING:
+    from penstock.engine import Source
     from penstock.evaluate import Evaluation
     from penstock.methods import MethodInfo
     from penstock.privacy.budget import Account, Amount
     from penstock.privacy.ledger import Ledger
     from penstock.release.release import Release
-    from penstock.schema import Schema
+    from penstock.schema import Schema, Unit
 
 Place = str | PathLike[str]
 
 
 def draft(
-    source: Any, *, kind: str = "table", headers_only: bool = False, table: str | None = None
+    source: Any,
+    *,
+    kind: str = "table",
+    headers_only: bool = False,
+    table: str | None = None,
+    unit: Unit | None = None,
+    epsilon: Amount | None = None,
+    delta: Amount = 0,
+    ledger: Ledger | str | None = None,
+    account: str | None = None,
 ) -> Schema:
-    """A proposal for the schema of some data; every fact that was read off the data is marked for review."""
+    """A proposal for the schema of some data; every fact that was read off the data is marked for review.
+
+    With an `epsilon`, types, bounds and categories are found privately and paid for instead, and need
+    no review. `unit` says whose presence is protected, where that is not a single record.
+    """
     from penstock.engine import read
     from penstock.schema import draft as propose
 
-    return propose(read(source, table=table), kind=kind, headers_only=headers_only)
+    if epsilon is None:
+        if ledger is not None or account is not None or delta != 0:
+            raise UsageError(
+                "A delta, a ledger and an account belong to a private draft; give its epsilon too."
+            )
+        proposal = propose(read(source, table=table), kind=kind, headers_only=headers_only)
+        return proposal if unit is None else proposal.model_copy(update={"unit": unit})
+    if headers_only:
+        raise UsageError(
+            "Headers alone cost nothing, so there is nothing to pay epsilon for; drop one of them."
+        )
+    from penstock.privacy.budget import Budget
+    from penstock.privacy.drafting import draft_private
+    from penstock.schema import Relation
+
+    Budget(epsilon, delta)
+    budget = Budget(epsilon, delta, account=_account(ledger, account, "private draft of a schema"))
+    budget.check(Relation.ADD_REMOVE)
+    schema = draft_private(_with_records(read(source, table=table)), budget, kind=kind, unit=unit)
+    budget.complete("a schema, drafted privately")
+    return schema
 
 
 def release(
@@ -79,9 +113,7 @@ def release(
     book = _account(ledger, account, f"{info.name} for {name}")
     budget = Budget(epsilon, delta, randomness=randomness, account=book)
     budget.check(facts.relation)
-    source = read(data, table=table)
-    if getattr(source, "header_only", False):
-        raise DataError(f"{source.label}: the file has a header and no records. Nothing was spent.")
+    source = _with_records(read(data, table=table))
     order = {} if seed is None else {"order_key": f"seed {seed}".encode()}
     records = info.load_data().open(source, facts, engine=engine, **order)
     made: Release = chosen.fit(records, budget)
@@ -116,6 +148,13 @@ def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Any:
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}."
             raise UsageError(f"{info.name} has no parameter '{name}'; {hint}")
     return method(**parameters)
+
+
+def _with_records(source: Source) -> Source:
+    """The source, unless it is a file that ends after its header: then somebody made a mistake."""
+    if getattr(source, "header_only", False):
+        raise DataError(f"{source.label}: the file has a header and no records. Nothing was spent.")
+    return source
 
 
 def _refuse_wrong_kind(info: MethodInfo, schema: Schema) -> None:

@@ -66,7 +66,7 @@ def demo(
     account = Path(story.file).stem
     write(data, story.data().write_csv())
     tell = screen()
-    tell.print(f"\n[bold]{story.what}[/] Its custodian is you, and your desk is {clean(office)}/.")
+    tell.print(f"\n[bold]{story.what}[/] Its custodian is you, your desk {clean(office)}/.")
 
     step(
         "Propose a schema; what was read off the records is marked for review",
@@ -125,8 +125,13 @@ def step(remark: str, *arguments: str) -> None:
     out = screen()
     if remark:
         out.print(f"\n[bold]{remark}[/]")
-    out.print(f"[{ACCENT}]$ penstock {clean(shlex.join(arguments))}[/]")
+    out.print(f"[{ACCENT}]$ penstock {clean(' '.join(map(_typed, arguments)))}[/]", soft_wrap=True)
     app(list(arguments), prog_name="penstock", standalone_mode=False)
+
+
+def _typed(word: str) -> str:
+    """A word as one would type it in a shell."""
+    return f'"{word}"' if " " in word and not set(word) & set('"$`\\') else shlex.quote(word)
 
 
 @dataclass(frozen=True)

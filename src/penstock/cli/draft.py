@@ -42,9 +42,16 @@ def draft(
     ] = "0",
     ledger: LedgerUrl = None,
     account: AccountName = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Reproducible private draft, for tests only.")
+    user: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", show_default=False, help="Protect the people whom this column tells apart."
+        ),
     ] = None,
+    at_most: Annotated[
+        int,
+        typer.Option(min=1, metavar="M", help="The most records that one of them contributes (with --user)."),
+    ] = 1,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing schema file.")] = False,
 ) -> None:
     """Propose a schema for FILE: columns, domains and the privacy unit.
@@ -59,40 +66,30 @@ def draft(
         penstock draft people.csv -o people.schema.yaml --headers-only
         penstock draft rides.parquet --kind points
         penstock draft sqlite:///people.db --table people -o people.schema.yaml
+        penstock draft visits.csv --user patient_id --at-most 3
         penstock draft people.csv --epsilon 0.1 --delta 1e-6 \\
             --ledger ledger.db --account people
     """
     from penstock.cli.screen import clean, note, progress_bars
-    from penstock.errors import UsageError
+    from penstock.schema import Unit
     from penstock.verbs import draft as propose
 
     target = Path(out) if out is not None else _beside(file)
     refuse_existing(target, force)
+    refuse_unwritable(target)
+    unit = None if user is None else Unit(protects="user", column=user, at_most=at_most)
     with progress_bars():
-        if epsilon is None:
-            if ledger or account or delta != "0" or seed is not None:
-                raise UsageError(
-                    "--delta, --ledger, --account and --seed belong to a private draft; "
-                    "give its --epsilon too."
-                )
-            schema = propose(file, kind=kind, headers_only=headers_only, table=table)
-        elif headers_only:
-            raise UsageError(
-                "--headers-only reads no value, so there is nothing to pay --epsilon for; drop one."
-            )
-        else:
-            from penstock.verbs import draft_private
-
-            schema = draft_private(
-                file,
-                epsilon=epsilon,
-                delta=delta,
-                kind=kind,
-                table=table,
-                ledger=ledger,
-                account=account,
-                seed=seed,
-            )
+        schema = propose(
+            file,
+            kind=kind,
+            headers_only=headers_only,
+            table=table,
+            unit=unit,
+            epsilon=epsilon,
+            delta=0 if delta == "0" else delta,
+            ledger=ledger,
+            account=account,
+        )
     write(target, schema.to_yaml())
     marks = len(schema.to_review())
     if marks:
@@ -110,6 +107,18 @@ def refuse_existing(target: Path, force: bool) -> None:
 
     if target.exists() and not force:
         raise UsageError(f"'{target}' exists already; choose another file, or overwrite it with --force.")
+
+
+def refuse_unwritable(target: Path) -> None:
+    """Find out before anything is spent whether the result can be written."""
+    import tempfile
+
+    from penstock.errors import UsageError
+
+    try:
+        tempfile.TemporaryFile(dir=target.parent).close()
+    except OSError as problem:
+        raise UsageError(f"'{target}' cannot be written: {problem.strerror or problem}.") from None
 
 
 def write(target: Path, text: str) -> None:

@@ -140,7 +140,7 @@ def _accounts(out: Console, balances: list[Balance]) -> None:
 
     with_delta = any(balance.limit[1] for balance in balances)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
-    for title in ("account", "relation", "releases", "limit", "spent", "left", ""):
+    for title in ("account", "relation", "entries", "limit", "spent", "left", ""):
         table.add_column(title, justify="left" if title in ("account", "relation", "") else "right")
     for balance in balances:
         cells = [

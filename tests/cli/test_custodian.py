@@ -1,0 +1,182 @@
+"""The commands for the custodian's own eyes: private drafts, the ledger, evaluation, audit and the demo."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from desk import ROWS, Cli, Desk
+
+from penstock.schema import Schema
+
+# private drafts ----------
+
+
+def test_a_private_draft_is_paid_for_and_booked(cli: Cli, desk: Desk) -> None:
+    desk.write(ROWS * 20)
+    cli("ledger", "limit", desk.ledger, "people", "--epsilon", "8", "--delta", "1/1000")
+    target = desk.folder / "private.yaml"
+    booked = ("--ledger", desk.ledger, "--account", "people")
+    done = cli("draft", desk.data, "-o", target, "--epsilon", "6", "--delta", "1e-4", *booked)
+    assert done.code == 0, done.err
+    schema = Schema.load(target)
+    assert schema.to_review() == ["unit"]
+    assert set(schema.field("name").labels) == {"ada", "bob", "cyd"}
+    [account] = json.loads(cli("ledger", "show", desk.ledger, "--json").out)["accounts"]
+    assert account["spent"] == {"epsilon": "6", "delta": "1/10000"}
+    again = cli(
+        "draft", desk.data, "-o", desk.folder / "b.yaml", "--epsilon", "6", "--delta", "1e-4", *booked
+    )
+    assert again.code == 1
+    assert "limit" in again.err
+    assert not (desk.folder / "b.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--delta", "1e-6"],
+        ["--ledger", "ledger.db", "--account", "people"],
+        ["--epsilon", "1", "--headers-only"],
+        ["--epsilon", "1", "--ledger", "ledger.db"],
+        ["--user", "name", "--at-most", "0"],
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(cli: Cli, desk: Desk, options: list[str]) -> None:
+    done = cli("draft", desk.data, "-o", "draft.yaml", *options)
+    assert done.code == 2
+    assert done.err.count("\n") == 1
+    assert not Path("draft.yaml").exists()
+
+
+def test_a_private_draft_that_cannot_be_written_spends_nothing(cli: Cli, desk: Desk) -> None:
+    before = cli("ledger", "show", desk.ledger, "--json").out
+    booked = ("--ledger", desk.ledger, "--account", "people")
+    for target in (desk.folder / "nowhere" / "draft.yaml", desk.schema):
+        assert cli("draft", desk.data, "-o", target, "--epsilon", "1", *booked).code == 2
+    assert cli("ledger", "show", desk.ledger, "--json").out == before
+
+
+def test_the_unit_of_a_draft_can_be_declared(cli: Cli, desk: Desk) -> None:
+    assert cli("draft", desk.data, "-o", "draft.yaml", "--user", "name", "--at-most", "3").code == 0
+    unit = Schema.load("draft.yaml").unit
+    assert (unit.protects, unit.column, unit.at_most, unit.review) == ("user", "name", 3, False)
+
+
+# ledger ----------
+
+
+def test_the_ledger_shows_what_is_left(cli: Cli, desk: Desk) -> None:
+    booked = ("--ledger", desk.ledger, "--account", "people")
+    release = ("release", desk.data, "--schema", desk.schema, "--epsilon", "1/3", "--out", desk.out)
+    assert cli(*release, *booked).code == 0
+    [account] = json.loads(cli("ledger", "show", desk.ledger, "--json").out)["accounts"]
+    assert account["left"]["epsilon"] == "8/3"
+    [entry] = account["book"]
+    assert entry["status"] == "complete"
+    assert entry["release"] == desk.out.name
+    assert json.loads((desk.out / "receipt.json").read_text())["ledger"] == entry["name"]
+    shown = cli("ledger", "show", desk.ledger, "--account", "people").out
+    assert "8/3" in shown
+    assert desk.out.name in shown
+
+
+def test_a_ledger_is_not_made_twice_nor_opened_where_there_is_none(cli: Cli, desk: Desk) -> None:
+    assert cli("ledger", "init", desk.ledger).code == 1
+    missing = cli("ledger", "show", desk.folder / "nowhere.db")
+    assert missing.code == 1
+    assert not (desk.folder / "nowhere.db").exists()
+    assert cli("ledger", "limit", desk.ledger, "people", "--epsilon", "-1").code == 1
+    assert cli("ledger", "show", desk.ledger, "--account", "strangers").code == 1
+
+
+def test_a_full_account_refuses_the_next_release(cli: Cli, desk: Desk) -> None:
+    booked = ("--ledger", desk.ledger, "--account", "people", "--schema", desk.schema, "--epsilon", "2")
+    assert cli("release", desk.data, *booked, "--out", desk.folder / "one").code == 0
+    second = cli("release", desk.data, *booked, "--out", desk.folder / "two")
+    assert second.code == 1
+    assert "1 left of its limit 3" in second.err
+    assert not (desk.folder / "two").exists()
+
+
+# evaluate ----------
+
+
+def test_evaluate_says_that_it_is_not_for_publication(cli: Cli, desk: Desk, release_folder: Path) -> None:
+    done = cli("evaluate", release_folder, desk.data, "--out", "evaluation.html")
+    assert done.code == 0, done.err
+    assert "NOT FOR PUBLICATION" in done.out
+    assert "Not for publication" in Path("evaluation.html").read_text(encoding="utf-8")
+    again = cli("evaluate", release_folder, desk.data, "--out", "evaluation.html")
+    assert again.code == 2
+    found = json.loads(cli("evaluate", release_folder, desk.data, "--json").out)
+    assert "Not for publication" in found["notice"]
+    assert {"value", "floor", "ceiling"} <= set(found["scores"][0])
+    assert not list(release_folder.glob("*evaluation*"))
+
+
+def test_evaluate_with_other_data_or_another_field_is_a_sentence(
+    cli: Cli, desk: Desk, release_folder: Path
+) -> None:
+    (desk.folder / "other.csv").write_text("colour\nred\n")
+    for arguments in (
+        (desk.folder / "other.csv",),
+        (desk.folder / "nowhere.csv",),
+        (desk.data, "--target", "colour"),
+    ):
+        done = cli("evaluate", release_folder, *arguments)
+        assert done.code in (1, 2)
+        assert "should not" not in done.err, done.err
+        assert done.err.count("\n") == 1
+
+
+# audit ----------
+
+
+def test_audit_holds_for_what_is_shipped_and_refutes_what_is_broken(cli: Cli) -> None:
+    names = ("randomised-response", "broken-forgotten-noise")
+    done = cli("audit", *names, "--trials", "2000", "--json")
+    assert done.code == 0, done.err
+    verdicts = {verdict["name"]: verdict["status"] for verdict in json.loads(done.out)}
+    assert verdicts == {"randomised-response": "holds", "broken-forgotten-noise": "refuted"}
+    shown = cli("audit", *names, "--trials", "2000").out
+    assert "holds" in shown
+    assert "refuted" in shown
+
+
+def test_an_unknown_audit_is_answered_with_the_nearest(cli: Cli) -> None:
+    done = cli("audit", "randomized-response")
+    assert done.code == 2
+    assert "randomised-response" in done.err
+
+
+# demo ----------
+
+
+@pytest.mark.parametrize("kind", ["table", "points"])
+def test_the_demo_runs_from_end_to_end(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = cli("demo", "--kind", kind)
+    assert done.code == 0, done.err
+    report = re.search(r"Its report: +(\S+)", done.out)
+    assert report is not None
+    assert Path(report[1]).read_text(encoding="utf-8").startswith("<!doctype html>")
+    ran = re.findall(r"^\$ penstock (\w+)", done.out, re.MULTILINE)
+    assert ran == ["draft", "ledger", "ledger", "release", "inspect", "query", "sample", "evaluate", "ledger"]
+    public = {path.name for path in (tmp_path / "demo-release").iterdir()}
+    assert "report.html" in public
+    assert not {
+        name for name in public if "custodian" in name or "evaluation" in name or name == "survey.csv"
+    }
+    assert cli("demo", "--kind", kind).code == 1, "an existing release is not overwritten"
+
+
+def test_the_demo_data_are_the_same_everywhere(cli: Cli, tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        assert cli("demo", "--data-only", tmp_path / name).code == 0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    assert cli("demo", "--data-only", tmp_path / "a.csv").code == 2
