@@ -29,7 +29,7 @@ flipped exactly: heads with probability exp(-|b - theta| / lambda) / 2 in the un
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, exp, log, nextafter
 from typing import Literal
@@ -85,6 +85,7 @@ class Splitter:
     gamma: Fraction
     theta: int
     randomness: Randomness
+    _trees: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def paid(
@@ -128,6 +129,12 @@ class Splitter:
     def delta(self) -> Fraction:
         """How much the score of a node must gain for every level that it is deeper."""
         return self.gamma * self.lam
+
+    def begin(self) -> None:
+        """Begin the one tree that was paid for; a second one needs a splitter of its own."""
+        if self._trees:
+            raise UsageError("These decisions were paid for one tree; pay for the next one.")
+        self._trees.append("begun")
 
     def split(self, scores: Sealed[NDArray[np.int64]], depth: int) -> NDArray[np.bool_]:
         """For every node of one depth, whether it is split; private by the theorem above.
