@@ -38,11 +38,14 @@ class Score:
 
     @property
     def position(self) -> float | None:
-        """Where the score stands: 0 at the floor, 1 at the ceiling; None where the two (nearly) meet."""
+        """Where the score stands: 0 at the floor, 1 at the ceiling.
+
+        None where the two meet as far as chance can tell: a distance whose floor is not half as much
+        again as its ceiling, an accuracy whose ceiling is not a hundredth above its floor.
+        """
         gap = self.floor - self.ceiling
-        if abs(gap) < 1e-3 or (gap > 0) != self.lower_is_better:
-            return None
-        return round((self.floor - self.value) / gap, 6)
+        meet = gap < max(1e-3, 0.5 * self.ceiling) if self.lower_is_better else -gap < 0.01
+        return None if meet else round((self.floor - self.value) / gap, 6)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -35,7 +35,7 @@ VOLUMES: Mapping[str, tuple[float, float]] = {
 }
 QUERIES = 500
 SMOOTHING = 0.001
-MAP_SIDE = 32
+MAP_SIDE = 64
 PROFILE_BINS = 48
 MOST_SYNTHETIC = 2_000_000
 

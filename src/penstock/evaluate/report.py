@@ -9,6 +9,7 @@ from penstock.release.page import Block, Card, Cards, Section, Table, Text, rend
 from penstock.release.release import Picture, percent
 
 STAMP = "Not for publication"
+BELOW = -0.02
 
 
 def page(evaluation: Evaluation) -> str:
@@ -17,11 +18,15 @@ def page(evaluation: Evaluation) -> str:
         f"How good is this {evaluation.method} release?",
         [_overview(evaluation), *evaluation.sections, _reading()],
         eyebrow="For the custodian's eyes only",
-        subtitle=f"{evaluation.guarantee}. Compared with {evaluation.rows:,} original records.",
+        subtitle=f"{_sentence(evaluation.guarantee)} Compared with {evaluation.rows:,} original records.",
         stamp=STAMP,
         banner=NOTICE,
         footer="Made by penstock evaluate. It quotes statistics of the original records without noise.",
     )
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
 
 
 def _overview(evaluation: Evaluation) -> Section:
@@ -55,7 +60,11 @@ def _overview(evaluation: Evaluation) -> Section:
 
 
 def _card(score: Score) -> Card:
-    place = f"{_position(score)} of the way from floor to ceiling. " if score.position is not None else ""
+    place = f"{_position(score)} of the way from floor to ceiling. "
+    if score.position is None:
+        place = ""
+    elif score.position < BELOW:
+        place = "Below the floor. "
     return Card(
         score.name,
         _digits(score.value),
@@ -70,7 +79,7 @@ def _digits(value: float | None) -> str:
 def _position(score: Score) -> str:
     if score.position is None:
         return "–"
-    return "below the floor" if score.position < 0 else percent(min(score.position, 1.0))
+    return "below the floor" if score.position < BELOW else percent(min(max(score.position, 0.0), 1.0))
 
 
 def _ladder(scores: Sequence[Score]) -> Picture:

@@ -8,6 +8,7 @@ floor and ceiling carry the same sampling error.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import comb
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +30,9 @@ from penstock.evaluate.metrics import (
 )
 from penstock.progress import progress
 from penstock.release.page import Block, Gallery, Section, Table, Text
-from penstock.release.pictures import bars
+from penstock.release.pictures import distribution
 from penstock.release.release import Picture, Release
-from penstock.schema import Attribute, Schema
+from penstock.schema import Schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -95,12 +96,12 @@ def evaluate_table(
         for one in learned
     ]
     details = {
-        "columns": _per_column(schema.attributes, found[1]),
+        "columns": _per_column(found[1]),
         "marginals": {
             str(way): {"compared": len(found[way][0]), "of": comb(len(names), way)} for way in ways
         },
     }
-    return tuple(scores), details, _sections(schema.attributes, codes, synthetic, found, learned)
+    return tuple(scores), details, _sections(schema, codes, synthetic, found, learned)
 
 
 def _marginal_score(
@@ -138,15 +139,13 @@ def _from_model(
     )
 
 
-def _per_column(
-    attributes: Sequence[Attribute], ones: tuple[list[Subset], dict[str, NDArray[np.float64]]]
-) -> dict[str, float]:
+def _per_column(ones: tuple[list[Subset], dict[str, NDArray[np.float64]]]) -> dict[str, float]:
     chosen, distance = ones
     return {name: float(value) for (name,), value in zip(chosen, distance["release"], strict=True)}
 
 
 def _sections(
-    attributes: Sequence[Attribute],
+    schema: Schema,
     original: Codes,
     synthetic: Codes,
     found: dict[int, tuple[list[Subset], dict[str, NDArray[np.float64]]]],
@@ -155,7 +154,7 @@ def _sections(
     sections = [
         Section(
             "Column by column",
-            [Gallery([_column(one, original, synthetic) for one in attributes])],
+            [Gallery([_column(schema, name, original, synthetic) for name in schema.names])],
             lead="Each column of the original beside a synthetic sample of the same size.",
             short="Columns",
         ),
@@ -174,18 +173,15 @@ def _sections(
     return sections
 
 
-def _column(attribute: Attribute, original: Codes, synthetic: Codes) -> Picture:
+def _column(schema: Schema, name: str, original: Codes, synthetic: Codes) -> Picture:
+    size = schema.sizes[name]
     counts = {
-        "original": np.bincount(original[attribute.name], minlength=attribute.size),
-        "synthetic": np.bincount(synthetic[attribute.name], minlength=attribute.size),
+        "original": np.bincount(original[name], minlength=size),
+        "synthetic": np.bincount(synthetic[name], minlength=size),
     }
     distance = tvd(counts["original"], counts["synthetic"])
-    return bars(
-        attribute.name,
-        attribute.labels,
-        counts,
-        caption=f"{attribute.name}: original and synthetic rows; total variation distance {distance:.4f}.",
-    )
+    drawn = distribution(schema, name, counts)
+    return replace(drawn, caption=f"{drawn.caption} Total variation distance: {distance:.4f}.")
 
 
 def _worst(found: dict[int, tuple[list[Subset], dict[str, NDArray[np.float64]]]]) -> list[Block]:
