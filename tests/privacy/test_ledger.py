@@ -405,7 +405,7 @@ def test_fifty_processes_cannot_pass_the_limit_together(url: str) -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9 on this system")
 def test_every_acknowledged_entry_survives_kill_9(url: str) -> None:
-    Ledger.create(url).set_limit("people", Fraction(1, 40))  # admits 25 entries, so later rounds meet the limit
+    Ledger.create(url).set_limit("people", Fraction(1, 40))  # admits 25 entries: later rounds meet it
     rounds = 15
     promised: set[str] = set()
     with subprocess.Popen(

@@ -250,6 +250,11 @@ def _bounds(kind: Type, reading: Reading) -> Constraints:
     return Constraints(minimum=datetime(first.year, 1, 1), maximum=datetime(last.year, 12, 31, 23, 59, 59))
 
 
+def identifies_a_person(name: str) -> bool:
+    """Whether a column's name, which is public, says that it tells people apart."""
+    return bool(_PEOPLE.match(name))
+
+
 def _suggest_unit(names: Sequence[str], notes: _Notes) -> None:
     likely = [name for name in names if _PEOPLE.match(name)]
     if likely:
