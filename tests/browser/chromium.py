@@ -53,8 +53,9 @@ os.execv(sys.argv[3], sys.argv[3:])
 class Page:
     """One tab, and all that it has said and asked for so far."""
 
-    def __init__(self, wire: _Wire, session: str) -> None:
+    def __init__(self, wire: _Wire, session: str, width: int) -> None:
         self._wire, self._session = wire, session
+        self.width = width
 
     @property
     def problems(self) -> list[str]:
@@ -185,7 +186,7 @@ def opened(
             session = wire.command("Target.attachToTarget", {"targetId": target, "flatten": True})[
                 "sessionId"
             ]
-            tab = Page(wire, session)
+            tab = Page(wire, session, width)
             for domain in ("Runtime", "Log", "Page", "Network"):
                 tab.command(f"{domain}.enable")
             tab.command(

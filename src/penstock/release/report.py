@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from fractions import Fraction
-from math import exp
+from math import exp, nextafter
 from typing import Any, NamedTuple
 
 from penstock.privacy.receipt import Receipt
@@ -108,7 +108,7 @@ def belief(epsilon: Fraction) -> tuple[float, float]:
     >>> [round(bound, 2) for bound in belief(Fraction(1))]
     [0.27, 0.73]
     """
-    most = 1 / (1 + exp(-float(epsilon)))
+    most = min(1 / (1 + exp(-float(epsilon))), nextafter(1, 0))
     return 1 - most, most
 
 

@@ -30,11 +30,10 @@ def ink_on(colour: str) -> str:
     """Black or white, whichever reads better on the colour.
 
     >>> ink_on("#0072B2"), ink_on("#F0E442")
-    ('#ffffff', '#10202e')
+    ('#ffffff', '#000000')
     """
     light = luminance(colour)
-    dark_ink = luminance("#10202e")
-    return "#ffffff" if 1.05 / (light + 0.05) >= (light + 0.05) / (dark_ink + 0.05) else "#10202e"
+    return "#ffffff" if 1.05 / (light + 0.05) >= (light + 0.05) / 0.05 else "#000000"
 
 
 def luminance(colour: str) -> float:

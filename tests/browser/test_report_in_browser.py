@@ -1,0 +1,142 @@
+"""Both reports in a real browser: no console errors, nothing loaded, nothing wider than the window.
+
+Skipped only where Chromium is absent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.browser.chromium import CHROMIUM, Page, opened
+from tests.release.tiny import Showcase, tiny
+
+from penstock.release import pictures
+from penstock.release.page import Card, Cards, Commands, Gallery, Headline, Section, Table, Text, render
+from penstock.release.report import report
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+
+DESK, PHONE = 1280, 390
+EVIL = "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
+
+
+def evaluation() -> str:
+    """A page with every kind of block, stamped as the custodian's report is."""
+    compared = {"original": [700, 300], "release": [690, 310]}
+    return render(
+        "Evaluation of a release with a rather long name that has_to_wrap_somewhere_on_a_small_screen",
+        [
+            Section("Scores", [Cards([Card("1-way", "0.021", "floor 0.02"), Card("2-way", "0.083")])]),
+            Section("Columns", [Gallery([pictures.bars("sex", ["Female", "Male"], compared)])]),
+            Section("Table", [Table([f"column {i}" for i in range(12)], [[f"cell {i}" for i in range(12)]])]),
+            Section(
+                "Words",
+                [Text(["word " * 80, "x" * 300]), Commands([("do", "penstock evaluate " + "y" * 200)])],
+            ),
+        ],
+        headline=Headline(
+            "0.083", "distance", "Good", ["Good enough."], facts=[("rows", "10"), ("columns", "z" * 90)]
+        ),
+        stamp="not for publication",
+    )
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    hostile = json.dumps({"title": EVIL, "fields": [{"name": EVIL, "constraints": {"enum": [EVIL, "b"]}}]})
+    texts = {
+        "public": report(tiny(Showcase)),
+        "evaluation": evaluation(),
+        "hostile": report(tiny(schema=hostile)),
+    }
+    found = {}
+    for name, text in texts.items():
+        found[name] = folder / f"{name}.html"
+        found[name].write_text(text, encoding="utf-8")
+    return found
+
+
+@pytest.fixture(
+    params=[("public", DESK), ("public", PHONE), ("evaluation", DESK), ("evaluation", PHONE)],
+    ids=lambda case: f"{case[0]}-{case[1]}",
+)
+def shown(request: pytest.FixtureRequest, pages: dict[str, Path]) -> Iterator[Page]:
+    name, width = request.param
+    with opened(
+        pages[name], width=width, touch=width == PHONE, dark=(name, width) == ("public", PHONE)
+    ) as page:
+        page.wait("document.documentElement.dataset.drawn")
+        yield page
+
+
+def test_a_report_renders_completely_and_quietly_at_every_width(shown: Page) -> None:
+    assert shown.problems == []
+    assert [address for address in shown.requests if not address.startswith(("file:", "data:"))] == []
+    assert len([address for address in shown.requests if address.startswith("file:")]) == 1
+    drawn = shown.ask(
+        "[...document.querySelectorAll('[data-figure]')].map(e => e.querySelectorAll('.main-svg').length)"
+    )
+    assert drawn
+    assert all(drawn), "a chart is empty"
+    assert shown.ask("document.documentElement.scrollWidth") <= shown.width
+    over = shown.ask(f"""[...document.querySelectorAll('main *, .headline *, header *')]
+        .filter(e => !e.closest('.scroll, nav, pre, svg'))
+        .filter(e => e.getBoundingClientRect().right > {shown.width} + 1)
+        .map(e => e.tagName + '.' + e.className)""")
+    assert over == []
+    cut = shown.ask("""[...document.querySelectorAll('.plot')]
+        .map(plot => plot.querySelector('.main-svg').getBoundingClientRect().width - plot.clientWidth)
+        .filter(difference => Math.abs(difference) > 2).length""")
+    assert cut == 0, "a chart is not as wide as its place"
+
+
+def test_the_text_of_a_phone_page_is_large_enough_to_read_and_touch(pages: dict[str, Path]) -> None:
+    with opened(pages["public"], width=PHONE, touch=True) as page:
+        page.wait("document.documentElement.dataset.drawn")
+        small = page.ask("""[...document.querySelectorAll('p, li, td, dd, figcaption')]
+            .filter(e => parseFloat(getComputedStyle(e).fontSize) < 13).length""")
+        assert small == 0
+        low = page.ask(
+            "[...document.querySelectorAll('nav a, summary')]"
+            ".filter(e => e.getBoundingClientRect().height < 24).length"
+        )
+        assert low == 0
+
+
+def test_hostile_labels_do_not_run(pages: dict[str, Path]) -> None:
+    with opened(pages["hostile"]) as page:
+        page.wait("document.documentElement.dataset.drawn")
+        assert page.ask("document.title") == EVIL
+        assert page.ask("document.querySelectorAll('img').length") == 0
+        assert page.ask("document.querySelectorAll('main a, .plot a').length") == 0
+        assert page.problems == []
+
+
+def test_the_policy_stops_a_script_that_is_not_ours(pages: dict[str, Path], tmp_path: Path) -> None:
+    """Were a label ever to slip through the escaping, the browser would refuse to run it."""
+    text = pages["public"].read_text(encoding="utf-8")
+    (tmp_path / "broken.html").write_text(
+        text.replace("<main>", "<main><script>document.title='taken'</script>")
+    )
+    with opened(tmp_path / "broken.html") as page:
+        page.wait("document.documentElement.dataset.drawn")
+        assert page.ask("document.title") != "taken"
+        assert any("Content Security Policy" in problem for problem in page.problems)
+
+
+def test_a_report_follows_the_readers_dark_mode_and_prints(pages: dict[str, Path], tmp_path: Path) -> None:
+    with opened(pages["public"], dark=True) as page:
+        page.wait("document.documentElement.dataset.drawn")
+        ink = "getComputedStyle(document.querySelector('.xtick text, .ytick text')).fill"
+        dark = page.ask(ink)
+        page.command(
+            "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}]
+        )
+        page.wait(f"{ink} !== {dark!r}")
+        page.print(tmp_path / "report.pdf")
+        assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+        assert page.problems == []
