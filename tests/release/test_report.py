@@ -14,6 +14,7 @@ from tests.release.tiny import SURVEY, Showcase, paid, tiny
 
 from penstock.privacy.receipt import Apart, Charge, Concentrated, Portion, Receipt, Together
 from penstock.release import pictures
+from penstock.release.example import example_query
 from penstock.release.page import (
     Card,
     Cards,
@@ -313,6 +314,26 @@ def test_nothing_spent_is_still_a_receipt() -> None:
     schema = Schema.from_yaml(SURVEY)
     assert "Total" in Outline(report(replace(tiny(), receipt=nothing, schema=schema))).text
     assert paid(schema).epsilon == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "query"),
+    [
+        ("{name: x, type: number, constraints: {minimum: -1, maximum: 1}}", "x < 0"),
+        ("{name: it's, constraints: {enum: [it's, b]}}", "\"it's\" = 'it''s'"),
+        ("{name: and, type: boolean}", '"and" = false'),
+        ("{name: 'a \"b\"', type: boolean}", '"a ""b""" = false'),
+        ("{name: d, type: date, constraints: {minimum: 2020-01-01, maximum: 2020-01-31}}", "d < 2020-01-17"),
+        ("{name: one, constraints: {enum: [only]}}", None),
+    ],
+)
+def test_the_example_is_a_question_that_the_release_understands(fields: str, query: str | None) -> None:
+    assert example_query(Schema.from_yaml(f"fields: [{fields}]")) == query
+
+
+def test_rounded_amounts_say_where_the_exact_ones_are() -> None:
+    assert "holds the exact fractions" in Outline(report(tiny(epsilon="1234567/9876543"))).text
+    assert "holds the exact fractions" not in Outline(report(tiny())).text
 
 
 # The page machinery ------------------------------------------------------------------------------------

@@ -8,13 +8,16 @@ from fractions import Fraction
 from itertools import cycle
 
 from penstock.privacy.receipt import Apart, Charge, Concentrated, Entry, Receipt, Together, plain
-from penstock.release.page import Block, Table
+from penstock.release.page import Block, Table, Text
 from penstock.release.release import Picture
 from penstock.release.theme import PALETTE, figure, ink_on, mixed, safe
 
 FEW_LINES = 40
 MOST_AREAS = 300
 _DEEP = "#0a2a43"
+_ROUNDED = (
+    "Amounts with ≈ are rounded here. receipt.json holds the exact fractions, which add up to the total."
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,10 @@ def receipt_blocks(receipt: Receipt) -> list[Block]:
         folded=many,
         caption=f"All {len(found)} lines of the receipt" if many else "",
     )
-    return [receipt_picture(receipt), table] if receipt.epsilon else [table]
+    blocks: list[Block] = [receipt_picture(receipt), table] if receipt.epsilon else [table]
+    if any(line.epsilon.startswith("≈") for line in found):
+        blocks.append(Text([_ROUNDED], tone="quiet"))
+    return blocks
 
 
 def receipt_picture(receipt: Receipt) -> Picture:
@@ -129,8 +135,14 @@ def receipt_picture(receipt: Receipt) -> Picture:
 
 
 def _tints(receipt: Receipt) -> Iterator[str]:
-    """A colour for each top part; the dearest gets the calmest, because it fills most of the picture."""
-    costs = [part.cost[0] for part in receipt.paid.parts if part.cost[0]]
+    """A colour for each top part: shades of one colour for a plain list, a colour of its own for each group.
+
+    The dearest group gets the calmest colour, because it fills most of the picture.
+    """
+    parts = [part for part in receipt.paid.parts if part.cost[0]]
+    if all(isinstance(part, Charge) for part in parts):
+        return cycle((PALETTE[0], mixed(PALETTE[0], "#ffffff", 0.72)))
+    costs = [part.cost[0] for part in parts]
     dearest = costs.index(max(costs))
     others = cycle(PALETTE[1:])
     return (PALETTE[0] if number == dearest else next(others) for number in range(len(costs)))

@@ -232,8 +232,10 @@ class Release(ABC):
         return ()
 
     def example(self) -> str | None:
-        """A query that suits this release, for the report; None when it takes none."""
-        return None
+        """A query that suits this release, for the report; None when there is none to show."""
+        from penstock.release.example import example_query
+
+        return example_query(self.schema) if self.kind in ("table", "points") else None
 
     def limits(self) -> Sequence[str]:
         """Sentences for the report: what this release is not good for."""
@@ -247,6 +249,10 @@ class Release(ABC):
         A seed makes the rows reproducible; it has no bearing on privacy, because the model that is
         sampled is public already.
         """
+        return self.draw(*self.drawing(n, seed))
+
+    def drawing(self, n: int | None, seed: int | None) -> tuple[int, np.random.Generator]:
+        """How many rows to draw and with which randomness, checked."""
         wanted = self.size if n is None else n
         if not _is_whole(wanted) or not 0 <= wanted <= LARGEST_SAMPLE:
             raise UsageError(
@@ -254,7 +260,7 @@ class Release(ABC):
             )
         if seed is not None and (not _is_whole(seed) or seed < 0):
             raise UsageError(f"The seed must be a whole number of at least 0, not {seed!r}.")
-        return self.draw(int(wanted), np.random.default_rng(None if seed is None else int(seed)))
+        return int(wanted), np.random.default_rng(None if seed is None else int(seed))
 
     def query(self, expression: str) -> Answer:
         """The answer to a question, with its error bar where the method knows one."""
