@@ -11,6 +11,7 @@ import codecs
 import csv
 import gzip
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,11 +46,9 @@ class Delimited:
         beginning = _beginning(path)
         if beginning[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise DataError(f"{path}: the file is encoded as UTF-16. Save it as UTF-8.")
-        try:
-            text = codecs.getincrementaldecoder("utf-8")().decode(beginning).removeprefix("\ufeff")
-        except UnicodeDecodeError as problem:
-            line = beginning[: problem.start].count(b"\n") + 1
-            raise _undecodable(path, line, problem.start, beginning[problem.start]) from None
+        # Only the header has to be readable here: a column that nobody reads may hold what it likes.
+        text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(beginning)
+        text = text.removeprefix("\ufeff")
         if not text.strip():
             raise DataError(f"{path}: the file is empty. Give a file with a header row of column names.")
         lines = io.StringIO(text, newline="")
@@ -62,6 +61,11 @@ class Delimited:
             header = next(reader)
         except csv.Error as problem:
             raise DataError(f"{path}: the header cannot be read ({problem}). Fix the first row.") from None
+        stray = re.search("[\udc80-\udcff]", "".join(header))
+        if stray:
+            byte = ord(stray.group()) - 0xDC00
+            start = beginning.index(bytes([byte]))
+            raise _undecodable(path, beginning[:start].count(b"\n") + 1, start, byte)
         empty = len(beginning) < _HEADER_LIMIT and not lines.read().strip("\r\n")
         return cls(path, _names(path, header), separator, blank + reader.line_num, empty)
 

@@ -97,7 +97,7 @@ class IbisEngine:
             if name not in self._coordinates:
                 raise ValueError(f"no coordinate {name!r}; there are {', '.join(self._coordinates)}")
         columns = [_value(self._columns.names.index(name)) for name in names]
-        present = self._table.filter(*[self._table[column].notnull() for column in columns])
+        present = self._table.filter(True, *[self._table[column].notnull() for column in columns])
         return self._groups(
             present,
             [

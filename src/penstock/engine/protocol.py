@@ -47,7 +47,8 @@ class Engine(Protocol):
 
         Position `q` of a value `x` in its field's bounds [lo, hi] is
         min(floor((x - lo) / (hi - lo) * 2**bits), 2**bits - 1), in double precision on every
-        engine. Positions are in ascending order. A record without a value in one of the
-        coordinates has no position.
+        engine; a whole number k stands for [k, k + 1), so `hi` is then one more than the maximum.
+        Positions are in ascending order. A record without a value in one of the coordinates has
+        no position.
         """
         ...

@@ -1,0 +1,183 @@
+"""Bounding users: at most m records each, chosen fairly, without regard to anybody else."""
+
+from pathlib import Path
+from typing import Any
+
+import ibis
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from tests.engine.databases import sqlite_table
+
+from penstock.engine import IbisEngine, MemoryEngine, open_engine
+from penstock.engine.bound import sample_per_user
+from penstock.errors import DataError
+from penstock.schema import Schema
+
+
+def schema(at_most: int) -> Schema:
+    return Schema.from_yaml(f"""
+unit: {{protects: user, column: id, at_most: {at_most}}}
+fields:
+- {{name: id2, constraints: {{enum: [u0, u1, u2, u3, u4]}}}}
+- {{name: kind, constraints: {{enum: [a, b, c]}}}}
+""")
+
+
+def frame(users: list[int]) -> pl.DataFrame:
+    """The user is in a field too, so that kept records can be told apart by user."""
+    kinds = ["abc"[i % 3] for i in range(len(users))]
+    columns = {"id": [f"x{u}" for u in users], "id2": [f"u{u}" for u in users], "kind": kinds}
+    return pl.DataFrame(columns, dict.fromkeys(columns, pl.String))
+
+
+ENGINES = {
+    "memory": lambda records, facts, key: open_engine(records, facts, order_key=key),
+    "duckdb": lambda records, facts, key: open_engine(records, facts, engine="duckdb", order_key=key),
+    "sqlite": lambda records, facts, key: open_engine(sqlite_table(records), facts, order_key=key),
+}
+
+
+@settings(max_examples=8, deadline=None, phases=(Phase.explicit, Phase.generate))
+@given(users=st.lists(st.integers(0, 4), max_size=25), at_most=st.integers(1, 4), seed=st.binary(max_size=4))
+@pytest.mark.parametrize("name", ENGINES)
+def test_each_user_keeps_at_most_m_of_their_own_records(
+    name: str, users: list[int], at_most: int, seed: bytes
+) -> None:
+    engine = ENGINES[name](frame(users), schema(at_most), seed or b"0")
+    totals = np.bincount(users, minlength=5) if users else np.zeros(5, dtype=int)
+    kept, both = engine.counts([("id2",), ("id2", "kind")])
+    assert kept.tolist() == np.minimum(totals, at_most).tolist()
+    assert engine.rows() == kept.sum()
+    whole = MemoryEngine(schema(at_most).encode(frame(users)), schema(at_most).sizes)
+    assert (both <= whole.counts([("id2", "kind")])[0]).all()
+
+
+@pytest.mark.parametrize("name", ["memory", "duckdb"])
+def test_the_same_key_gives_the_same_sample_and_another_key_another(name: str) -> None:
+    """Two keys agree on all of 40 users' choices with probability 3**-40."""
+    users = pl.Series(range(40)).repeat_by(3).explode()
+    records = pl.DataFrame({"id": users, "kind": ["a", "b", "c"] * 40, "n": users})
+    facts = Schema.from_yaml("""
+unit: {protects: user, column: id, at_most: 1}
+fields:
+- {name: n, type: integer, constraints: {minimum: 0, maximum: 39}}
+- {name: kind, constraints: {enum: [a, b, c]}}
+""")
+
+    def sample(key: bytes, rows: pl.DataFrame = records) -> list[int]:
+        return open_engine(rows, facts, engine=name, order_key=key).counts([("n", "kind")])[0].tolist()
+
+    assert sample(b"one") == sample(b"one")
+    assert sample(b"one") != sample(b"two")
+
+
+def test_in_a_database_the_sample_of_one_user_ignores_the_others_and_the_order() -> None:
+    """Remove users, shuffle the records: the others keep exactly the same records under the same key."""
+    rng = np.random.default_rng(8)
+    records = pl.DataFrame({"id": rng.integers(0, 30, 300), "kind": rng.choice(list("abc"), 300)})
+    records = records.with_columns(n="id")
+    facts = Schema.from_yaml("""
+unit: {protects: user, column: id, at_most: 2}
+fields:
+- {name: n, type: integer, constraints: {minimum: 0, maximum: 29}}
+- {name: kind, constraints: {enum: [a, b, c]}}
+""")
+
+    def kept(rows: pl.DataFrame) -> Any:
+        engine = open_engine(rows, facts, engine="duckdb", order_key=b"key")
+        return engine.counts([("n", "kind")])[0].reshape(30, 3)
+
+    whole = kept(records)
+    fewer = kept(records.filter(pl.col("id") != 7).sample(fraction=1, shuffle=True, seed=1))
+    others = np.arange(30) != 7
+    assert np.array_equal(whole[others], fewer[others])
+    assert fewer[7].sum() == 0
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_the_choice_among_a_users_records_is_fair(name: str) -> None:
+    """Of nine records a and three records b each of 2000 users keeps one: a is kept 3/4 of the time.
+
+    The number of kept a is binomial(2000, 3/4), standard deviation 19.4: beyond 5.5 deviations,
+    107, with probability below 1e-7.
+    """
+    users = pl.Series(range(2000)).repeat_by(12).explode()
+    records = pl.DataFrame({"id": users, "kind": (["a"] * 9 + ["b"] * 3) * 2000})
+    facts = Schema.from_yaml("""
+unit: {protects: user, column: id, at_most: 1}
+fields:
+- {name: kind, constraints: {enum: [a, b]}}
+""")
+    kept = ENGINES[name](records, facts, b"fair").counts([("kind",)])[0]
+    assert kept.sum() == 2000
+    assert abs(int(kept[0]) - 1500) < 107
+
+
+def test_every_subset_of_a_users_records_is_equally_likely() -> None:
+    """6 subsets of 2 of 4 records, 6000 users: chi-square with 5 degrees, above 37 with probability 6e-7."""
+    users = np.repeat(np.arange(6000), 4)
+    kept = sample_per_user(users, 2, b"subsets")
+    pairs = (kept % 4).reshape(-1, 2)
+    counts = np.bincount(pairs[:, 0] * 4 + pairs[:, 1], minlength=16)
+    seen = counts[counts > 0]
+    assert len(seen) == 6
+    assert ((seen - 1000) ** 2 / 1000).sum() < 37
+
+
+@pytest.mark.parametrize("value", [None, ""])
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_record_without_a_user_is_refused(name: str, value: str | None) -> None:
+    records = frame([0, 1, 2]).with_columns(id=pl.Series(["x0", value, "x2"]))
+    with pytest.raises(DataError, match=r"id: .* no user"):
+        ENGINES[name](records, schema(2), b"k")
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_missing_number_as_user_is_refused(engine: str) -> None:
+    for value in (None, float("nan")):
+        records = frame([0, 1]).with_columns(id=pl.Series([1.5, value]))
+        with pytest.raises(DataError, match="no user"):
+            open_engine(records, schema(2), engine=engine)
+
+
+def test_a_refused_value_is_refused_even_if_its_record_would_not_be_kept(tmp_path: Path) -> None:
+    records = pl.concat([frame([0] * 20), pl.DataFrame({"id": ["x0"], "id2": ["u0"], "kind": ["z"]})])
+    records.write_parquet(tmp_path / "a.parquet")
+    for engine in ("memory", "duckdb"):
+        with pytest.raises(DataError, match="kind: value 'z'"):
+            open_engine(tmp_path / "a.parquet", schema(1), engine=engine, order_key=b"k")
+
+
+def test_without_a_key_the_sample_is_fresh() -> None:
+    """Two samples of one record of ten from each of 30 users agree with probability 1e-30."""
+    users = pl.Series(range(30)).repeat_by(10).explode()
+    records = pl.DataFrame({"id": users, "n": list(range(10)) * 30, "u": users})
+    facts = Schema.from_yaml("""
+unit: {protects: user, column: id, at_most: 1}
+fields:
+- {name: n, type: integer, constraints: {minimum: 0, maximum: 9}}
+- {name: u, type: integer, constraints: {minimum: 0, maximum: 29}}
+""")
+    for build in ENGINES.values():
+        first, second = (build(records, facts, None).counts([("u", "n")])[0] for _ in range(2))
+        assert not np.array_equal(first, second)
+
+
+def test_the_unbounded_table_is_dropped_once_users_are_bounded() -> None:
+    backend = ibis.duckdb.connect()
+    backend.con.register("given", frame([0, 0, 1]).to_arrow())
+
+    def tables() -> list[str]:
+        return [name for (name,) in backend.con.execute("SHOW TABLES").fetchall() if name != "given"]
+
+    engine = IbisEngine(backend.table("given"), schema(1))
+    assert len(tables()) == 1
+    assert engine.rows() == 2
+    del engine
+    import gc
+
+    gc.collect()
+    assert tables() == []
