@@ -480,9 +480,9 @@ def test_a_team_keeps_its_book_in_postgresql(postgres: str) -> None:
     with pytest.raises(LedgerError, match="already"):
         Ledger.create(postgres)
     ledger = Ledger.open(postgres)
-    ledger.set_limit("people", 2)
-    outcomes = run_together(postgres, 20)
-    assert sum(outcome == "paid" for outcome, _ in outcomes) == 14
+    ledger.set_limit("people", 1)
+    outcomes = run_together(postgres, 12)
+    assert sum(outcome == "paid" for outcome, _ in outcomes) == 7
     account = ledger.account("people")
     assert account.balance().left[0] == 0
     with pytest.raises(LedgerError, match="epsilon 0 left"):
