@@ -109,11 +109,12 @@ class IndependentRelease(TableRelease):
         mass = max(self.total, 1.0)
         return onto_simplex(self.counts[name], mass) / mass
 
-    def marginal(self, names: Sequence[str]) -> Reals:
+    def weighted(self, names: Sequence[str], weights: Mapping[str, Reals]) -> Reals:
         """The joint distribution of these columns under independence."""
-        joint = np.ones(())
+        shares = {name: self._shares(name) * weights.get(name, 1.0) for name in (*names, *weights)}
+        joint = np.array(np.prod([shares[name].sum() for name in weights if name not in names]))
         for name in names:
-            joint = np.multiply.outer(joint, self._shares(name))
+            joint = np.multiply.outer(joint, shares[name])
         return joint
 
     def deviation(self, names: Sequence[str]) -> float | None:
@@ -125,6 +126,19 @@ class IndependentRelease(TableRelease):
             attribute.name: rng.choice(attribute.size, size=n, p=self._shares(attribute.name))
             for attribute in self.schema.attributes
         }
+
+    def draw_weighted(
+        self, weights: Mapping[str, Reals], n: int, rng: np.random.Generator
+    ) -> dict[str, NDArray[Any]]:
+        found = {}
+        for attribute in self.schema.attributes:
+            shares = self._shares(attribute.name) * weights.get(attribute.name, 1.0)
+            found[attribute.name] = (
+                rng.choice(attribute.size, size=n, p=shares / (shares.sum() or 1.0))
+                if n
+                else (np.zeros(0, dtype=np.int64))
+            )
+        return found
 
     def model(self) -> Model:
         import polars as pl

@@ -1,12 +1,9 @@
-"""Maximal parent sets: all ways to spend a limited number of cells on parents and their levels.
+"""Attribute-parent pairs, and the maximal parent sets among which a network is chosen.
 
-A parent set takes some attributes, each at one level of generalisation, such that the product of
-their sizes stays within a limit. It is maximal when no attribute can be added and none of its
-attributes can be had at a finer level with everything else at least as fine. Scores only grow with
-more and finer parents, so these sets are the only candidates worth scoring.
-
-The recursion takes the newest attribute first, so that everything computed for the earlier ones is
-found again in the next round and for the next child.
+A parent set takes some variables, each at one level of generalisation, such that the product of
+their sizes stays within a limit. It is maximal when no variable can be added and none can be had at a
+finer level with everything else at least as fine. Scores only grow with more and finer parents, so
+these sets are the only candidates worth scoring.
 """
 
 from __future__ import annotations
@@ -14,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, order=True)
-class Parent:
-    """An attribute as a parent sees it: its number and the level of generalisation (0: as it is)."""
+class Parent(NamedTuple):
+    """A variable as a child sees it: its number and the level of generalisation (0: as it is)."""
 
     variable: int
     level: int = 0
@@ -27,9 +24,24 @@ class Parent:
 ParentSet = tuple[Parent, ...]
 
 
+class Pair(NamedTuple):
+    """An attribute-parent pair: a variable and what it depends on."""
+
+    child: int
+    parents: ParentSet = ()
+
+    @property
+    def parts(self) -> ParentSet:
+        """Child and parents as the axes of their joint table, child first."""
+        return (Parent(self.child), *self.parents)
+
+
 @dataclass
 class ParentSets:
-    """Maximal parent sets over a growing list of attributes, each with its sizes, finest level first.
+    """Maximal parent sets over a growing list of variables, each with its sizes, finest level first.
+
+    The recursion takes the newest variable first, so that everything computed for the earlier ones is
+    found again in the next round and for the next child.
 
     >>> sets = ParentSets()
     >>> for number, sizes in enumerate([(2,), (3,), (4,)]):
@@ -38,18 +50,18 @@ class ParentSets:
     [[0, 1], [2]]
     """
 
-    _attributes: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
+    _variables: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     _known: dict[tuple[int, int], tuple[ParentSet, ...]] = field(default_factory=dict)
 
     def append(self, variable: int, sizes: Sequence[int]) -> None:
-        """One more attribute that may be a parent; sizes do not increase with the level."""
+        """One more variable that may be a parent; sizes do not increase with the level."""
         if any(later > earlier for earlier, later in pairwise(sizes)):
             raise ValueError("sizes must not increase with the level")
-        self._attributes.append((variable, tuple(sizes)))
+        self._variables.append((variable, tuple(sizes)))
 
     def maximal(self, limit: int) -> tuple[ParentSet, ...]:
         """All maximal sets with at most `limit` configurations; none when not even the empty set fits."""
-        return self._maximal(len(self._attributes), max(0, limit))
+        return self._maximal(len(self._variables), max(0, limit))
 
     def _maximal(self, length: int, limit: int) -> tuple[ParentSet, ...]:
         if limit < 1:
@@ -62,7 +74,7 @@ class ParentSets:
         return known
 
     def _grown(self, length: int, limit: int) -> tuple[ParentSet, ...]:
-        variable, sizes = self._attributes[length - 1]
+        variable, sizes = self._variables[length - 1]
         extended: dict[ParentSet, int] = {}
         for level, size in enumerate(sizes):  # finest first: a set that takes it finer stands for all
             for rest in self._maximal(length - 1, limit // size):
