@@ -19,9 +19,18 @@ the plain dynamic program of the paper carries n/2.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+try:
+    from numba import njit
+except ImportError:  # the extra `fast` is not installed: the same code runs uncompiled, and slower
+
+    def njit(**_: Any) -> Any:
+        return lambda function: function
+
 
 Counts = NDArray[np.int64]
 
