@@ -10,7 +10,9 @@ vectors = arrays(np.float64, st.integers(1, 12), elements=st.floats(-100, 100))
 
 
 @given(vectors, st.floats(0.5, 200))
-def test_projection_is_feasible_and_nearest_among_random_feasible_points(values: np.ndarray, total: float) -> None:
+def test_projection_is_feasible_and_nearest_among_random_feasible_points(
+    values: np.ndarray, total: float
+) -> None:
     nearest = onto_simplex(values, total)
     assert nearest.min() >= 0
     assert nearest.sum() == pytest.approx(total, rel=1e-9)
