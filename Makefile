@@ -52,10 +52,10 @@ $(CORE): pyproject.toml
 		exit 1; fi; \
 	[ -x $(BIN)/python ] || { echo "Creating $(VENV) with $$($$python --version)"; $$python -m venv $(VENV); }
 	@echo "Installing Penstock in $(VENV) (a few minutes the first time)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 $(DEV): $(CORE)
 	@echo "Installing the tools for tests and documentation"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[dev,docs]'
 	@touch $@
