@@ -420,3 +420,14 @@ def test_reprs_say_what_is_left() -> None:
     budget.part("a", "1/4")
     assert repr(budget) == "Budget(release: epsilon 1, delta 1e-06; left 0.75)"
     assert "left" in repr(Budget(1, "1e-6").concentrated("sums"))
+
+
+def test_a_part_divided_under_a_mechanism_is_not_spent() -> None:
+    """Another thread takes from a part between calibration and payment: the noise would be too small."""
+    budget = Budget(1, randomness=Randomness.seeded(1))
+    calibrated_to = budget.left[0]
+    budget.part("taken meanwhile", "1/2")
+    with pytest.raises(BudgetError, match="divided"):
+        budget.spend("discrete Laplace", amount=calibrated_to, relation=Relation.ADD_REMOVE)
+    assert budget.left[0] == Fraction(1, 2)
+    assert budget.receipt().epsilon == 0

@@ -252,7 +252,7 @@ def frequent(sealed: Sealed[Occurring], pay: Budget, *, most: int = MOST_CATEGOR
         raise UsageError("At least one category must be allowed.")
     records = int(sealed.sensitivity.l1)
     least = threshold(epsilon, delta, records)
-    source = pay.spend("stability histogram", sealed, detail=f"threshold {least}")
+    source = pay.spend("stability histogram", sealed, amount=epsilon, detail=f"threshold {least}")
     found = open_seal(sealed)
     noisy = found.counts + discrete_laplace(Fraction(records) / epsilon, len(found.values), source)
     named = sorted(

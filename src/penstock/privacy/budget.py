@@ -86,11 +86,15 @@ class _Purse(ABC):
         mechanism: str,
         sealed: Sealed[Any] | None = None,
         *,
+        amount: Fraction | None = None,
         relation: Relation | None = None,
         sensitivity: str | None = None,
         detail: str = "",
     ) -> Randomness:
         """Pay everything that is left of this part for one run of a mechanism.
+
+        `amount` is what the mechanism calibrated its noise to; if another thread has taken from this
+        part since it was read, nothing is paid.
 
         Called by mechanisms only, after all arguments are checked and before the seal is opened.
         The charge is on the receipt, and durable in the ledger, when this returns the randomness
@@ -102,8 +106,12 @@ class _Purse(ABC):
         if sensitivity is None:
             sensitivity = self._norm(sealed) if sealed is not None else ""
         with self._till.lock:
-            if self._closed or not self._worth():
+            if self._closed or self._amount() <= 0:
                 self._nothing_left(mechanism)
+            if amount is not None and amount != self._amount():
+                raise BudgetError(
+                    f"'{self.label}' was divided while {mechanism} prepared to spend it. Nothing was spent."
+                )
             if self._disjoint and used is not Relation.ADD_REMOVE:
                 raise BudgetError(
                     f"'{self.label}' is one of several disjoint parts, which are only private "
@@ -115,8 +123,8 @@ class _Purse(ABC):
             return randomness
 
     @abstractmethod
-    def _worth(self) -> bool:
-        """Whether anything is left to pay with."""
+    def _amount(self) -> Fraction:
+        """What is left to calibrate noise to: epsilon, or rho."""
 
     @abstractmethod
     def _norm(self, sealed: Sealed[Any]) -> str:
@@ -264,8 +272,8 @@ class Budget(_Purse):
             self._node.parts.append(node)
             return Rho(self._till, name, node.rho, node, disjoint=self._disjoint)
 
-    def _worth(self) -> bool:
-        return self.left[0] > 0
+    def _amount(self) -> Fraction:
+        return self.left[0]
 
     def _norm(self, sealed: Sealed[Any]) -> str:
         return str(sealed.sensitivity.l1)
@@ -365,8 +373,8 @@ class Rho(_Purse):
             self._given += rho
             return Rho(self._till, label, rho, self._node, disjoint=self._disjoint)
 
-    def _worth(self) -> bool:
-        return self.left > 0
+    def _amount(self) -> Fraction:
+        return self.left
 
     def _norm(self, sealed: Sealed[Any]) -> str:
         return f"l2 squared {sealed.sensitivity.l2_squared}"

@@ -91,7 +91,7 @@ def laplace_real(
     step = public_step(granularity, proposed)
     scale = (l1 / step + size) / epsilon
     detail = f"scale {plain(scale * step)}, lattice step {plain(step)}"
-    source = pay.spend("lattice Laplace", sealed, detail=detail)
+    source = pay.spend("lattice Laplace", sealed, amount=epsilon, detail=detail)
     steps = to_steps(np.asarray(open_seal(sealed)), step)
     noise = discrete_laplace(scale, size, source).reshape(steps.shape)
     noisy = steps + noise if steps.dtype == noise.dtype == np.int64 else steps.astype(object) + noise
@@ -112,10 +112,11 @@ def gaussian(sealed: Sealed[Any], pay: Budget | Rho) -> int | NDArray[np.int64]:
     """
     _require(sealed, "iu", "gaussian takes integers; put real numbers on a lattice first.")
     paid = pay.concentrated() if isinstance(pay, Budget) else pay
-    if paid.left <= 0:
+    rho = paid.left
+    if rho <= 0:
         raise BudgetError(f"Nothing is left of '{pay.label}' to pay for noise. Nothing was spent.")
-    variance = sigma_squared(paid.left, sealed.sensitivity.l2_squared)
-    source = paid.spend("discrete Gaussian", sealed, detail=f"sigma squared {plain(variance)}")
+    variance = sigma_squared(rho, sealed.sensitivity.l2_squared)
+    source = paid.spend("discrete Gaussian", sealed, amount=rho, detail=f"sigma squared {plain(variance)}")
     value = np.asarray(open_seal(sealed))
     if variance == 0:
         return _whole(sealed, value.astype(np.int64))
@@ -126,8 +127,9 @@ def _discrete_laplace(sealed: Sealed[Any], pay: Budget) -> int | NDArray[np.int6
     if sealed.sensitivity.l1 == 0:
         pay.spend("discrete Laplace", sealed, detail="sensitivity 0")
         return _whole(sealed, np.array(open_seal(sealed), dtype=np.int64))
-    scale = noise_scale(sealed, _epsilon(pay))
-    source = pay.spend("discrete Laplace", sealed, detail=f"scale {plain(scale)}")
+    epsilon = _epsilon(pay)
+    scale = noise_scale(sealed, epsilon)
+    source = pay.spend("discrete Laplace", sealed, amount=epsilon, detail=f"scale {plain(scale)}")
     value = np.asarray(open_seal(sealed))
     return _whole(sealed, _sum(value, discrete_laplace(scale, value.size, source).reshape(value.shape)))
 

@@ -115,6 +115,7 @@ class Splitter:
         moves = str(paths * step)
         source = pay.spend(
             "PrivTree decisions",
+            amount=epsilon,
             relation=relation,
             sensitivity=moves,
             detail=f"fan-out {fan_out}, constant {plain(factor)} ({constant}), threshold {theta}",

@@ -43,7 +43,7 @@ def randomise(answers: Sealed[NDArray[Any]], size: int, pay: Budget) -> NDArray[
         raise BudgetError(f"Nothing is left of '{pay.label}' to pay for randomised response.")
     each = epsilon / max(Fraction(1), answers.sensitivity.l1)
     detail = f"{size} answers, epsilon {plain(each)} each"
-    source = pay.spend("randomised response", answers, detail=detail)
+    source = pay.spend("randomised response", answers, amount=epsilon, detail=detail)
     return report(open_seal(answers), size, each, source)
 
 
