@@ -53,9 +53,32 @@ os.execv(sys.argv[3], sys.argv[3:])
 class Page:
     """One tab, and all that it has said and asked for so far."""
 
-    def __init__(self, wire: _Wire, session: str, width: int) -> None:
+    def __init__(self, wire: _Wire, session: str) -> None:
         self._wire, self._session = wire, session
+        self.width = 0
+        for domain in ("Runtime", "Log", "Page", "Network"):
+            self.command(f"{domain}.enable")
+
+    def visit(
+        self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False, touch: bool = False
+    ) -> None:
+        """Open a page of the local disk in a window of this size; what was said before is forgotten."""
         self.width = width
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": touch}
+        self.command("Emulation.setDeviceMetricsOverride", **screen)
+        self.command("Emulation.setTouchEmulationEnabled", enabled=touch)
+        self.prefer("dark" if dark else "light")
+        self.command("Page.navigate", url="about:blank")
+        self.wait("document.readyState === 'complete' && location.href === 'about:blank'")
+        self._wire.events.clear()
+        address = path.resolve().as_uri()
+        self.command("Page.navigate", url=address)
+        self.wait(f"document.readyState === 'complete' && location.href === {address!r}")
+
+    def prefer(self, scheme: str) -> None:
+        """Set the reader's choice between "light" and "dark"."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.command("Emulation.setEmulatedMedia", features=features)
 
     @property
     def problems(self) -> list[str]:
@@ -186,23 +209,8 @@ def opened(
             session = wire.command("Target.attachToTarget", {"targetId": target, "flatten": True})[
                 "sessionId"
             ]
-            tab = Page(wire, session, width)
-            for domain in ("Runtime", "Log", "Page", "Network"):
-                tab.command(f"{domain}.enable")
-            tab.command(
-                "Emulation.setDeviceMetricsOverride",
-                width=width,
-                height=height,
-                deviceScaleFactor=1,
-                mobile=touch,
-            )
-            tab.command("Emulation.setTouchEmulationEnabled", enabled=touch)
-            tab.command(
-                "Emulation.setEmulatedMedia",
-                features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
-            )
-            tab.command("Page.navigate", url=page.resolve().as_uri())
-            tab.wait("document.readyState === 'complete'")
+            tab = Page(wire, session)
+            tab.visit(page, width=width, height=height, dark=dark, touch=touch)
             yield tab
         finally:
             browser.terminate()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.browser.chromium import CHROMIUM, Page, opened
+from tests.browser.rendering import assert_renders
 from tests.release.tiny import Showcase, tiny
 
 from penstock.release import pictures
@@ -74,24 +75,7 @@ def shown(request: pytest.FixtureRequest, pages: dict[str, Path]) -> Iterator[Pa
 
 
 def test_a_report_renders_completely_and_quietly_at_every_width(shown: Page) -> None:
-    assert shown.problems == []
-    assert [address for address in shown.requests if not address.startswith(("file:", "data:"))] == []
-    assert len([address for address in shown.requests if address.startswith("file:")]) == 1
-    drawn = shown.ask(
-        "[...document.querySelectorAll('[data-figure]')].map(e => e.querySelectorAll('.main-svg').length)"
-    )
-    assert drawn
-    assert all(drawn), "a chart is empty"
-    assert shown.ask("document.documentElement.scrollWidth") <= shown.width
-    over = shown.ask(f"""[...document.querySelectorAll('main *, .headline *, header *')]
-        .filter(e => !e.closest('.scroll, nav, pre, svg'))
-        .filter(e => e.getBoundingClientRect().right > {shown.width} + 1)
-        .map(e => e.tagName + '.' + e.className)""")
-    assert over == []
-    cut = shown.ask("""[...document.querySelectorAll('.plot')]
-        .map(plot => plot.querySelector('.main-svg').getBoundingClientRect().width - plot.clientWidth)
-        .filter(difference => Math.abs(difference) > 2).length""")
-    assert cut == 0, "a chart is not as wide as its place"
+    assert_renders(shown)
 
 
 def test_the_text_of_a_phone_page_is_large_enough_to_read_and_touch(pages: dict[str, Path]) -> None:
@@ -133,9 +117,7 @@ def test_a_report_follows_the_readers_dark_mode_and_prints(pages: dict[str, Path
         page.wait("document.documentElement.dataset.drawn")
         ink = "getComputedStyle(document.querySelector('.xtick text, .ytick text')).fill"
         dark = page.ask(ink)
-        page.command(
-            "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}]
-        )
+        page.prefer("light")
         page.wait(f"{ink} !== {dark!r}")
         page.print(tmp_path / "report.pdf")
         assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")

@@ -30,7 +30,9 @@ def _sentence(words: str) -> str:
 
 
 def _overview(evaluation: Evaluation) -> Section:
-    blocks: list[Block] = [Cards([_card(score) for score in evaluation.scores]), _ladder(evaluation.scores)]
+    blocks: list[Block] = [Cards([_card(score) for score in evaluation.scores])]
+    if any(score.position is not None for score in evaluation.scores):
+        blocks.append(_ladder(evaluation.scores))
     rows = [
         [
             score.name,

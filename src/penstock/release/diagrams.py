@@ -21,11 +21,13 @@ def network(
     caption: str = "",
     places: Mapping[str, Place] | None = None,
     directed: bool = True,
+    strengths: Sequence[float] = (),
 ) -> Picture:
     """Labelled nodes and the edges between them.
 
     A directed network without cycles is drawn in layers, so that every arrow points down; others
-    stand on a circle. `places` overrides both.
+    stand on a circle. `places` overrides both. `strengths`, one for each edge, are written beside it
+    and make strong edges thicker.
     """
     import plotly.graph_objects as go
 
@@ -76,7 +78,23 @@ def network(
     told = caption or f"Network of {len(nodes)} nodes and {len(edges)} edges" + (
         "; each arrow leads from what is drawn first to what depends on it." if directed else "."
     )
+    if strengths:
+        rows = tuple((*edge, float(strength)) for edge, strength in zip(edges, strengths, strict=True))
+        return Picture(title, told, drawn, ("from", "to", "strength"), rows, wide=True)
     return Picture(title, told, drawn, ("from", "to"), tuple(edges), wide=True)
+
+
+def _by_width(
+    edges: Sequence[tuple[str, str]], strengths: Sequence[float]
+) -> list[tuple[float, list[tuple[str, str]]]]:
+    """The edges in a few groups of equal line width, thin ones first."""
+    if not strengths:
+        return [(1.6, list(edges))]
+    top = max(strengths) or 1.0
+    groups: dict[float, list[tuple[str, str]]] = {}
+    for edge, strength in zip(edges, strengths, strict=True):
+        groups.setdefault(1.0 + round(3 * strength / top), []).append(edge)
+    return sorted(groups.items())
 
 
 def tree(

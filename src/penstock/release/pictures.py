@@ -81,7 +81,7 @@ def bars(
         bargroupgap=0.05,
         height=(34 if several else 8)
         + (40 if several else 12)
-        + max(2, len(shown)) * (25 if not several else 20 + 12 * len(series)),
+        + max(2, len(shown)) * (25 if not several else 14 + 9 * len(series)),
         margin={"l": 8, "r": 12 if several else 64, "t": 34 if several else 8, "b": 28 if several else 8},
         yaxis={"tickvals": place, "ticktext": shown, "range": [len(shown) - 0.4, -0.6]},
         xaxis={"visible": several, "rangemode": "tozero", "showgrid": several, "nticks": 5},
