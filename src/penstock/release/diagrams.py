@@ -48,10 +48,29 @@ def network(
         + (f"<br>depends on {safe(', '.join(parents[node]), 120)}" if directed and parents[node] else "")
         for node in nodes
     ]
+    if strengths and len(strengths) != len(edges):
+        raise UsageError(f"The network '{title}' needs one strength for each of its {len(edges)} edges.")
     x, y, heads = _paths(spots, edges)
-    traces = [go.Scatter(x=x, y=y, mode="lines", hoverinfo="skip", line={"width": 1.6, "color": GREY})]
+    traces = []
+    for width, group in _by_width(edges, strengths):
+        across, down, _ = _paths(spots, group)
+        line = {"width": width, "color": GREY}
+        traces.append(go.Scatter(x=across, y=down, mode="lines", hoverinfo="skip", line=line))
     if directed:
         traces.append(_arrows(heads))
+    if strengths:
+        middle = range(5, len(x), 18)  # before the arrowhead
+        traces.append(
+            go.Scatter(
+                x=[x[i] for i in middle],
+                y=[y[i] for i in middle],
+                mode="text",
+                text=[readable(strength) for strength in strengths],
+                textfont={"size": 10},
+                customdata=[f"{safe(start)} → {safe(end)}" for start, end in edges],
+                hovertemplate="%{customdata}<br><b>%{text}</b><extra></extra>",
+            )
+        )
     traces.append(
         go.Scatter(
             x=[spots[node][0] for node in nodes],
