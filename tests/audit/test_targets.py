@@ -150,7 +150,10 @@ def test_verdicts_are_plain_json(verdicts: list[Verdict]) -> None:
 def test_findings_tell_the_same_in_every_form(verdicts: list[Verdict]) -> None:
     text = findings.markdown(verdicts)
     assert text.count("\n") == 2 + len(verdicts)
-    assert "| `broken-forgotten-noise` | broken |" in text
+    assert "| `broken-forgotten-noise` | the exact counts | epsilon 1, add-remove | – |" in text
+    assert (
+        "| `randomised-response` | one person's own answer among three | epsilon 1, replace | 1.000 |" in text
+    )
     assert findings.table(verdicts).row_count == 3
     assert "2 of 2 shipped claims stand" in findings.summary(verdicts)
     assert "1 of 1 deliberately broken copies refuted" in findings.summary(verdicts)

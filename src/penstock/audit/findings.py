@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from penstock.audit.harness import Status, Verdict
+from penstock.audit.harness import Bound, Status, Verdict
 from penstock.audit.target import Kind
 from penstock.privacy.receipt import plain
 
@@ -15,30 +15,32 @@ if TYPE_CHECKING:
 
     from penstock.release.release import Picture
 
-COLUMNS = ("name", "claim", "at least", "how", "verdict")
+COLUMNS = ("name", "claim", "exact loss", "measured", "verdict")
 
 
-def measured(verdict: Verdict) -> str:
-    """The strongest lower bound on epsilon that was found."""
-    found = verdict.bound.epsilon
-    return "∞" if found == inf else f"{found:.3f}"
+def measured(bound: Bound | None) -> str:
+    """A lower bound on epsilon as people read it."""
+    if bound is None:
+        return "–"
+    return "∞" if bound.epsilon == inf else f"{bound.epsilon:.3f}"
 
 
 def table(verdicts: Sequence[Verdict]) -> Table:
     """A Rich table, shipped mechanisms first; what did not turn out as it must is marked."""
     from rich.table import Table
 
-    shown = Table(box=None, pad_edge=False, header_style="bold")
+    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in COLUMNS:
-        shown.add_column(column, justify="right" if column == "at least" else "left", overflow="fold")
+        numeric = column in ("exact loss", "measured")
+        shown.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for verdict in sorted(verdicts, key=lambda verdict: verdict.kind is Kind.BROKEN):
         colour = "red" if not verdict.expected else "dim" if verdict.kind is Kind.BROKEN else "green"
         mark = "" if verdict.expected else "  <- unexpected"
         shown.add_row(
             verdict.name,
             verdict.claim.words,
-            measured(verdict),
-            verdict.how,
+            measured(verdict.exact),
+            measured(verdict.sampled),
             f"[{colour}]{verdict.status.value}{mark}[/{colour}]",
         )
     return shown
@@ -61,10 +63,10 @@ def summary(verdicts: Sequence[Verdict]) -> str:
 
 def markdown(verdicts: Sequence[Verdict]) -> str:
     """The same table for the documentation."""
-    lines = ["| target | kind | claim | epsilon is at least | how | verdict |", "|---|---|---|---|---|---|"]
+    lines = ["| target | what it is | claim | exact loss | measured | verdict |", "|---|---|---|--:|--:|---|"]
     lines += [
-        f"| `{verdict.name}` | {verdict.kind.value} | {verdict.claim.words} | {measured(verdict)} | "
-        f"{verdict.how} | {verdict.status.value} |"
+        f"| `{verdict.name}` | {verdict.summary} | {verdict.claim.words} | {measured(verdict.exact)} | "
+        f"{measured(verdict.sampled)} | {verdict.status.value} |"
         for verdict in verdicts
     ]
     return "\n".join(lines) + "\n"
@@ -108,7 +110,7 @@ def picture(verdicts: Sequence[Verdict]) -> Picture:
                         "triangle-right" if verdict.bound.epsilon > limit else "circle" for verdict in chosen
                     ],
                 },
-                customdata=[measured(verdict) for verdict in chosen],
+                customdata=[measured(verdict.bound) for verdict in chosen],
                 hovertemplate="%{y}<br>at least <b>%{customdata}</b><extra></extra>",
             )
         )
@@ -121,7 +123,7 @@ def picture(verdicts: Sequence[Verdict]) -> Picture:
         xaxis={"title": {"text": "epsilon"}, "rangemode": "tozero", "showgrid": True, "nticks": 8},
     )
     rows = tuple(
-        (verdict.name, plain(verdict.claim.epsilon), measured(verdict), verdict.status.value)
+        (verdict.name, plain(verdict.claim.epsilon), measured(verdict.bound), verdict.status.value)
         for verdict in ordered
     )
     return Picture(

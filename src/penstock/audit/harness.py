@@ -67,12 +67,30 @@ class Verdict:
     kind: Kind
     claim: Claim
     summary: str
-    bound: Bound
+    bounds: tuple[Bound, ...]
     status: Status
     failure: float
-    how: str
     trials: int
     seconds: float
+
+    @property
+    def bound(self) -> Bound:
+        """The strongest lower bound on epsilon that was found."""
+        return max(self.bounds, key=lambda bound: bound.epsilon)
+
+    @property
+    def exact(self) -> Bound | None:
+        """The worst loss by enumeration: about the mathematics."""
+        return next((bound for bound in self.bounds if bound.exact), None)
+
+    @property
+    def sampled(self) -> Bound | None:
+        """The bound from running it: about the code."""
+        return next((bound for bound in self.bounds if not bound.exact), None)
+
+    @property
+    def how(self) -> str:
+        return " and ".join("exact" if bound.exact else "sampled" for bound in self.bounds)
 
     @property
     def expected(self) -> bool:
@@ -85,7 +103,6 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON; an unbounded loss is the word 'infinite'."""
-        bound = self.bound.epsilon
         return {
             "name": self.name,
             "kind": self.kind.value,
@@ -95,7 +112,9 @@ class Verdict:
                 "delta": float(self.claim.delta),
                 "relation": self.claim.relation.value,
             },
-            "lower_bound": "infinite" if bound == inf else bound,
+            "lower_bound": _number(self.bound.epsilon),
+            "exact": None if self.exact is None else _number(self.exact.epsilon),
+            "sampled": None if self.sampled is None else _number(self.sampled.epsilon),
             "failure_probability": self.failure,
             "how": self.how,
             "status": self.status.value,
@@ -108,6 +127,10 @@ class Verdict:
             "trials": self.trials,
             "seconds": round(self.seconds, 3),
         }
+
+
+def _number(epsilon: float) -> float | str:
+    return "infinite" if epsilon == inf else epsilon
 
 
 def clopper_pearson(hits: int, tests: int, failure: float) -> tuple[float, float]:
@@ -239,7 +262,6 @@ def examine(target: Target, trials: int, *, confidence: float = CONFIDENCE, seed
     if target.run is not None:
         source = Randomness.seeded(seed).spawn(target.name)
         bounds.append(lower_bound(runnable, count, confidence, source))
-    best = max(bounds, key=lambda bound: bound.epsilon)
     claimed = float(target.claim.epsilon)
     against = [bound for bound in bounds if bound.epsilon > claimed + bound.exact * TOLERANCE * (1 + claimed)]
     return Verdict(
@@ -247,10 +269,9 @@ def examine(target: Target, trials: int, *, confidence: float = CONFIDENCE, seed
         target.kind,
         target.claim,
         target.summary,
-        best,
+        tuple(bounds),
         status=Status.REFUTED if against else Status.HOLDS,
         failure=min((bound.failure for bound in against), default=max(bound.failure for bound in bounds)),
-        how=" and ".join("exact" if bound.exact else "sampled" for bound in bounds),
         trials=count if target.run else 0,
         seconds=time.perf_counter() - started,
     )

@@ -1,0 +1,58 @@
+"""Runs the whole audit and puts its table and picture into the page about it; needs Chromium.
+
+Takes a few minutes: `python docs/audit_page.py`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from penstock.audit import run
+from penstock.audit.findings import markdown, picture, summary
+from penstock.audit.target import Kind
+from penstock.release.page import Section, render
+
+HERE = Path(__file__).parent
+BEGIN, END = "<!-- audit: begin -->", "<!-- audit: end -->"
+
+
+def main() -> int:
+    verdicts = run()
+    shipped = [verdict for verdict in verdicts if verdict.kind is Kind.SHIPPED]
+    broken = [verdict for verdict in verdicts if verdict.kind is Kind.BROKEN]
+    parts = [
+        summary(verdicts),
+        "![Claimed and measured privacy loss](assets/audit.png){ loading=lazy }",
+        "### What Penstock ships",
+        markdown(shipped),
+        "### Deliberately broken copies",
+        markdown(broken),
+    ]
+    page = HERE / "audit.md"
+    text = page.read_text(encoding="utf-8")
+    before, after = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(END) :]
+    page.write_text("\n\n".join([before, *parts, after]), encoding="utf-8")
+    drawn = picture(verdicts)
+    with tempfile.TemporaryDirectory() as place:
+        sheet = Path(place) / "audit.html"
+        sheet.write_text(render("Audit", [Section("Findings", [drawn])]), encoding="utf-8")
+        return photograph(sheet, int(drawn.figure.layout.height) + 170)
+
+
+def photograph(sheet: Path, height: int) -> int:
+    from pictures import Camera, View  # beside this file
+
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        print("The picture needs Chromium; the table is written.", file=sys.stderr)
+        return 1
+    view = View(f"{sheet.as_uri()}#findings", 0, 0, 1180, height)
+    Camera(chromium, sheet.parent).take("audit.png", 1180, height, [view])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
