@@ -118,7 +118,7 @@ QUICK = settings(
 )
 
 
-@settings(QUICK, max_examples=12)
+@settings(QUICK, max_examples=10)
 @given(frame=tables(), asked=marginals())
 def test_every_engine_counts_the_same(tmp_path: Path, frame: pl.DataFrame, asked: list[Marginal]) -> None:
     assert_same(frame, asked, tmp_path)
@@ -201,7 +201,7 @@ fields:
 """
 
 
-@settings(QUICK, max_examples=6)
+@settings(QUICK, max_examples=5)
 @given(
     points=st.lists(
         st.tuples(
