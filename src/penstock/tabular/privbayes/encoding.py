@@ -100,6 +100,11 @@ class Encoding:
         """Whether every variable has two values, so that the binary network can be learned."""
         return all(variable.size == 2 for variable in self.variables)
 
+    def patterns(self, name: str) -> Codes:
+        """The bit pattern of each code of an attribute, as a number; only for the encodings in bits."""
+        codes = np.arange(self.sizes[name])
+        return codes ^ (codes >> 1) if self.name == "gray" else codes
+
     def codes(self, sampled: Sequence[NDArray[Any]], n: int) -> tuple[dict[str, Codes], NDArray[np.bool_]]:
         """Codes of all attributes for sampled variables, and which rows had a pattern for each of them.
 
