@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.engine.memory import MemoryEngine
 from penstock.engine.opening import IN_MEMORY_UP_TO, open_engine
-from penstock.engine.protocol import Engine
+from penstock.engine.protocol import Engine, Within
 from penstock.engine.source import Source, read
 from penstock.engine.view import Marginal, View
 
@@ -23,6 +23,7 @@ __all__ = [
     "MemoryEngine",
     "Source",
     "View",
+    "Within",
     "open_engine",
     "read",
 ]

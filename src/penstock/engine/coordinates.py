@@ -7,6 +7,7 @@ in memory and inside a database, so every engine agrees on them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,11 @@ def values_in_database(codec: Codec, column: ir.Value, code: ir.Value) -> ir.Val
     low, high = _double(field.edges.low), _double(field.edges.high)
     clamped = ibis.ifelse(number < low, low, ibis.ifelse(number > high, high, number))
     return ibis.ifelse(inside, clamped, ibis.null("float64"))
+
+
+def per_field(names: Sequence[str], bits: int | Sequence[int | None]) -> Sequence[int | None]:
+    """The bits of each field, where one number may stand for all."""
+    return [bits] * len(names) if isinstance(bits, int) else list(bits)
 
 
 def _steps(bits: int) -> int:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody
 from penstock.engine.connection import Stored, first_line
-from penstock.engine.coordinates import Coordinate, values_in_database
+from penstock.engine.coordinates import Coordinate, per_field, values_in_database
 from penstock.engine.plan import cover
+from penstock.engine.protocol import Within
 from penstock.engine.tally import Rows
 from penstock.engine.view import Columns, Marginal
 from penstock.errors import DataError, PenstockError
@@ -91,20 +92,44 @@ class IbisEngine:
         rows, weights = self._groups(self._table, [self._table[_code(number)] for number in numbers])
         return rows.astype(np.uint32), weights
 
-    def lattice(self, names: Sequence[str], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def lattice(
+        self, names: Sequence[str], bits: int | Sequence[int | None], within: Within | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Raw: occupied lattice positions and their numbers of records; see `Engine.lattice`."""
-        for name in names:
-            if name not in self._coordinates:
+        asked = dict(zip(names, per_field(names, bits), strict=True))
+        for name, wanted in asked.items():
+            if wanted is not None and name not in self._coordinates:
                 raise ValueError(f"no coordinate {name!r}; there are {', '.join(self._coordinates)}")
-        columns = [_value(self._columns.names.index(name)) for name in names]
-        present = self._table.filter(True, *[self._table[column].notnull() for column in columns])
-        return self._groups(
-            present,
-            [
-                self._coordinates[name].positions_in_database(present[column], bits)
-                for name, column in zip(names, columns, strict=True)
-            ],
+        present = self._table
+        for name, wanted in asked.items():
+            if wanted is not None:
+                present = present.filter(present[self._value(name)].notnull())
+        if within is not None:
+            present = self._inside(present, within)
+        return self._groups(present, [self._position(present, name, asked[name]) for name in names])
+
+    def _value(self, name: str) -> str:
+        return _value(self._columns.names.index(name))
+
+    def _position(self, table: ir.Table, name: str, bits: int | None) -> ir.Value:
+        if bits is None:
+            return table[_code(self._columns.names.index(name))]
+        return self._coordinates[name].positions_in_database(table[self._value(name)], bits)
+
+    def _inside(self, table: ir.Table, within: Within) -> ir.Table:
+        """The records whose coarser positions are listed: a semi-join with the list."""
+        import ibis
+        import pyarrow as pa
+
+        keys = [f"w{number}" for number in range(len(within.names))]
+        listed = ibis.memtable(pa.table(dict(zip(keys, within.positions.T, strict=True))))
+        placed = table.mutate(
+            **{
+                key: self._position(table, name, bits)
+                for key, name, bits in zip(keys, within.names, within.bits, strict=True)
+            }
         )
+        return placed.semi_join(listed, keys)
 
     def _encoded(self, table: ir.Table, schema: Schema, order_key: bytes) -> Stored:
         """A temporary table of codes (c0, c1, ...) and coordinates (x0, ...), checked and bounded.
@@ -169,9 +194,7 @@ class IbisEngine:
         codes = dict(zip(seen, np.unravel_index(keys[:, 0], sizes), strict=True))
         return Rows(self._columns, codes, len(weights), weights.astype(np.float64))
 
-    def _groups(
-        self, table: ir.Table, columns: Sequence[Any]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _groups(self, table: ir.Table, columns: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The distinct combinations of these integer columns in ascending order, with their records."""
         if not columns:
             total = np.array([self._length] * (self._length > 0), dtype=np.int64)

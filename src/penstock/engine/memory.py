@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.engine.coordinates import Coordinate
+from penstock.engine.coordinates import Coordinate, per_field
+from penstock.engine.protocol import Within
 from penstock.engine.tally import Rows
 from penstock.engine.view import Columns, Marginal
 from penstock.errors import DataError
@@ -74,17 +75,44 @@ class MemoryEngine:
             [self._codes[name] for name in names], [self._columns.size[n] for (n,) in numbers], self._length
         )
 
-    def lattice(self, names: Sequence[str], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def lattice(
+        self, names: Sequence[str], bits: int | Sequence[int | None], within: Within | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Raw: occupied lattice positions and their numbers of records; see `Engine.lattice`."""
-        present = np.ones(self._length, dtype=bool)
-        for name in names:
-            if name not in self._coordinates:
-                raise ValueError(f"no coordinate {name!r}; there are {', '.join(self._coordinates)}")
-            present &= ~np.isnan(self._coordinates[name][0])
-        columns = [self._coordinates[name] for name in names]
-        positions = [coordinate.positions(values[present], bits) for values, coordinate in columns]
-        cells, weights = _distinct(positions, [1 << bits] * len(names), int(present.sum()))
+        asked = per_field(names, bits)
+        positions = self.places(names, asked)
+        sizes = [
+            self.sizes[name] if wanted is None else 1 << wanted
+            for name, wanted in zip(names, asked, strict=True)
+        ]
+        if within is not None:
+            there = self.places([*names, *within.names], [*asked, *within.bits])
+            coarse = np.column_stack(there[len(names) :]).astype(np.int64)
+            kept = _among(coarse, within.positions, [1 << wanted for wanted in within.bits])
+            positions = [column[kept] for column in there[: len(names)]]
+        length = len(positions[0]) if positions else self._length
+        cells, weights = _distinct(positions, sizes, length)
         return cells.astype(np.int64), weights
+
+    def places(self, names: Sequence[str], bits: Sequence[int | None]) -> list[NDArray[np.int64]]:
+        """Raw: the lattice positions (or codes, where bits are None) of all records that have them."""
+        coordinates = {}
+        for name, wanted in zip(names, bits, strict=True):
+            if wanted is not None:
+                if name not in self._coordinates:
+                    raise ValueError(f"no coordinate {name!r}; there are {', '.join(self._coordinates)}")
+                coordinates[name] = self._coordinates[name]
+            elif name not in self._codes:
+                raise ValueError(f"no column {name!r}; there are {', '.join(self._codes)}")
+        lacking = [np.isnan(values) for values, _ in coordinates.values()]
+        some = [each for each in lacking if each.any()]
+        present = ~np.logical_or.reduce(some) if some else slice(None)
+        return [
+            self._codes[name][present].astype(np.int64)
+            if wanted is None
+            else coordinates[name][1].positions(coordinates[name][0][present], wanted)
+            for name, wanted in zip(names, bits, strict=True)
+        ]
 
     def _shortened(self) -> Rows:
         """All records as distinct rows with weights, where that is a good deal shorter."""
@@ -112,6 +140,19 @@ def _checked(name: str, codes: NDArray[Any], size: int) -> NDArray[Any]:
             "Encode the column with the schema that declares its domain."
         )
     return codes.astype(np.min_scalar_type(max(size - 1, 0)), copy=False)
+
+
+def _among(rows: NDArray[np.int64], chosen: NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.bool_]:
+    """Which rows are among the chosen ones; each column has values below its size."""
+    both = np.concatenate([chosen, rows])
+    key, radix = np.zeros(len(both), dtype=np.int64), 1
+    for column, size in zip(both.T, sizes, strict=True):
+        if radix * size >= 1 << 62:
+            found, key = np.unique(key, return_inverse=True)
+            radix = max(len(found), 1)
+        key = key * size + column
+        radix *= size
+    return np.isin(key[len(chosen) :], key[: len(chosen)])
 
 
 def _distinct(

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.view import Marginal
+
+
+@dataclass(frozen=True, eq=False)
+class Within:
+    """Positions on a coarser lattice: the fields, the bits of each, and one row for each position."""
+
+    names: Sequence[str]
+    bits: Sequence[int]
+    positions: NDArray[np.int64]
 
 
 @runtime_checkable
@@ -42,13 +52,17 @@ class Engine(Protocol):
         """Raw: the distinct rows over `names`, in ascending order, and how many records each has."""
         ...
 
-    def lattice(self, names: Sequence[str], bits: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def lattice(
+        self, names: Sequence[str], bits: int | Sequence[int | None], within: Within | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Raw: occupied positions on a lattice of 2**bits steps per coordinate, and their records.
 
         Position `q` of a value `x` in its field's bounds [lo, hi] is
         min(floor((x - lo) / (hi - lo) * 2**bits), 2**bits - 1), in double precision on every
         engine; a whole number k stands for [k, k + 1), so `hi` is then one more than the maximum.
         Positions are in ascending order. A record without a value in one of the coordinates has
-        no position.
+        no position. `bits` may be given for each field; None asks for the field's code instead.
+
+        `within` restricts the answer to records whose positions on a coarser lattice are listed.
         """
         ...

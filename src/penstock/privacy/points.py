@@ -1,4 +1,4 @@
-"""The sealed handle on points: records with coordinates in a public box.
+"""The sealed handle on points: records with coordinates in a public box, and categories beside them.
 
 A point falls into exactly one cell of any grid, so a histogram has L1 sensitivity 1 when one point
 is added or removed, and m when a user with up to m points is.
@@ -7,20 +7,25 @@ is added or removed, and m when a user with up to m points is.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.engine import Engine, open_engine
+from penstock.engine import Engine, MemoryEngine, Within, open_engine
 from penstock.errors import SchemaError
-from penstock.privacy.sealed import Sealed, Sensitivity
-from penstock.schema import Relation, Schema
+from penstock.privacy.cloud import Cloud, Crowd
+from penstock.privacy.growth import Growth
+from penstock.privacy.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.space import LATTICE_BITS, Cells, Space
+from penstock.schema import Edges, Field, Relation, Schema
 
 Counts = NDArray[np.int64]
 
-LATTICE_BITS = 30
-"""Coordinates are placed on a public lattice of 2**30 steps, so that every engine agrees on the cells."""
+CELLS_AT_ONCE = 1 << 22
+"""How many cells a database is asked for at once; finer ones only where a tree has grown."""
 
 
 class Points:
@@ -44,14 +49,6 @@ class Points:
             )
         self._engine = engine
         self.schema = schema
-        for field in schema.fields:
-            if not field.ranged:
-                raise SchemaError(
-                    f"{field.name}: a coordinate must be a number or a date with bounds, not "
-                    f"{field.kind}. Remove the field, or declare the data as kind 'table'."
-                )
-        self.low = tuple(field.edges.low for field in schema.fields)
-        self.high = tuple(field.edges.end for field in schema.fields)
 
     @classmethod
     def open(
@@ -77,6 +74,24 @@ class Points:
         return tuple(self.schema.names)
 
     @property
+    def low(self) -> tuple[float, ...]:
+        """The lower bounds of the box; SchemaError where a field has none."""
+        return tuple(self._edges(field).low for field in self.schema.fields)
+
+    @property
+    def high(self) -> tuple[float, ...]:
+        """The upper bounds of the box, one step beyond the largest value of a whole number."""
+        return tuple(self._edges(field).end for field in self.schema.fields)
+
+    def _edges(self, field: Field) -> Edges:
+        if not field.ranged:
+            raise SchemaError(
+                f"{field.name}: for this method a coordinate must be a number or a date with bounds, not "
+                f"{field.kind}. Remove the field, or use the method privtree. Nothing was spent."
+            )
+        return field.edges
+
+    @property
     def relation(self) -> Relation:
         return self.schema.relation
 
@@ -92,8 +107,57 @@ class Points:
 
     def histogram(self, sides: Sequence[int]) -> Sealed[Counts]:
         """Counts of the cells of a regular grid over the public box, flat in C order."""
-        positions, weights = self._engine.lattice(self.names, LATTICE_BITS)
-        scaled = (positions * np.asarray(sides, dtype=np.int64)) >> LATTICE_BITS
-        cells = np.ravel_multi_index(tuple(scaled.T), tuple(sides))
-        counts = np.bincount(cells, weights=weights, minlength=int(np.prod(sides))).astype(np.int64)
+        bits = [LATTICE_BITS] * len(sides)
+        if isinstance(self._engine, MemoryEngine):
+            columns, weights = self._engine.places(self.names, bits), None
+        else:
+            positions, weights = self._engine.lattice(self.names, bits)
+            columns = list(positions.T)
+        cells = np.zeros(len(columns[0]), dtype=np.int64)
+        for column, side in zip(columns, sides, strict=True):
+            cells *= side
+            cells += (column * side) >> LATTICE_BITS
+        counts = np.bincount(cells, weights=weights, minlength=prod(sides)).astype(np.int64)
         return Sealed(counts, self.sensitivity, self.relation)
+
+    def top(self, space: Space) -> Crowd:
+        """The whole of a space over these fields as one cell, from which PrivTree grows."""
+        if isinstance(self._engine, MemoryEngine):
+            cloud = self._sorted(self._engine, space)
+            return Crowd.top(space, lambda depth, cells: cloud, self.sensitivity)
+        return Crowd.top(space, partial(self._nearer, space), self.sensitivity)
+
+    def leaf_counts(self, growth: Growth[Crowd]) -> Sealed[Counts]:
+        """The points in each leaf. Leaves are disjoint, so together they move no more than one histogram."""
+        counts = [open_seal(level.scores(growth.leaves(depth))) for depth, level in enumerate(growth.levels)]
+        return Sealed(np.concatenate(counts), self.sensitivity, self.relation)
+
+    def _sorted(self, engine: MemoryEngine, space: Space) -> Cloud:
+        """All points at once, down to the smallest cells."""
+        raw = engine.places(self.names, [axis.asked for axis in space.axes])
+        keys = space.keys([axis.placed(column) for axis, column in zip(space.axes, raw, strict=True)])
+        return Cloud.of(keys, None, space.deepest)
+
+    def _nearer(self, space: Space, depth: int, cells: Cells) -> Cloud:
+        """The points inside some cells, counted in the database as finely as the number of cells allows."""
+        finer, expected = depth + 1, len(cells)
+        while finer < space.deepest and expected * space.fan_out**2 <= CELLS_AT_ONCE:
+            finer, expected = finer + 1, expected * space.fan_out
+        finer = min(finer, space.deepest)
+        halved = [number for number, axis in enumerate(space.axes) if axis.listed is None]
+        near, far = space.levels[finer], space.levels[depth]
+        asked = [
+            near[number] if axis.listed is None else axis.asked for number, axis in enumerate(space.axes)
+        ]
+        cut = [number for number in halved if far[number] > 0]
+        within = None
+        if cut:
+            shifts = [space.axes[number].bits - far[number] for number in cut]
+            coarse = np.unique(cells.start[:, cut] >> np.array(shifts), axis=0)
+            within = Within([self.names[number] for number in cut], [far[number] for number in cut], coarse)
+        positions, weights = self._engine.lattice(self.names, asked, within)
+        places = [
+            column << (axis.bits - near[number]) if axis.listed is None else axis.placed(column)
+            for number, (axis, column) in enumerate(zip(space.axes, positions.T, strict=True))
+        ]
+        return Cloud.of(space.keys(places), weights, finer)

@@ -68,7 +68,8 @@ class UniformGrid:
             raise UsageError(f"side must be at least 1, not {self.side}.")
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
-        dimensions = len(points.names)
+        domain = Box(points.low, points.high)
+        dimensions = domain.dimensions
         if self.side is not None and self.side**dimensions > MOST_CELLS:
             raise UsageError(
                 f"A grid of {self.side} cells along each of {dimensions} dimensions has more than "
@@ -81,7 +82,7 @@ class UniformGrid:
             side = self._side(total, float(for_cells.epsilon), dimensions)
         else:
             for_cells, side = budget.rest("cells"), self.side
-        grid = Grid.regular(Box(points.low, points.high), side)
+        grid = Grid.regular(domain, side)
         sealed = points.histogram(grid.sides)
         deviation = noise.standard_deviation(sealed.sensitivity.l1, for_cells.epsilon)
         counts = noise.counts(sealed, pay=for_cells)
