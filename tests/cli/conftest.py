@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from desk import ROWS, SCHEMA, Cli, Desk, Outcome
+from tests.cli.desk import ROWS, SCHEMA, Cli, Desk, Outcome
 
 from penstock.cli import run
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from desk import ROWS, SCHEMA, Cli, Desk, Outcome
+from tests.cli.desk import ROWS, SCHEMA, Cli, Desk, Outcome
 
 
 def spent(cli: Cli, desk: Desk) -> object:

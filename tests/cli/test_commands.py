@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from desk import ROWS, SCHEMA, Cli, Desk
+from tests.cli.desk import ROWS, SCHEMA, Cli, Desk
 
 from penstock.methods import METHODS
 

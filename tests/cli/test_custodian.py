@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from desk import ROWS, Cli, Desk
+from tests.cli.desk import ROWS, Cli, Desk
 
 from penstock.schema import Schema
 

@@ -112,9 +112,14 @@ def demo(
         str(office / "evaluation.html"),
     )
     step("And the ledger remembers", "ledger", "show", str(book))
-    tell.print(f"\nThe release, to publish:  [bold]{clean(out)}/[/]")
-    tell.print(f"Its report:               [bold]{clean(Path(out).resolve() / 'report.html')}[/]")
-    tell.print(f"For your eyes only:       [bold]{clean((office / 'evaluation.html').resolve())}[/]")
+    endings = (
+        ("The release, to publish", f"{out.rstrip('/')}/"),
+        ("Its report", Path(out).resolve() / "report.html"),
+        ("For your eyes only", (office / "evaluation.html").resolve()),
+    )
+    tell.print()
+    for what, place in endings:
+        tell.print(f"{what + ':':25} [bold]{clean(place)}[/]", soft_wrap=True)
 
 
 def step(remark: str, *arguments: str) -> None:

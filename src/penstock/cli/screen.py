@@ -28,7 +28,7 @@ def clean(text: object) -> str:
     """One line of printable text, with Rich's markup switched off.
 
     >>> clean("a[red]b\\x1b[31m")
-    'a\\\\[red]b�\\\\[31m'
+    'a\\\\[red]b�[31m'
     """
     from rich.markup import escape
 
