@@ -53,8 +53,8 @@ def clamped(values: NDArray[np.number], total: float) -> Reals:
 def weighted_mean(estimates: Sequence[float], variances: Sequence[float]) -> float:
     """The combination of unbiased estimates of one quantity with the least variance.
 
-    >>> weighted_mean([10.0, 20.0], [1.0, 3.0])
-    12.5
+    >>> weighted_mean([10.0, 20.0], [1.0, 4.0])
+    12.0
     """
     weights = [1.0 / variance for variance in variances]
     return sum(weight * value for weight, value in zip(weights, estimates, strict=True)) / sum(weights)
