@@ -9,11 +9,11 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from penstock.audit import run
 from penstock.audit.findings import markdown, picture, summary
 from penstock.audit.target import Kind
-from penstock.release.page import Section, render
 
 HERE = Path(__file__).parent
 BEGIN, END = "<!-- audit: begin -->", "<!-- audit: end -->"
@@ -35,22 +35,25 @@ def main() -> int:
     text = page.read_text(encoding="utf-8")
     before, after = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(END) :]
     page.write_text("\n\n".join([before, *parts, after]), encoding="utf-8")
-    drawn = picture(verdicts)
-    with tempfile.TemporaryDirectory() as place:
-        sheet = Path(place) / "audit.html"
-        sheet.write_text(render("Audit", [Section("Findings", [drawn])]), encoding="utf-8")
-        return photograph(sheet, int(drawn.figure.layout.height) + 170)
+    return photograph(picture(verdicts).figure)
 
 
-def photograph(sheet: Path, height: int) -> int:
+def photograph(figure: Any) -> int:
+    """The figure alone, on white."""
     from pictures import Camera, View  # beside this file
 
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         print("The picture needs Chromium; the table is written.", file=sys.stderr)
         return 1
-    view = View(f"{sheet.as_uri()}#findings", 0, 0, 1180, height)
-    Camera(chromium, sheet.parent).take("audit.png", 1180, height, [view])
+    height = int(figure.layout.height)
+    with tempfile.TemporaryDirectory() as place:
+        sheet = Path(place) / "audit.html"
+        sheet.write_text(
+            figure.update_layout(width=980).to_html(config={"displayModeBar": False}), encoding="utf-8"
+        )
+        view = View(sheet.as_uri(), 0, 0, 1000, height + 16)
+        Camera(chromium, sheet.parent).take("audit.png", 1000, height + 16, [view])
     return 0
 
 

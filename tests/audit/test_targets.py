@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -184,3 +185,10 @@ def test_everything_that_a_release_publishes_is_compared() -> None:
     assert len(rows[0]) >= 1 + 3
     assert not np.array_equal(rows[0], rows[1])
     assert rows[0][0] == rows[1][0]  # receipt, schema and parameters do not change from run to run
+
+
+def test_documentation_lists_every_target() -> None:
+    """After adding a target, run `python docs/audit_page.py`: it fills in the table and the picture."""
+    page = Path(__file__).parents[2] / "docs" / "audit.md"
+    text = page.read_text(encoding="utf-8")
+    assert [target.name for target in targets() if f"| `{target.name}` |" not in text] == []

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from penstock.audit.exact import Distribution
+
 Outputs = NDArray[np.float64]
 """One row per run, one column per number in the output; NaN where an output has nothing to say."""
 
@@ -149,13 +151,24 @@ class _Rate:
 
     def _wilson(self, share: NDArray[Any], runs: int, sign: float) -> NDArray[Any]:
         z2 = self.z**2 / runs
-        spread = np.sqrt(share * (1 - share) * z2 + z2**2 / 4)
+        spread = np.sqrt(np.maximum(share * (1 - share), 0.0) * z2 + z2**2 / 4)
         return np.asarray((share + z2 / 2 + sign * spread) / (1 + z2))
 
     def both(self, hits_first: int, hits_second: int) -> tuple[float, float]:
         forward = self(np.array([hits_first]), np.array([hits_second]), self.first, self.second)
         backward = self(np.array([hits_second]), np.array([hits_first]), self.second, self.first)
         return float(forward[0]), float(backward[0])
+
+
+def visible(first: Distribution, second: Distribution, tests: int, delta: float, z: float) -> float:
+    """The bound that `tests` outputs of two known laws promise with their best likelihood-ratio set."""
+    outcomes = list(first.logs.keys() | second.logs.keys())
+    p = np.array([first.probability(outcome) for outcome in outcomes])
+    q = np.array([second.probability(outcome) for outcome in outcomes])
+    rate, order = _Rate(1, 1, tests, delta, z), np.argsort(-p / np.maximum(q, 1e-300), kind="stable")
+    forward = rate(np.cumsum(p[order]), np.cumsum(q[order]), 1, 1)
+    backward = rate(np.cumsum(q[order[::-1]]), np.cumsum(p[order[::-1]]), 1, 1)
+    return float(max(forward.max(), backward.max()))
 
 
 @dataclass

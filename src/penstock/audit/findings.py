@@ -119,7 +119,12 @@ def picture(verdicts: Sequence[Verdict]) -> Picture:
         height=90 + 24 * len(names),
         showlegend=True,
         margin={"l": 8, "r": 16, "t": 34, "b": 8},
-        yaxis={"categoryorder": "array", "categoryarray": names[::-1], "showgrid": True},
+        yaxis={
+            "categoryorder": "array",
+            "categoryarray": names[::-1],
+            "showgrid": True,
+            "range": [-0.7, len(names) - 0.3],
+        },
         xaxis={"title": {"text": "epsilon"}, "rangemode": "tozero", "showgrid": True, "nticks": 8},
     )
     rows = tuple(
