@@ -66,13 +66,13 @@ def notes() -> Console:
 
 def note(text: str) -> None:
     """A remark (Rich markup is understood) beside the result."""
-    notes().print(text, soft_wrap=True)
+    notes().print(text, soft_wrap=not sys.stderr.isatty())
 
 
 def complain(message: str) -> None:
     """An error, as plain text: in a terminal with a red mark before it."""
     if sys.stderr.isatty():
-        notes().print(f"[bold red]✗[/] {clean(message)}", soft_wrap=True)
+        notes().print(f"[bold red]✗[/] {clean(message)}")
     else:
         print(message, file=sys.stderr)
 
