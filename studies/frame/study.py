@@ -1,0 +1,98 @@
+"""What a study is made of. Nothing here runs anything."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from frame.claims import Claim
+    from frame.data import Dataset
+
+
+class Method(Protocol):
+    """Turns a dataset and a budget into an outcome that metrics can look at.
+
+    A method is a frozen dataclass: its `repr` says everything that decides its result, and results
+    of a method whose `repr` has changed are computed anew.
+    """
+
+    def __call__(self, dataset: Dataset, epsilon: str, seed: int) -> Any: ...
+
+
+class Metric(Protocol):
+    """One number, or several named ones, for an outcome; None where it does not apply."""
+
+    def __call__(self, dataset: Dataset, outcome: Any, seed: int) -> float | Mapping[str, float] | None: ...
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of one method."""
+
+    dataset: str
+    method: str
+    epsilon: str
+    repetition: int
+
+    def seed(self, study: str) -> int:
+        """The same for the same cell on every machine, and unrelated to all other cells."""
+        text = "\x1f".join((study, self.dataset, self.method, self.epsilon, str(self.repetition)))
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest(), "little")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A figure that somebody else measured: the mean, its standard deviation over runs, the runs."""
+
+    dataset: str
+    method: str
+    epsilon: str
+    metric: str
+    value: float
+    deviation: float | None = None
+    runs: int = 1
+
+
+@dataclass(frozen=True)
+class Study:
+    """Datasets x methods x budgets x metrics x repetitions, with references and claims.
+
+    `budgets` are written as they are given to `Budget`. `skip` leaves out cells (by dataset, method
+    and budget) that are not part of the experiment. A method of which every run gives the same
+    (`fixed`) is run once. `lower_is_better` decides how ratios read.
+    """
+
+    name: str
+    title: str
+    datasets: Sequence[str]
+    methods: Mapping[str, Method]
+    budgets: Sequence[str]
+    metrics: Mapping[str, Metric]
+    repetitions: int = 3
+    full: int = 100
+    skip: frozenset[tuple[str, str, str]] = frozenset()
+    fixed: frozenset[str] = frozenset()
+    references: Sequence[Reference] = ()
+    source: str = "published"
+    tolerance: float = 0.05
+    few_runs_tolerance: float = 0.15
+    claims: Sequence[Claim] = ()
+    lower_is_better: bool = True
+    notes: Sequence[str] = field(default=())
+
+    def cells(self, repetitions: int | None = None) -> Iterator[Cell]:
+        """Every run of the study; the first repetition of all cells before the second of any."""
+        for repetition in range(self.repetitions if repetitions is None else repetitions):
+            for dataset in self.datasets:
+                for epsilon in self.budgets:
+                    for method in self.methods:
+                        once = method in self.fixed and repetition > 0
+                        if not once and (dataset, method, epsilon) not in self.skip:
+                            yield Cell(dataset, method, epsilon, repetition)
+
+    def recipe(self, method: str) -> str:
+        """What decides a method's result, in words."""
+        return repr(self.methods[method])

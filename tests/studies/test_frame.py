@@ -1,0 +1,206 @@
+"""The frame: resumable, repeatable, honest about agreement. No data files are needed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from frame import Cell, Claim, MissingDataError, Reference, Results, Study, Summary, Verdict, load, run
+from frame import data as datasets
+from frame.claims import count_of
+from frame.command import narrowed
+from frame.store import Store
+from frame.table import report
+from frame.tabular import Fit, MeanDistance, Misclassified, Original, Rows, condensed
+from penstock.schema import Relation
+from penstock.tabular.independent import Independent
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A method whose outcome is a number that depends on the seed only."""
+
+    factor: float = 1.0
+    runs: list[tuple[str, str]] = field(default_factory=list, repr=False, compare=False)
+
+    def __call__(self, dataset: Any, epsilon: str, seed: int) -> float:
+        self.runs.append((dataset.name, epsilon))
+        return self.factor * float(np.random.default_rng(seed).normal(float(epsilon), 0.1))
+
+
+def itself(dataset: Any, outcome: float, seed: int) -> float:
+    return outcome
+
+
+def both(dataset: Any, outcome: float, seed: int) -> Mapping[str, float]:
+    return {"twice": 2 * outcome, "half": outcome / 2}
+
+
+def study(method: Drawn, **more: Any) -> Study:
+    given: dict[str, Any] = {"metrics": {"value": itself, "also": both}, "repetitions": 4}
+    return Study("probe", "A probe", ["made-up"], {"drawn": method}, ["1", "2"], **{**given, **more})
+
+
+def test_finished_cells_are_not_run_again_and_more_repetitions_only_add(tmp_path: Path) -> None:
+    method = Drawn()
+    first = run(study(method), folder=tmp_path)
+    assert len(method.runs) == 8
+    again = run(study(method), folder=tmp_path)
+    assert len(method.runs) == 8
+    assert again.get("made-up", "drawn", "1", "value") == first.get("made-up", "drawn", "1", "value")
+    run(study(method), folder=tmp_path, repetitions=6)
+    assert len(method.runs) == 12
+
+
+def test_results_do_not_depend_on_the_order_or_the_number_of_processes(tmp_path: Path) -> None:
+    one = run(study(Drawn()), folder=tmp_path / "one")
+    two = run(study(Drawn()), folder=tmp_path / "two", jobs=2)
+    for epsilon in ("1", "2"):
+        assert one.get("made-up", "drawn", epsilon, "also half") == two.get(
+            "made-up", "drawn", epsilon, "also half"
+        )
+
+
+def test_a_line_cut_off_by_a_crash_is_computed_again(tmp_path: Path) -> None:
+    method = Drawn()
+    run(study(method), folder=tmp_path)
+    path = Store(study(method), tmp_path).path
+    path.write_bytes(path.read_bytes()[:-20])
+    run(study(method), folder=tmp_path)
+    assert len(method.runs) == 9
+    lines = path.read_text().splitlines()
+    assert sum(1 for line in lines if _whole(line)) == 8
+
+
+def _whole(line: str) -> bool:
+    try:
+        return bool(json.loads(line))
+    except ValueError:
+        return False
+
+
+def test_a_method_with_other_parameters_is_run_anew(tmp_path: Path) -> None:
+    run(study(Drawn()), folder=tmp_path)
+    other = Drawn(3.0)
+    results = run(study(other), folder=tmp_path)
+    assert len(other.runs) == 8
+    assert results.mean("made-up", "drawn", "2", "value") == pytest.approx(6.0, abs=1.0)
+
+
+def test_no_run_starts_after_the_time_is_over(tmp_path: Path) -> None:
+    method = Drawn()
+    results = run(study(method), folder=tmp_path, seconds=-1)
+    assert method.runs == []
+    assert results.runs() == (0, 0)
+    assert math.isnan(results.mean("made-up", "drawn", "1", "value"))
+
+
+def test_seeds_differ_between_all_cells_and_are_always_the_same() -> None:
+    cells = list(study(Drawn()).cells(50))
+    assert len({cell.seed("probe") for cell in cells}) == len(cells)
+    assert Cell("nltcs", "F", "0.1", 0).seed("network") == 34209686273017
+
+
+def test_agreement_counts_both_sides_errors_and_the_tolerance() -> None:
+    probe = study(
+        Drawn(),
+        references=[
+            Reference("made-up", "drawn", "1", "value", 1.2, 0.2, 20),
+            Reference("made-up", "drawn", "2", "value", 1.2, 0.2, 20),
+        ],
+    )
+    close = Summary(1.0, 0.2, 20)  # error .045 on both sides: room .19 + .06
+    far = Summary(2.0, 0.2, 20)
+    results = Results(
+        probe, {("made-up", "drawn", "1", "value"): close, ("made-up", "drawn", "2", "value"): far}, {}
+    )
+    first, second = results.compared()
+    assert first.agrees
+    assert not second.agrees
+    assert not second.better  # lower is better, and 2.0 is above 1.2
+
+
+def test_report_says_what_holds_with_the_numbers(tmp_path: Path) -> None:
+    def grows(results: Results) -> Verdict:
+        low, high = (results.mean("made-up", "drawn", epsilon, "value") for epsilon in ("1", "2"))
+        return Verdict(low < high, f"{low:.2f} < {high:.2f}")
+
+    probe = study(
+        Drawn(),
+        claims=[Claim("1", "It grows.", grows), Claim("2", "It is unknown.", lambda _: Verdict(None, ""))],
+        references=[Reference("made-up", "drawn", "1", "value", 1.0)],
+    )
+    text = report(run(probe, folder=tmp_path))
+    assert "Claim 1: It grows. **holds** (" in text
+    assert "Claim 2: It is unknown. **not measured**." in text
+    assert "1 of 1 figures agree" in text
+    assert "| ε     |" in text
+
+
+def test_counting_cases_leaves_out_what_was_not_measured() -> None:
+    assert count_of([("a", 1.0, 2.0), ("b", math.nan, 1.0)]).holds
+    assert not count_of([("a", 1.0, 2.0), ("b", 3.0, 1.0)]).holds
+    assert count_of([("a", 1.0, 2.0), ("b", 3.0, 1.0)], needed=0.5).holds
+    assert count_of([("a", math.nan, 2.0)]).holds is None
+
+
+def test_a_missing_file_is_one_sentence_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_DATA", str(tmp_path))
+    datasets._load.cache_clear()
+    with pytest.raises(MissingDataError, match=r"nltcs/nltcs.csv.gz is not in .* Set PENSTOCK_DATA"):
+        load("nltcs")
+
+
+def test_a_dataset_that_the_study_does_not_have_is_refused() -> None:
+    with pytest.raises(SystemExit, match="no dataset 'big'; it has made-up"):
+        narrowed(study(Drawn()), ["big"], None)
+
+
+def test_splits_are_disjoint_and_the_same_every_time() -> None:
+    whole, train, test = load("made-up"), load("made-up train"), load("made-up test")
+    assert (train.rows, test.rows) == (1600, 400)
+    one = np.bincount(train.codes["a"], minlength=4) + np.bincount(test.codes["a"], minlength=4)
+    assert one.tolist() == np.bincount(whole.codes["a"]).tolist()
+
+
+def test_the_original_is_at_distance_zero_and_predicts_its_copy() -> None:
+    train = load("made-up train")
+    outcome = Original()(train, "1", 0)
+    assert MeanDistance(2)(train, outcome, 0) == 0.0
+    errors = Misclassified()(train, outcome, 0)
+    assert errors == {"copy": 0.0}
+    assert Misclassified()(load("made-up"), Original()(load("made-up"), "1", 0), 0) is None
+
+
+def test_independent_columns_lose_the_copy() -> None:
+    train = load("made-up train")
+    outcome = Fit(Independent())(train, "1", 3)
+    distance = MeanDistance(2)(train, outcome, 0)
+    assert distance is not None
+    assert (
+        0.1 < distance < 0.3
+    )  # a,b are half apart: 1/2 for one of three pairs, sampling noise on the others
+    errors = Misclassified()(train, outcome, 0)
+    assert errors is not None
+    assert errors["copy"] > 0.2
+    assert train.table(Relation.ADD_REMOVE).public_size is None
+    assert train.table().public_size == 1600
+
+
+def test_condensed_rows_are_the_same_rows() -> None:
+    whole = load("made-up")
+    outcome = Rows(whole.codes, whole.sizes)
+    features, labels, weights = condensed(outcome.codes, whole.sizes, ["a", "c"], "b", frozenset({1}))
+    assert features.shape == (8, 6)
+    assert weights.sum() == 2000
+    assert (features.sum(axis=1) == 2).all()
+    assert weights @ labels == int((whole.codes["b"] == 1).sum())
