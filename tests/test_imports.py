@@ -4,6 +4,7 @@ import json
 import resource
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -88,3 +89,35 @@ def test_a_room_that_shares_its_name_with_a_verb_is_both() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'anonymise'"):
         penstock.anonymise  # noqa: B018
+
+
+WITHOUT_EXTRAS = """
+import importlib, pkgutil, sys
+EXTRAS = ("pandas", "numba", "opendp", "networkx", "pyspark", "psycopg")
+class NotInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in EXTRAS:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, NotInstalled())
+import penstock
+for module in pkgutil.walk_packages(penstock.__path__, "penstock."):
+    if module.name != "penstock.__main__":
+        importlib.import_module(module.name)
+from penstock.cli import run
+from penstock.demo import survey, survey_schema
+survey(200).write_csv("survey.csv")
+open("survey.schema.yaml", "w").write(survey_schema())
+for engine in ("memory", "duckdb"):
+    code = run(["release", "survey.csv", "--schema", "survey.schema.yaml", "--epsilon", "1",
+                "--engine", engine, "--out", engine])
+    assert code == 0, engine
+assert run(["evaluate", "duckdb", "survey.csv"]) == 0
+"""
+
+
+def test_the_core_works_without_any_extra(tmp_path: Path) -> None:
+    """What is only an extra in pyproject.toml must not be needed by the core."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRAS], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
