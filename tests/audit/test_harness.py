@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from penstock.audit.events import Event, learn, outputs_of, whole_output
+from penstock.audit.events import Event, learn, outputs_of, same_width, whole_output
 from penstock.audit.harness import (
     Bound,
     Status,
@@ -120,6 +120,32 @@ def test_length_of_an_output_is_seen() -> None:
         return [[7] * rows for _ in range(n)]
 
     assert lower_bound(target(run, 2, 3), 1_000).epsilon > 3
+
+
+def test_rare_long_outputs_do_not_disturb_the_others() -> None:
+    """One output in 150 is longer, whatever the input: a batch without one must not be read differently.
+
+    60 bounds, each above zero with probability at most 1e-8.
+    """
+
+    def run(secret: int, randomness: Randomness, n: int) -> list[list[int]]:
+        longer = samplers.bernoulli(Fraction(1, 150), n, randomness)
+        values = samplers.uniform(3, 2 * n, randomness).reshape(n, 2).tolist()
+        return [[*row, 9] if more else row for row, more in zip(values, longer, strict=True)]
+
+    for seed in range(60):
+        found = lower_bound(target(run), 200, 1 - 1e-8, Randomness.seeded(seed))
+        assert found.epsilon == 0.0
+
+
+def test_event_answers_for_one_output_whatever_stands_beside_it() -> None:
+    rng = np.random.default_rng(0)
+    narrow, wide = outputs_of(rng.integers(4, size=(400, 3))), outputs_of(2 + rng.integers(4, size=(400, 5)))
+    found = learn(narrow, wide)
+    assert found is not None
+    alone = found.event.holds(narrow[:50])
+    beside = found.event.holds(same_width(narrow[:50], outputs_of(np.zeros((2, 9))))[0])
+    assert np.array_equal(alone, beside)
 
 
 def test_noise_that_cancels_between_coordinates_is_found() -> None:

@@ -136,7 +136,8 @@ class MethodAudit:
         for _ in range(n):
             # Users are bounded by a random sample when the records are opened, which is part of the method.
             if opened is None or schema.unit.column is not None:
-                opened = info.load_data().open(frame, schema)
+                chance = {} if schema.unit.column is None else {"order_key": bytes(randomness.take(32))}
+                opened = info.load_data().open(frame, schema, **chance)
             data = lens(opened) if lens is not None else opened
             source = Randomness.seeded(0) if same_seed else randomness
             budget = Budget(self.epsilon * spends, self.delta, randomness=source)

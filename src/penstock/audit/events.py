@@ -11,7 +11,7 @@ another, and the bound that is reported from samples that this module never sees
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -32,8 +32,9 @@ MOST_COLUMNS = 200
 def outputs_of(raw: Any) -> Outputs:
     """Whatever a runner returned, as a matrix with one row per run.
 
-    Outputs of different lengths are padded with NaN and get their length as an extra first column: a
-    length that follows the data is a leak like any other.
+    A list of sequences is padded with NaN, and every row starts with its length: a length that follows
+    the data is a leak like any other. A row depends on its own output only, never on the others around
+    it; otherwise runs would not be independent and no confidence limit would hold.
 
     >>> outputs_of([[1, 2], [3]])
     array([[ 2.,  1.,  2.],
@@ -42,13 +43,12 @@ def outputs_of(raw: Any) -> Outputs:
     if isinstance(raw, np.ndarray) and raw.dtype != object:
         matrix = raw.astype(np.float64)
         return matrix.reshape(len(matrix), -1)
+    if all(np.ndim(row) == 0 for row in raw):
+        return np.array([float(row) for row in raw], dtype=np.float64).reshape(-1, 1)
     rows = [np.atleast_1d(np.asarray(row, dtype=np.float64)).ravel() for row in raw]
-    lengths = np.array([len(row) for row in rows])
-    if len(rows) == 0 or lengths.min() == lengths.max():
-        return np.array(rows, dtype=np.float64).reshape(len(rows), -1)
-    padded = np.full((len(rows), 1 + int(lengths.max())), np.nan)
-    padded[:, 0] = lengths
+    padded = np.full((len(rows), 1 + max(len(row) for row in rows)), np.nan)
     for place, row in enumerate(rows):
+        padded[place, 0] = len(row)
         padded[place, 1 : 1 + len(row)] = row
     return padded
 
@@ -124,7 +124,8 @@ def learn(
     best = _Best()
     for event in events:
         best.offer(event, rate.both(event.count(judge[0]), event.count(judge[1])))
-    for projection in (*projections, *_projections(*shape)):
+    found_here = [replace(each, value=_fixed(each.value, first.shape[1])) for each in _projections(*shape)]
+    for projection in (*projections, *found_here):
         values = [projection.value(part) for part in (*shape, *judge)]
         for order in _orders(values[0], values[1], projection.symbols):
             _try_order(best, rate, projection, order, values[2], values[3])
@@ -288,6 +289,13 @@ def _projections(first: Outputs, second: Outputs) -> Iterable[Projection]:
     yield _linear(first, second, columns)
     yield _columnwise(first, second, columns)
     yield _symbol(first, second)
+
+
+def _fixed(
+    value: Callable[[Outputs], NDArray[np.float64]], width: int
+) -> Callable[[Outputs], NDArray[np.float64]]:
+    """The same number from the columns that were there while learning, however wide later outputs are."""
+    return lambda outputs: value(_widen(outputs, width))
 
 
 def _column(outputs: Outputs, column: int) -> NDArray[np.float64]:

@@ -273,9 +273,9 @@ def choice_law(records: Records, law: Law, claim: Claim) -> Distribution:
     return law(_scores(records).tolist(), rate)
 
 
-def run_several(records: Records, randomness: Randomness, n: int) -> list[list[int]]:
+def run_several(records: Records, randomness: Randomness, n: int) -> NDArray[np.int64]:
     sealed = Sealed(_scores(records), _score_moves(Claim(ONE)), Relation.ADD_REMOVE)
-    return [choice.best_several(sealed, 2, Budget(1, randomness=randomness)) for _ in range(n)]
+    return np.array([choice.best_several(sealed, 2, Budget(1, randomness=randomness)) for _ in range(n)])
 
 
 def several_law(records: Records) -> Distribution:
