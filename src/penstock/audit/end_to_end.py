@@ -30,16 +30,15 @@ from penstock.privacy.sealed import Sealed, open_seal
 from penstock.release.release import Release
 from penstock.schema import Schema
 
-Record = Mapping[str, Any]
-
 
 @dataclass(frozen=True)
 class MethodAudit:
     """How to audit a method: a tiny schema, the records that may occur, the parameters that matter.
 
-    `universe` holds the possible records as tuples in the order of the schema's fields (and of
-    `extra_columns`, such as the column that identifies a user). `units`, where given, replaces it by the
-    possible contributions of one unit: tuples of records that come and go together.
+    `universe` holds the possible records as tuples; all databases of up to `largest` of them are tried.
+    `pairs` replaces that where a unit is more than a record. `columns` names the columns where there are
+    more than the schema's fields, such as the one that identifies a user. `read_off` gives the schema that
+    somebody would read off the records, for a broken copy that does so.
     """
 
     method: str
