@@ -434,7 +434,7 @@ def test_discrete_gaussian_is_what_opendp_draws(sigma: Fraction) -> None:
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20), fractions, st.sampled_from([30, 31, 90]))
 @settings(max_examples=150, deadline=None)
 def test_cells_are_a_close_upper_bound(gaps: list[int], rate: Fraction, bits: int) -> None:
-    cells = samplers._cells(np.array(gaps, dtype=np.uint64), rate, bits)
+    cells = samplers.tilted_cells(np.array(gaps, dtype=np.uint64), rate, bits)
     for gap, bound in zip(gaps, cells.tolist(), strict=True):
         x = rate * gap
         true = exp_floor(x, bits)
@@ -446,7 +446,7 @@ def test_cells_are_a_close_upper_bound(gaps: list[int], rate: Fraction, bits: in
 def test_cells_are_the_same_for_few_and_for_many() -> None:
     gaps = np.arange(inversion.FEW, dtype=np.uint64)
     rate = Fraction(1, 500)
-    many, few = samplers._cells(gaps, rate, 30), samplers._cells(gaps[:1000], rate, 30)
+    many, few = samplers.tilted_cells(gaps, rate, 30), samplers.tilted_cells(gaps[:1000], rate, 30)
     assert np.all(np.abs(many[:1000] - few) <= 4)
 
 
@@ -454,10 +454,10 @@ def test_a_point_is_compared_with_exp_exactly() -> None:
     x = Fraction(1, 3)
     at30, at94 = exp_floor(x, 30), exp_floor(x, 94)
     rest = at94 & (2**64 - 1)
-    assert samplers._under_exp(at30 - 1, 30, x, Scripted(b""))
-    assert not samplers._under_exp(at30 + 1, 30, x, Scripted(b""))
-    assert samplers._under_exp(at30, 30, x, Scripted(words(rest - 1)))
-    assert not samplers._under_exp(at30, 30, x, Scripted(words(rest + 1)))
+    assert samplers.under_exp(at30 - 1, 30, x, Scripted(b""))
+    assert not samplers.under_exp(at30 + 1, 30, x, Scripted(b""))
+    assert samplers.under_exp(at30, 30, x, Scripted(words(rest - 1)))
+    assert not samplers.under_exp(at30, 30, x, Scripted(words(rest + 1)))
 
 
 @pytest.mark.parametrize(

@@ -130,16 +130,6 @@ def _choices() -> tuple[Target, ...]:
     return (
         *both,
         _target(
-            "best-several",
-            "two different candidates, one after the other",
-            claim,
-            BASKETS,
-            3,
-            effort=0.1,
-            run=run_several,
-            distribution=several_law,
-        ),
-        _target(
             "point",
             "a whole number by the exponential mechanism: a median",
             claim,
@@ -271,24 +261,6 @@ def run_choice(
 def choice_law(records: Records, law: Law, claim: Claim) -> Distribution:
     rate = float(claim.epsilon / _score_moves(claim).spread)
     return law(_scores(records).tolist(), rate)
-
-
-def run_several(records: Records, randomness: Randomness, n: int) -> NDArray[np.int64]:
-    sealed = Sealed(_scores(records), _score_moves(Claim(ONE)), Relation.ADD_REMOVE)
-    return np.array([choice.best_several(sealed, 2, Budget(1, randomness=randomness)) for _ in range(n)])
-
-
-def several_law(records: Records) -> Distribution:
-    """Permute-and-flip with half of the budget, then again among the candidates that are left."""
-    scores = _scores(records).tolist()
-    shares: dict[tuple[int, int], float] = {}
-    first = exact.permute_and_flip(scores, 0.5)
-    for chosen in range(len(scores)):
-        left = [index for index in range(len(scores)) if index != chosen]
-        second = exact.permute_and_flip([scores[index] for index in left], 0.5)
-        for place, index in enumerate(left):
-            shares[chosen, index] = first.probability(chosen) * second.probability(place)
-    return Distribution.of(shares)
 
 
 def _median_score(records: Records, point: int) -> int:

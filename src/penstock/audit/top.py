@@ -1,20 +1,95 @@
-"""Exact output probabilities of top-c selections, for few candidates.
+"""Top-c selections as audit targets, and their exact output probabilities for few candidates.
 
-An outcome is the tuple of chosen candidates, best first.
+The databases are all multisets of up to three baskets, the scores how many baskets hold an item. An outcome
+is the tuple of chosen candidates, best first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
 from itertools import permutations
 from math import exp, expm1, factorial
 
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.audit import exact
 from penstock.audit.exact import Distribution
+from penstock.audit.neighbours import neighbours
+from penstock.audit.target import Claim, Kind, Target
 from penstock.errors import UsageError
+from penstock.privacy.budget import Budget
+from penstock.privacy.choice import SeveralMethod, best_several
+from penstock.privacy.randomness import Randomness
+from penstock.privacy.sealed import Sealed, Sensitivity
+from penstock.schema.unit import Relation
 
 Law = Callable[[Sequence[float], float], Distribution]
+Records = Sequence[Sequence[int]]
 
 MOST = 6
+ITEMS = 4
+CHOSEN = 2
+BASKETS = ((0,), (1,), (0, 1), (0, 1, 2))
+
+
+def targets() -> tuple[Target, ...]:
+    """Every way to choose several at once; none may be refuted."""
+    added = Claim(Fraction(1))
+    replaced = Claim(Fraction(1), relation=Relation.REPLACE)
+    return (
+        _target(
+            "top-one-shot", "two of four items, noise once, counts that move together", "one-shot", added
+        ),
+        _target("top-one-shot-replace", "the same when baskets are replaced", "one-shot", replaced),
+        _target("top-exponential", "two of four items, one after the other", "exponential", added),
+        _target("top-permute-and-flip", "two of four items, one after the other", "permute-and-flip", added),
+    )
+
+
+def _target(name: str, summary: str, method: SeveralMethod, claim: Claim) -> Target:
+    return Target(
+        name,
+        Kind.SHIPPED,
+        claim,
+        summary,
+        tuple(neighbours(BASKETS, 3, claim.relation)),
+        run=partial(run_several, method=method, claim=claim),
+        distribution=partial(several_law, method=method, claim=claim),
+        effort=0.1,
+    )
+
+
+def _scores(records: Records) -> NDArray[np.int64]:
+    held = np.array([item for basket in records for item in basket], dtype=np.int64)
+    return np.bincount(held, minlength=ITEMS).astype(np.int64)
+
+
+def _moves(claim: Claim) -> Sensitivity:
+    return Sensitivity.scores(1, ITEMS, monotone=claim.relation is Relation.ADD_REMOVE)
+
+
+def run_several(
+    records: Records, randomness: Randomness, n: int, method: SeveralMethod, claim: Claim
+) -> NDArray[np.int64]:
+    sealed = Sealed(_scores(records), _moves(claim), claim.relation)
+    return np.array(
+        [
+            best_several(sealed, CHOSEN, Budget(claim.epsilon, randomness=randomness), method=method)
+            for _ in range(n)
+        ]
+    )
+
+
+def several_law(records: Records, method: SeveralMethod, claim: Claim) -> Distribution:
+    scores = _scores(records).tolist()
+    rate = float(claim.epsilon / CHOSEN / _moves(claim).spread)
+    if method == "one-shot":
+        return one_shot(scores, rate, CHOSEN)
+    once = exact.exponential if method == "exponential" else exact.permute_and_flip
+    return peeled(once, scores, rate, CHOSEN)
 
 
 def peeled(law: Law, scores: Sequence[float], rate: float, many: int) -> Distribution:

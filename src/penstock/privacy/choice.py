@@ -14,6 +14,25 @@ when a difference of one point is worth a factor exp(-epsilon/R):
   candidate o wins with probability min(1, exp(-epsilon (m - q(o))/R)), and m - q(o) changes by at most R.
   It is never worse than the exponential mechanism, and its expected loss can be half of it.
 
+Several at once (`best_several`), c of them in order. Choosing c times with epsilon/c each is composition.
+The `one-shot` method instead adds independent exponential noise of mean c R/epsilon once and takes the c
+largest.
+
+* It costs epsilon. Let u be the change of the scores and u_max its largest. Given the noise of everybody
+  else, add u_max - u(o), between 0 and R, to the noise of each of the c chosen ones: their noisy scores all
+  rise by u_max, their order stays, and whoever was not chosen rises by no more. Each such shift costs a
+  factor of at most exp(epsilon/c), and adding keeps exponential noise in its range. For c = 1 it is
+  permute-and-flip.
+* It is at least as good as the exponential mechanism's c choices, for every table of scores and every gain
+  that grows with the scores of the chosen. Those c choices are the c largest after one round of Gumbel noise
+  of scale c R/epsilon, and Gumbel noise is exponential noise plus something independent (minus the logarithm
+  of a Gamma(2) variable: Gamma(1 - it) = Gamma(2 - it) / (1 - it) are their characteristic functions). So
+  they are a symmetric rule based on a noisier copy of what one-shot sees. Let all assignments of the scores
+  to the candidates be equally likely. The likelihood ratio of exponential noise grows with the observation,
+  so the larger of two observations more likely belongs to the larger score, and taking the c largest is best
+  among all rules (Bahadur and Goodman 1952, Lehmann 1966). A symmetric rule does equally well under every
+  assignment, so what holds for the mean over them holds for each.
+
 R is 2 linf in general, linf when all scores move in the same direction (`monotone`), or a tighter bound that
 the score's author proves. Using the monotonic scale for a score that is not monotone breaks the guarantee:
 changes of +1 and -1 at epsilon 1 can cost 1.434. That is why R comes with the sealed scores and is no
@@ -24,7 +43,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,8 +55,10 @@ from penstock.privacy.randomness import Randomness
 from penstock.privacy.receipt import plain
 from penstock.privacy.samplers import Integers, bernoulli_exp_each, tilted
 from penstock.privacy.sealed import Sealed, open_seal
+from penstock.privacy.without_replacement import largest_noisy, tilted_several
 
 Method = Literal["permute-and-flip", "exponential"]
+SeveralMethod = Literal["one-shot", "exponential", "permute-and-flip"]
 
 
 def best(
@@ -53,10 +74,12 @@ def best(
     `base` holds public integer weights of the candidates (exponential mechanism only). Real-valued scores are
     rounded to whole steps of a public power of two, by default at most 1/4096 of R, and R grows by two steps.
     """
-    plan = _plan(scores, method, base, granularity)
-    rate = plan.rate(_epsilon(pay))
-    source = pay.spend(method, scores, sensitivity=plan.range_text, detail=f"{plan.size} candidates")
-    return plan.draw(plan.whole(open_seal(scores)), rate, None, source)
+    plan = _plan(scores, method, base, granularity, get_args(Method))
+    epsilon = _epsilon(pay)
+    source = pay.spend(
+        method, scores, amount=epsilon, sensitivity=plan.range_text, detail=f"{plan.size} candidates"
+    )
+    return plan.draw(plan.whole(open_seal(scores)), plan.rate(epsilon), None, source)
 
 
 def best_several(
@@ -64,26 +87,34 @@ def best_several(
     many: int,
     pay: Budget,
     *,
-    method: Method = "permute-and-flip",
+    method: SeveralMethod = "one-shot",
     base: ArrayLike | None = None,
     granularity: Fraction | float | None = None,
 ) -> list[int]:
-    """Indices of `many` different candidates, best first: one choice after another, each with an equal share.
+    """Indices of `many` different candidates, best first; pays all that is left of `pay`.
 
-    Sequential composition: who was chosen before is public by then and only shortens the list of candidates.
+    `one-shot` adds noise once and is at least as good as `exponential` for every table of scores (see the
+    module's text). `exponential` and `permute-and-flip` choose one after another, each with an equal share:
+    sequential composition, for who was chosen before is public by then and only shortens the list.
     """
-    plan = _plan(scores, method, base, granularity)
+    plan = _plan(scores, method, base, granularity, get_args(SeveralMethod))
     if not 1 <= many <= plan.eligible:
         raise UsageError(
             f"Cannot choose {many} different ones of {plan.eligible} candidates. Nothing was spent."
         )
-    _epsilon(pay)
+    epsilon = _epsilon(pay)
+    rate = plan.rate(epsilon / many)
+    detail = f"{many} of {plan.size} candidates"
+    source = pay.spend(method, scores, amount=epsilon, sensitivity=plan.range_text, detail=detail)
+    whole = plan.whole(open_seal(scores))
+    if base is None and method != "permute-and-flip":
+        gaps = _gaps(whole, np.ones(plan.size, dtype=np.bool_))
+        if method == "exponential" and rate is not None:
+            return tilted_several(gaps, rate, many, source)
+        return largest_noisy(gaps, rate, many, source)
     chosen: list[int] = []
-    for part in pay.evenly([f"choice {turn}" for turn in range(1, many + 1)]):
-        rate = plan.rate(_epsilon(part))
-        left = f"{plan.size - len(chosen)} candidates"
-        source = part.spend(method, scores, sensitivity=plan.range_text, detail=left)
-        chosen.append(plan.draw(plan.whole(open_seal(scores)), rate, chosen, source))
+    while len(chosen) < many:
+        chosen.append(plan.draw(whole, rate, chosen, source))
     return chosen
 
 
@@ -109,9 +140,14 @@ def point(scores: Sealed[Steps], low: int, high: int, pay: Budget) -> int:
     if low >= high:
         raise UsageError(f"The domain {low} ... {high} holds no whole number. Nothing was spent.")
     moves = scores.sensitivity.spread
-    rate = _rate(_epsilon(pay), moves)
+    epsilon = _epsilon(pay)
+    rate = _rate(epsilon, moves)
     source = pay.spend(
-        "exponential", scores, sensitivity=f"range {plain(moves)}", detail=f"{high - low} points"
+        "exponential",
+        scores,
+        amount=epsilon,
+        sensitivity=f"range {plain(moves)}",
+        detail=f"{high - low} points",
     )
     steps = open_seal(scores)
     lengths = np.diff(steps.edges)
@@ -162,7 +198,7 @@ class _Plan:
     """Everything about a choice that is public, checked before it is paid for."""
 
     size: int
-    method: Method
+    method: str
     base: Integers | None
     step: Fraction | None  # lattice step of real-valued scores
     spread: Fraction  # R, in lattice steps where there is a lattice
@@ -197,13 +233,19 @@ class _Plan:
 
 
 def _plan(
-    scores: Sealed[NDArray[Any]], method: Method, base: ArrayLike | None, granularity: Fraction | float | None
+    scores: Sealed[NDArray[Any]],
+    method: str,
+    base: ArrayLike | None,
+    granularity: Fraction | float | None,
+    known: tuple[str, ...],
 ) -> _Plan:
     values = np.asarray(open_seal(scores))  # for type and shape only: they are public
     if values.ndim != 1 or not values.size or values.dtype.kind not in "iuf":
         raise UsageError("A choice needs a non-empty vector of scores, one per candidate. Nothing was spent.")
-    if method not in ("permute-and-flip", "exponential"):
-        raise UsageError(f"method must be 'permute-and-flip' or 'exponential', not {method!r}.")
+    if method not in known:
+        raise UsageError(
+            f"method must be {' or '.join(map(repr, known))}, not {method!r}. Nothing was spent."
+        )
     weights = None
     if base is not None:
         weights = np.asarray(base)

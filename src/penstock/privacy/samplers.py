@@ -191,7 +191,7 @@ def tilted(gaps: Integers, rate: Fraction, weights: Integers | None, source: Ran
     each: Integers = np.ones(gaps.size, dtype=np.int64) if weights is None else weights
     everything, best = int(_running_total(each)[-1]), int(each[gaps == 0].sum(dtype=object))
     bits = max(_CELL_BITS, (everything // max(1, best)).bit_length() + 12)
-    cells = _cells(gaps, rate, bits)
+    cells = tilted_cells(gaps, rate, bits)
     if everything >= 1 << 32 or cells.dtype == object:
         each, cells = each.astype(object), cells.astype(object)
     bounds = _running_total(cells * each)
@@ -199,18 +199,18 @@ def tilted(gaps: Integers, rate: Fraction, weights: Integers | None, source: Ran
         place = source.below(int(bounds[-1]))
         index = int(np.searchsorted(bounds, place, side="right"))
         below = int(bounds[index - 1]) if index else 0
-        if _under_exp((place - below) // int(each[index]), bits, rate * int(gaps[index]), source):
+        if under_exp((place - below) // int(each[index]), bits, rate * int(gaps[index]), source):
             return index
 
 
-def _under_exp(u: int, bits: int, x: Fraction, source: Randomness) -> bool:
+def under_exp(u: int, bits: int, x: Fraction, source: Randomness) -> bool:
     """Whether a uniform point whose first `bits` binary digits are u lies below exp(-x)."""
     while u == (edge := exp_floor(x, bits)):
         u, bits = u << 64 | source.bits(64), bits + 64
     return u < edge
 
 
-def _cells(gaps: Integers, rate: Fraction, bits: int) -> Integers:
+def tilted_cells(gaps: Integers, rate: Fraction, bits: int) -> Integers:
     """Integers at least 2**bits * exp(-rate * gap), and only a little more; at least 1."""
     farthest = min(int(Fraction(7, 10) * bits / rate) + 1, _SAFE) if rate else 0  # exp(-0.7) < 1/2
     left = np.minimum(gaps, farthest).astype(np.uint64)
