@@ -8,8 +8,8 @@ a method to the audit means writing one `Target`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
@@ -59,7 +59,8 @@ class Target:
     its probability) or `loss` (exact, the privacy loss of a pair computed in some other way, such as the
     integral over a shared threshold). `events` and `projections` tell the sampled audit where the weak
     spot is known to be; without them it looks for one by itself. `effort` scales the number of runs: a
-    whole method costs more than a draw of noise.
+    whole method costs more than a draw of noise. `facts` say what is known of a published algorithm: where
+    it stands, what it really guarantees and why.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Target:
     events: Sequence[Event] = ()
     projections: Sequence[Projection] = ()
     effort: float = 1.0
+    facts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.pairs:

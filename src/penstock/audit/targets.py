@@ -16,7 +16,15 @@ from penstock.audit.target import Kind, Target
 from penstock.errors import UsageError
 from penstock.progress import progress
 
-SOURCES = ("penstock.audit.mechanisms", "penstock.audit.end_to_end", "penstock.audit.broken")
+SOURCES = (
+    "penstock.audit.mechanisms",
+    "penstock.audit.top",
+    "penstock.audit.sparse",
+    "penstock.audit.privtree",
+    "penstock.audit.end_to_end",
+    "penstock.audit.broken",
+    "penstock.audit.broken_sparse",
+)
 
 TRIALS = 100_000
 
