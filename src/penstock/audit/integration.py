@@ -62,10 +62,11 @@ class Variant:
 def log_probability(variant: Variant, values: Sequence[float], answers: Sequence[Answer]) -> float:
     """The logarithm of the probability of these answers; queries stand for query minus threshold.
 
-    A yes that tells its noisy value contributes a density instead of a probability.
+    Queries beyond the last answer were not asked any more. A yes that tells its noisy value contributes a
+    density instead of a probability.
     """
     if not variant.redraw:
-        return _stretch(variant, tuple(values), tuple(answers))
+        return _stretch(variant, tuple(values[: len(answers)]), tuple(answers))
     total, start = 0.0, 0
     for end, answer in enumerate(answers, start=1):
         if answer is not False or end == len(answers):
@@ -91,7 +92,7 @@ def law(variant: Variant, values: Sequence[float]) -> Distribution:
             # The last yes that there is ends the list.
             length = places[-1] + 1 if yeses == variant.most and places else size
             outcomes.append(tuple(place in places for place in range(length)))
-    if variant.redraw:
+    if variant.redraw or variant.query_scale == 0:
         logs = {outcome: log_probability(variant, values, outcome) for outcome in outcomes}
     else:
         logs = _logs(variant, values, outcomes)
