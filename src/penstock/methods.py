@@ -44,6 +44,7 @@ def _attribute(where: str) -> type[Any]:
 
 _TABLE = "penstock.privacy.table:Table"
 _POINTS = "penstock.privacy.points:Points"
+_SEQUENCES = "penstock.privacy.sequences:Sequences"
 
 METHODS: tuple[MethodInfo, ...] = (
     MethodInfo(
@@ -57,6 +58,15 @@ METHODS: tuple[MethodInfo, ...] = (
         default=True,
     ),
     MethodInfo(
+        "privtree",
+        "points",
+        "penstock.spatial.privtree:PrivTree",
+        "a tree that is fine where points are many, with noisy counts",
+        "pure epsilon",
+        ("add-remove",),
+        _POINTS,
+    ),
+    MethodInfo(
         "uniform-grid",
         "points",
         "penstock.spatial.grid:UniformGrid",
@@ -64,6 +74,16 @@ METHODS: tuple[MethodInfo, ...] = (
         "pure epsilon",
         ("add-remove",),
         _POINTS,
+        default=True,
+    ),
+    MethodInfo(
+        "privtree-sequences",
+        "sequences",
+        "penstock.sequence.suffix_tree:PrivTreeSequences",
+        "a tree of contexts that says what comes next, with noisy counts",
+        "pure epsilon",
+        ("add-remove",),
+        _SEQUENCES,
         default=True,
     ),
 )

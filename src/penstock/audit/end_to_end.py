@@ -266,6 +266,8 @@ fields:
 
 _CORNERS = ((0.1, 0.1), (0.1, 0.9), (0.9, 0.9))
 
+_SHALLOW = {"tree_frac": "1/10", "deepest": 0}  # so that the counts, and mistakes about them, weigh most
+
 _OTHERS = (("red", 1), ("green", 2))
 _MANY = Pair(_OTHERS, (*_OTHERS, *(("blue", 3),) * 5), "two users | a third with five blue records")
 
@@ -277,6 +279,8 @@ AUDITS: tuple[MethodAudit, ...] = (
     MethodAudit("independent", _USERS, (), label="users", pairs=(_MANY,), columns=("colour", "person")),
     MethodAudit("uniform-grid", _SQUARE, _CORNERS, parameters={"side": 2}, read_off=_bounding_box),
     MethodAudit("uniform-grid", _SQUARE, _CORNERS, label="adaptive-side", largest=3),
+    MethodAudit("privtree", _SQUARE, _CORNERS, parameters=_SHALLOW, read_off=_bounding_box),
+    MethodAudit("privtree", _SQUARE, _CORNERS, label="deep", largest=3),
 )
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -113,7 +114,7 @@ class Shape:
         """For every node the sum over the leaves below it; `at_leaves` may have further axes."""
         totals = np.zeros((len(self), *at_leaves.shape[1:]), dtype=at_leaves.dtype)
         totals[self.leaves] = at_leaves
-        for begin, end in reversed(list(zip(self.bounds[1:-1], self.bounds[2:], strict=True))):
+        for begin, end in reversed(list(pairwise(self.bounds[1:].tolist()))):
             inner = np.unique(self.parents[begin:end])
             totals[inner] = np.add.reduceat(totals[begin:end], self.first[inner] - begin, axis=0)
         return totals

@@ -46,6 +46,7 @@ from penstock.privacy.sealed import Sealed, open_seal
 from penstock.schema import Relation
 
 Constant = Literal["tight", "published"]
+Reals = NDArray[np.float64]
 
 STEPS = 1 << 32
 """Exponents are multiples of 1 / STEPS; lambda is rounded up to fit, which only adds noise."""
@@ -161,7 +162,19 @@ class Splitter:
         unlikely &= bernoulli_exp_each(np.abs(margins), Fraction(1, STEPS), self.randomness)
         return np.asarray(np.where(margins > 0, ~unlikely, unlikely), dtype=np.bool_)
 
+    def log_chances(self, scores: NDArray[np.int64], depth: int) -> tuple[Reals, Reals]:
+        """The logarithms of the chances that nodes are split and are not, for audits and exact tests."""
+        margins = (scores - float(self.theta)) / float(self.lam) - depth * float(self.gamma)
+        return log_chances(np.maximum(margins, -float(self.gamma)))
+
     def probability(self, score: int, depth: int) -> float:
-        """The chance that a node is split, for audits and exact tests."""
-        margin = float(max((score - self.theta) / self.lam - depth * self.gamma, -self.gamma))
-        return 1 - exp(-margin) / 2 if margin > 0 else exp(margin) / 2
+        """The chance that a node is split."""
+        split, _ = self.log_chances(np.array([score]), depth)
+        return float(np.exp(split[0]))
+
+
+def log_chances(margins: Reals) -> tuple[Reals, Reals]:
+    """ln Pr[Lap(1) > -margin] and ln Pr[Lap(1) <= -margin]."""
+    rare = -np.abs(margins) - log(2)
+    common = np.log1p(-np.exp(rare))
+    return np.where(margins > 0, common, rare), np.where(margins > 0, rare, common)

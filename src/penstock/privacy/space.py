@@ -25,7 +25,7 @@ from penstock.errors import SchemaError, UsageError
 from penstock.schema import Schema, Taxonomy
 
 if TYPE_CHECKING:
-    from penstock.schema import Codec
+    from penstock.schema import Codec, Field
 
 Numbers = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -37,7 +37,7 @@ MOST_LISTED = 4096  # whole numbers up to this many are places one by one; beyon
 FLAT = 16  # a plain list of more categories than this is cut in several steps
 TOGETHER = 6  # more axes than this take turns
 IN_TURN = 2
-CHUNK = 15
+LONG_WINDOW, SHORT_WINDOW = 15, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +55,10 @@ class Axis:
     asked: int | None
     listed: tuple[Numbers, ...] | None = None
     codes: Numbers | None = None
+
+    @property
+    def field(self) -> Field:
+        return self.codec.field
 
     @property
     def places(self) -> int:
@@ -121,7 +125,7 @@ class Axis:
     @cached_property
     def _positions(self) -> Numbers:
         """The lattice position of every whole number of the domain."""
-        edges = self.codec.field.edges
+        edges = self.field.edges
         assert self.asked is not None
         values = np.asarray(edges.low + np.arange(self.places), dtype=np.float64)
         return Coordinate.of(self.codec).positions(values, self.asked)
@@ -137,24 +141,24 @@ class Axis:
     @property
     def length(self) -> float:
         """The whole axis in its own unit: lattice steps, whole values, or categories."""
-        if self.listed is None and not self.codec.field.whole:
+        if self.listed is None and not self.field.whole:
             return float(self.places)
         return float(self.places) if self.category else float(self._values)
 
     @property
     def _values(self) -> int:
-        edges = self.codec.field.edges
+        edges = self.field.edges
         return int(edges.end) - int(edges.low)
 
     def measured(self, places: Numbers) -> Reals:
         """Where places lie, in the axis' own unit."""
-        if self.listed is None and self.codec.field.whole:
+        if self.listed is None and self.field.whole:
             return self._first_values(places).astype(np.float64)
         return places.astype(np.float64)
 
     def _first_values(self, places: Numbers) -> Numbers:
         """The first whole value at or beyond each lattice place, by the arithmetic of the lattice."""
-        size, coordinate, low = self._values, Coordinate.of(self.codec), self.codec.field.edges.low
+        size, coordinate, low = self._values, Coordinate.of(self.codec), self.field.edges.low
         guess: Numbers = np.minimum(np.ceil(places * (size / self.places)), size).astype(np.int64)
 
         def reached(values: Numbers) -> NDArray[np.bool_]:
@@ -171,7 +175,7 @@ class Axis:
 
         One that reaches the end of the domain includes it.
         """
-        edges = self.codec.field.edges
+        edges = self.field.edges
         if edges.low == edges.end:
             return np.where(low <= edges.low, 0.0, self.length), np.where(high >= edges.low, self.length, 0.0)
         begin, end = ((at - edges.low) / (edges.end - edges.low) * self.length for at in (low, high))
@@ -179,7 +183,7 @@ class Axis:
 
     def values(self, units: Reals) -> Reals:
         """The numbers of the field at positions in the axis' own unit."""
-        edges = self.codec.field.edges
+        edges = self.field.edges
         return np.minimum(edges.low + units / self.length * (edges.end - edges.low), edges.end)
 
 
@@ -318,31 +322,43 @@ class Space:
 
     def keys(self, places: Sequence[Numbers]) -> Words:
         """The key of every place, most significant word first."""
-        words: Words = [np.zeros(len(places[0]), dtype=np.uint64) for _ in range(self.words)]
-        for axis, (found, at) in enumerate(zip(self.axes, places, strict=True)):
-            chunk = CHUNK if found.listed is None else 62
-            for below in range(0, max(1, found.bits), chunk):
-                window = at if found.listed is not None else (at >> below) & ((1 << chunk) - 1)
-                size = found.places if found.listed is not None else 1 << min(chunk, found.bits - below)
-                for word, table in self._tables(axis, below, size):
-                    words[word] |= table[window]
+        count = len(places[0])
+        words: Words = [np.zeros(count, dtype=np.uint64) for _ in range(self.words)]
+        for axis, at in enumerate(places):
+            found = self.axes[axis]
+            if found.listed is not None:
+                for word, table in self._tables(axis, np.arange(found.places), range(found.depth)):
+                    words[word] |= table[at]
+                continue
+            # what a window of bits contributes is looked up; a longer window pays off for many points
+            window = LONG_WINDOW if count > 1 << LONG_WINDOW else SHORT_WINDOW
+            for below in range(0, found.bits, window):
+                above = min(below + window, found.bits)
+                levels = range(found.bits - above, found.bits - below)
+                for word, table in self._tables(axis, np.arange(1 << (above - below)) << below, levels):
+                    words[word] |= table[(at >> below) & ((1 << window) - 1)]
         return words
 
-    def _tables(self, axis: int, below: int, size: int) -> Iterator[tuple[int, NDArray[np.uint64]]]:
-        """What a window of an axis' places contributes to each word of the key."""
-        places = np.arange(size) << below
+    def _tables(self, axis: int, places: Numbers, levels: range) -> Iterator[tuple[int, NDArray[np.uint64]]]:
+        """What the parts chosen at some levels of an axis contribute to each word of the key."""
         tables: dict[int, NDArray[np.uint64]] = {}
-        for depth, turn in enumerate(self.turns):
-            if axis not in turn:
+        for level in levels:
+            if level >= len(self._cut_at[axis]):
                 continue
-            digits = self.axes[axis].digits(places, self.levels[depth][axis]).astype(np.uint64)
-            if not digits.any():
-                continue
-            slot, position = self._slots[depth], turn.index(axis)
+            depth = self._cut_at[axis][level]
+            slot, position = self._slots[depth], self.turns[depth].index(axis)
             shift = slot.shift + sum(slot.widths[position + 1 :])
-            table = tables.setdefault(slot.word, np.zeros(size, dtype=np.uint64))
+            digits = self.axes[axis].digits(places, level).astype(np.uint64)
+            table = tables.setdefault(slot.word, np.zeros(len(places), dtype=np.uint64))
             table |= digits << np.uint64(shift)
         yield from tables.items()
+
+    @cached_property
+    def _cut_at(self) -> list[list[int]]:
+        """The depths at which each axis is cut, in order."""
+        return [
+            [depth for depth, turn in enumerate(self.turns) if axis in turn] for axis in range(len(self.axes))
+        ]
 
 
 def _turns(depths: Sequence[int], together: int, deepest: int | None) -> Iterator[tuple[int, ...]]:

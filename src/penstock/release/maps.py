@@ -133,6 +133,41 @@ def box_map(
     return Picture(title, told, drawn, (x_name, y_name, amount), table, wide=True)
 
 
+def point_map(
+    title: str,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    bounds: tuple[float, float, float, float],
+    caption: str = "",
+    amount: str = "points",
+    x_name: str = "x",
+    y_name: str = "y",
+) -> Picture:
+    """A map of single points, drawn small and see-through so that crowds show.
+
+    `bounds` are those of the map: left, right, low and high.
+    """
+    import plotly.graph_objects as go
+
+    across, up = finite(x).ravel(), finite(y).ravel()
+    if len(across) != len(up):
+        raise UsageError(f"The map '{title}' needs as many y as x, not {len(up)} and {len(across)}.")
+    trace = go.Scatter(
+        x=across,
+        y=up,
+        mode="markers",
+        marker={"size": 3, "opacity": 0.5},
+        hovertemplate=f"{safe(x_name)} %{{x:.6~g}}, {safe(y_name)} %{{y:.6~g}}<extra></extra>",
+        showlegend=False,
+    )
+    left, right, low, high = bounds
+    drawn = figure([trace], **_map_layout(left, right, low, high, x_name, y_name))
+    told = caption or f"{len(across):,} {amount}; darker where there are many."
+    table = tuple((float(a), float(b)) for a, b in zip(across[:200], up[:200], strict=True))
+    return Picture(title, told, drawn, (x_name, y_name), table, wide=True)
+
+
 def _softened(amounts: Numbers) -> Numbers:
     """Square roots: one crowded cell must not turn all others white."""
     return np.sqrt(np.maximum(amounts, 0.0))

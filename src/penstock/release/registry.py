@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 _FORMS: dict[str, str] = {
     "independent": "penstock.tabular.independent:IndependentRelease",
+    "marginals": "penstock.tabular.baselines.marginals:MarginalsRelease",
+    "full-table": "penstock.tabular.baselines.full_table:FullTableRelease",
+    "uniform": "penstock.tabular.baselines.uniform:UniformRelease",
     "grid": "penstock.spatial.grid:GridRelease",
+    "tree": "penstock.spatial.tree:TreeRelease",
+    "suffix-tree": "penstock.sequence.suffix_tree:SuffixTreeRelease",
 }
 
 

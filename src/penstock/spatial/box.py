@@ -14,7 +14,7 @@ from penstock.errors import QueryError
 if TYPE_CHECKING:
     import polars as pl
 
-    from penstock.schema import Schema
+    from penstock.schema import Field, Schema
 
 Reals = NDArray[np.float64]
 
@@ -116,16 +116,19 @@ def as_frame(schema: Schema, coordinates: Reals) -> pl.DataFrame:
     """Coordinates as a frame with the schema's names and types; whole numbers and dates are rounded down."""
     import polars as pl
 
-    columns = []
-    for number, field in enumerate(schema.fields):
-        values = pl.Series(field.name, coordinates[:, number])
-        if field.whole:
-            whole = values.floor().clip(field.edges.low, field.edges.high).cast(pl.Int64)
-            if field.type == "date":
-                whole = whole.cast(pl.Int32).cast(pl.Date)
-            elif field.type == "datetime":
-                whole = (whole * 1_000_000).cast(pl.Datetime("us"))
-            columns.append(whole)
-        else:
-            columns.append(values)
-    return pl.DataFrame(columns)
+    return pl.DataFrame([column(field, coordinates[:, place]) for place, field in enumerate(schema.fields)])
+
+
+def column(field: Field, coordinates: Reals) -> pl.Series:
+    """The coordinates along one field as values of its type, inside its bounds."""
+    import polars as pl
+
+    values = pl.Series(field.name, coordinates).clip(field.edges.low, field.edges.end)
+    if not field.whole:
+        return values
+    whole = values.floor().clip(field.edges.low, field.edges.high).cast(pl.Int64)
+    if field.type == "date":
+        return whole.cast(pl.Int32).cast(pl.Date)
+    if field.type == "datetime":
+        return (whole * 1_000_000).cast(pl.Datetime("us"))
+    return whole
