@@ -151,6 +151,7 @@ class _Whose(NamedTuple):
 _WHOSE = {
     "record": _Whose("record", "your record", "is", "has"),
     "user": _Whose("user", "your records", "are", "have"),
+    "sequence": _Whose("sequence", "your sequence", "is", "has"),
     "edge": _Whose("connection", "one of your connections", "is", "has"),
     "node": _Whose("node", "you, with all your connections,", "are", "have"),
 }
@@ -271,9 +272,9 @@ def _limits(release: Release) -> list[str]:
         f"Differential privacy hides whether one {one} took part. It does not hide what is true of many: a "
         "pattern in the population can be learned from the release, and is meant to be.",
     ]
-    if receipt.unit.protects == "record":
+    if receipt.unit.protects in ("record", "sequence"):
         sentences.append(
-            "One record is protected at a time. A person with several records, or whose record comes only "
+            f"One {one} is protected at a time. A person with several {one}s, or whose {one} comes only "
             "together with others, is protected less: by the epsilon times their number."
         )
     if release.unreviewed:

@@ -28,6 +28,7 @@ from penstock.schema.values import BLANKS, DATE, DATETIME, NUMBER, Type, at
 
 MARKERS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
 MOST_CATEGORIES = 256
+_SAY_WHICH = "Say which columns make a sequence: sequence: {user: ..., time: ..., symbol: ..., longest: 20}"
 _FEW = 20
 _PERSON = r"(user|person|patient|customer|client|member|subject|subscriber|caller|employee)"
 _PEOPLE = re.compile(rf"^({_PERSON}|{_PERSON}?[_. -]?(id|uid|uuid|no|nr|key|number))$", re.IGNORECASE)
@@ -74,7 +75,10 @@ def draft(
             "correct it, and confirm it with 'review: false'.",
         ]
     )
+    sequence: SequenceColumns | None = None
     if headers_only or (not isinstance(source, pl.DataFrame) and not hasattr(source, "frame")):
+        if kind == "sequences":
+            notes.top.append(_SAY_WHICH)
         fields = [_placeholder(name, notes) for name in names]
         markers: tuple[str, ...] = ("",)
     else:
@@ -91,18 +95,21 @@ def draft(
                 notes.top.append(
                     f"Left out: '{name}' {found}. Add it under 'fields' if it belongs in the release."
                 )
+        if kind == "sequences":
+            fields, sequence = _sequences(frame, fields, markers, notes)
         if not fields:
             raise DataError(
                 "No column can become a field: all look like identifiers or free text. "
                 "Write the schema by hand, starting from '--headers-only'."
             )
-    _suggest_unit(names, notes)
+    if kind != "sequences":
+        _suggest_unit(names, notes)
     schema = Schema(
         kind=cast(DataKind, kind),
-        unit=Unit(review=True),
+        unit=Unit(protects="sequence" if kind == "sequences" else "record", review=True),
         missing_values=markers,
         fields=tuple(fields),
-        sequence=_sequence(fields, names, notes) if kind == "sequences" else None,
+        sequence=sequence,
     )
     return schema.with_remarks({"": tuple(notes.top), **notes.fields})
 
@@ -264,15 +271,44 @@ def _suggest_unit(names: Sequence[str], notes: _Notes) -> None:
         )
 
 
-def _sequence(fields: Sequence[Field], names: Sequence[str], notes: _Notes) -> SequenceColumns | None:
-    """A guess, from names and types, at whose sequences these are and of what."""
+def _sequences(
+    frame: pl.DataFrame, fields: list[Field], markers: tuple[str, ...], notes: _Notes
+) -> tuple[list[Field], SequenceColumns | None]:
+    """A guess, from names and types, at whose sequences these are and of what; other fields are left out."""
+    names = frame.columns
     user = next((name for name in names if _PEOPLE.match(name) or _IDENTIFIER.match(name)), None)
+    symbol = next((each for each in fields if each.kind == "categorical" and each.name != user), None)
     time = next((each.name for each in fields if each.type in ("date", "datetime")), None)
-    symbol = next((each.name for each in fields if each.kind == "categorical" and each.name != user), None)
-    if user is None or symbol is None:
-        notes.top.append(
-            "Say which columns make a sequence: sequence: {user: ..., time: ..., symbol: ..., longest: 20}"
-        )
-        return None
-    notes.top.append("The columns under 'sequence' are a guess from their names. Correct them.")
-    return SequenceColumns(user=user, time=time, symbol=symbol)
+    if user is None:
+        whole = next((name for name in names if _holds_sequences(frame[name], markers)), None)
+        symbol, time = (None if whole is None else _alphabet(frame[whole], markers, notes)), None
+    if symbol is None:
+        notes.top.append(_SAY_WHICH)
+        return fields, None
+    used = (symbol.name, user, time)
+    notes.top[:] = [note for note in notes.top if not any(f"Left out: '{name}' " in note for name in used)]
+    left = [each.name for each in fields if each.name not in used]
+    notes.top += [f"Left out: '{name}' is no part of a sequence." for name in left]
+    notes.top += [
+        "The columns under 'sequence' are a guess from their names. Correct them.",
+        "'longest' was not read off the data: choose a length that most sequences do not exceed,",
+        "counting the end as one symbol. What comes after it is cut off.",
+    ]
+    return [symbol], SequenceColumns(user=user, time=time, symbol=symbol.name, longest=20)
+
+
+def _holds_sequences(column: pl.Series, markers: tuple[str, ...]) -> bool:
+    """Whether every row seems to be a whole sequence: a list, or several words of few kinds."""
+    if isinstance(column.dtype, pl.List):
+        return True
+    if column.dtype != pl.String or _type(column, markers) != "string":
+        return False
+    words = column.drop_nulls().str.split(" ").explode()
+    return len(words) > len(column) and words.n_unique() <= MOST_CATEGORIES
+
+
+def _alphabet(column: pl.Series, markers: tuple[str, ...], notes: _Notes) -> Field | None:
+    """The field of symbols that whole sequences are made of."""
+    lists = column.str.split(" ") if column.dtype == pl.String else column
+    found = _propose(lists.explode().drop_nulls(), "sequences", markers, notes)
+    return found if isinstance(found, Field) else None

@@ -29,12 +29,34 @@ DataKind = Literal["table", "points", "sequences", "itemsets", "graph", "calls"]
 
 
 class Sequence(Fact):
-    """Which columns make a sequence: whose it is, its order, its symbols, and the longest one kept."""
+    """Which columns make a sequence.
 
-    user: str
+    With a `user`, every row is one event: the rows of a user, ordered by `time` (or as they stand), are
+    one sequence. Without, every row is one whole sequence: its `symbol` column holds a list, or text cut
+    at the `separator` (by default at blanks). Of every sequence the first `longest` symbols are kept; the
+    end of a sequence counts as one.
+    """
+
     symbol: str
+    user: str | None = None
     time: str | None = None
+    separator: str | None = None
     longest: int | None = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> Sequence:
+        if self.longest is not None and self.longest < 1:
+            raise SchemaError(f"sequence: longest is {self.longest}; at least 1 symbol must be kept.")
+        if self.time is not None and self.user is None:
+            raise SchemaError(
+                "sequence: 'time' orders the events of a user; name the 'user' too, or remove it."
+            )
+        if self.separator is not None and (self.user is not None or not self.separator):
+            raise SchemaError(
+                "sequence: 'separator' cuts the text of a row that is a whole sequence, and is not empty; "
+                "remove it."
+            )
+        return self
 
 
 class Schema(Fact):
@@ -67,6 +89,8 @@ class Schema(Fact):
     def _unit_is_spelt_right(cls, data: Any) -> Any:
         if isinstance(data, Mapping) and isinstance(data.get("unit"), Mapping):
             refuse_unknown_keys(Unit, data["unit"], "unit")
+        if isinstance(data, Mapping) and data.get("kind") == "sequences" and data.get("unit") is None:
+            return {**data, "unit": Unit(protects="sequence")}
         return data
 
     @model_validator(mode="after")
@@ -92,6 +116,11 @@ class Schema(Fact):
                     f"{name}: the category '{both[0]}' is also a sign for a missing value. "
                     "Remove it from the enum, or give the field its own 'missingValues'."
                 )
+        if self.kind == "sequences" and self.unit.protects not in ("sequence", "user"):
+            raise SchemaError(
+                f"unit: for sequences the unit is a whole 'sequence' or a 'user', not "
+                f"'{self.unit.protects}'. Write 'unit: {{protects: sequence}}'."
+            )
         if self.sequence is not None and self.sequence.symbol not in seen:
             raise SchemaError(
                 f"sequence: the symbol '{self.sequence.symbol}' is not a field"
@@ -143,6 +172,28 @@ class Schema(Fact):
         copy = self.model_copy()
         copy._remarks = dict(remarks)
         return copy
+
+    @property
+    def sequence_columns(self) -> Sequence:
+        """Which columns make a sequence; SchemaError where that is not said, or cannot be meant."""
+        columns = self.sequence
+        if columns is None:
+            raise SchemaError(
+                "sequence: the schema does not say which columns make a sequence. Add a line such as "
+                "'sequence: {user: visitor, time: visited, symbol: page, longest: 20}'."
+            )
+        for field in self.fields:
+            if field.name not in (columns.symbol, columns.time):
+                raise SchemaError(
+                    f"{field.name}: a release of sequences holds the symbols ('{columns.symbol}') and "
+                    "nothing else. Remove this field from the schema."
+                )
+        if self.unit.protects == "user" and self.unit.column == columns.user and self.unit.records > 1:
+            raise SchemaError(
+                f"unit: all events of one {columns.user} are one sequence, of which 'sequence: longest' says "
+                "how much is kept. Set 'at_most: 1'."
+            )
+        return columns
 
     @property
     def names(self) -> tuple[str, ...]:

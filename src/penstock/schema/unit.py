@@ -35,7 +35,7 @@ class Unit(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    protects: Literal["record", "user", "edge", "node"] = "record"
+    protects: Literal["record", "user", "sequence", "edge", "node"] = "record"
     column: str | None = None
     at_most: int | None = None
     review: bool = False

@@ -1,0 +1,202 @@
+"""Sequences of symbols: reading them, coding them, one after the other in one long array.
+
+Two layouts are understood. Either every row is one event, and the events of a user in the order of
+time are a sequence; or every row is a whole sequence, a list or a text of symbols. Everything here is
+raw and lies below the seal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from penstock.engine.bound import fresh_key, numbered_users, sample_per_user
+from penstock.engine.source import Source, read
+from penstock.errors import DataError
+from penstock.schema import Codec, Schema
+from penstock.schema.codec import REFUSED
+from penstock.schema.fact import nearest
+from penstock.schema.reading import read as reading
+from penstock.schema.schema import Sequence as Columns
+from penstock.schema.values import BLANKS, DATETIME, NUMBER
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Symbols:
+    """Raw: the codes of all sequences end to end, and how many symbols each of them has."""
+
+    codes: NDArray[np.unsignedinteger]
+    lengths: Numbers
+
+    def chosen(self, kept: NDArray[np.intp]) -> Symbols:
+        """Only the sequences of these numbers."""
+        take = np.zeros(len(self.lengths), dtype=np.bool_)
+        take[kept] = True
+        return Symbols(self.codes[np.repeat(take, self.lengths)], self.lengths[take])
+
+
+def open_sequences(
+    source: Any, schema: Schema, *, table: str | None = None, order_key: bytes | None = None
+) -> Symbols:
+    """Raw: the sequences of a source, coded by the schema; what it refuses stops here.
+
+    With a user as the privacy unit, each user keeps a random sample of at most `unit.at_most` sequences;
+    `order_key` makes that sample repeatable.
+    """
+    columns = schema.sequence_columns
+    records = read(source, table=table)
+    named = [name for name in (columns.symbol, columns.user, columns.time, schema.unit.column) if name]
+    needed = list(dict.fromkeys(named))
+    for name in needed:
+        if name not in records.names:
+            raise DataError(
+                f"{name}: the data has no such column{nearest(name, records.names)}. "
+                "Correct the name in the schema."
+            )
+    codec = schema.codec(columns.symbol)
+    if columns.user is None:
+        symbols, owners = _whole(records, needed, schema, columns, codec)
+    else:
+        symbols, owners = _events(records, needed, schema, columns, codec)
+    if owners is None:
+        return symbols
+    return symbols.chosen(sample_per_user(owners, schema.unit.records, order_key or fresh_key()))
+
+
+def _whole(
+    records: Source, needed: list[str], schema: Schema, columns: Columns, codec: Codec
+) -> tuple[Symbols, NDArray[np.uint32] | None]:
+    """One row, one sequence."""
+    frame = records.frame(needed)
+    tokens, lengths = _cut(frame[columns.symbol], columns.separator)
+    rows = np.cumsum(lengths)
+
+    def row(place: int) -> int:
+        return int(np.searchsorted(rows, place, side="right"))
+
+    symbols = Symbols(_coded(tokens, codec, row), lengths)
+    user = schema.unit.column
+    return symbols, None if user is None else numbered_users(user, frame[user])
+
+
+def _cut(column: pl.Series, separator: str | None) -> tuple[pl.Series, Numbers]:
+    """All symbols of a column of sequences, and the number of symbols of each row."""
+    if isinstance(column.dtype, pl.Categorical | pl.Enum) or column.dtype == pl.Null:
+        column = column.cast(pl.String)
+    if isinstance(column.dtype, pl.Array):
+        column = column.arr.to_list()
+    if isinstance(column.dtype, pl.List):
+        return _flat(column)
+    if column.dtype != pl.String:
+        # a column of plain values: every row is a sequence of one symbol, or of none
+        return column.drop_nulls(), column.is_not_null().cast(pl.Int64).to_numpy()
+    text = column.fill_null("").str.strip_chars(BLANKS)
+    if separator is not None:
+        tokens, lengths = _split(text, separator)
+        empty = (text == "").to_numpy()
+        return tokens.filter(pl.Series(~np.repeat(empty, lengths))), np.where(empty, 0, lengths)
+    tokens, lengths = _split(text, " ")
+    if tokens.unique().str.contains(f"[{BLANKS}]").any():
+        tokens, lengths = _split(text.str.replace_all(f"[{BLANKS}]", " "), " ")
+    empty = (tokens == "").to_numpy()
+    if not empty.any():
+        return tokens, lengths
+    owner = np.repeat(np.arange(len(lengths)), lengths)[~empty]
+    return tokens.filter(pl.Series(~empty)), np.bincount(owner, minlength=len(lengths))
+
+
+def _split(text: pl.Series, separator: str) -> tuple[pl.Series, Numbers]:
+    """The parts of all texts, and the number of parts of each, at least one."""
+    lists = text.str.split(separator)
+    return lists.explode(), lists.list.len().cast(pl.Int64).to_numpy()
+
+
+def _flat(lists: pl.Series) -> tuple[pl.Series, Numbers]:
+    """The elements of all lists, and the length of each; some may be empty."""
+    lengths = lists.list.len().fill_null(0).cast(pl.Int64).to_numpy()
+    return pl.Series(lists.name, lists.rechunk().to_arrow().flatten()), lengths
+
+
+def _coded(tokens: pl.Series, codec: Codec, row: Any) -> NDArray[np.unsignedinteger]:
+    """The codes of many symbols of few kinds: each kind is looked up once."""
+    kinds = tokens.unique()
+    codes = codec.locate(kinds)
+    if (codes == REFUSED).any():
+        refused = kinds.filter(pl.Series(codes == REFUSED))
+        missing = tokens.is_in(refused.drop_nulls().implode()).fill_null(False)
+        if refused.null_count():
+            missing = missing | tokens.is_null()
+        place = int(missing.arg_max() or 0)
+        raise codec.complaint(tokens[place], row(place) + 1)
+    found = tokens.replace_strict(kinds, pl.Series(codes, dtype=pl.UInt32), return_dtype=pl.UInt32)
+    return found.to_numpy().astype(codec.attribute.dtype)
+
+
+def _events(
+    records: Source, needed: list[str], schema: Schema, columns: Columns, codec: Codec
+) -> tuple[Symbols, NDArray[np.uint32] | None]:
+    """One row, one event: grouped by whose they are, ordered by time, then as they stand."""
+    assert columns.user is not None
+    frame = records.frame(needed)
+    codes = _coded(frame[columns.symbol], codec, lambda place: place)
+    users = numbered_users(columns.user, frame[columns.user])
+    keys: list[NDArray[Any]] = [users]
+    owner = schema.unit.column
+    if owner is not None and owner != columns.user:
+        keys.append(numbered_users(owner, frame[owner]))
+    times = [] if columns.time is None else [_instants(columns.time, frame[columns.time], schema)]
+    if any(np.any(key[1:] < key[:-1]) for key in keys) or times or len(keys) > 1:
+        order = np.lexsort([*times, *keys])
+        codes, keys = codes[order], [key[order] for key in keys]
+    if not len(codes):
+        return Symbols(codes, np.zeros(0, dtype=np.int64)), None if len(keys) < 2 else keys[1]
+    begins = np.flatnonzero(np.r_[True, np.logical_or.reduce([key[1:] != key[:-1] for key in keys])])
+    lengths = np.diff(np.r_[begins, len(codes)])
+    return Symbols(codes, lengths), None if len(keys) < 2 else keys[1][begins]
+
+
+def _instants(name: str, column: pl.Series, schema: Schema) -> NDArray[Any]:
+    """When each event happened, as numbers that sort in the right order."""
+    if name in schema.names:
+        found = reading(schema.field(name), column, schema.codec(name).markers)
+        times = found.values.to_numpy() if found.values.dtype != pl.String else None
+        wrong = found.missing | found.unreadable
+    else:
+        times, wrong = _undeclared(column)
+    if times is None:
+        raise DataError(
+            f"{name}: the times are neither numbers nor dates (YYYY-MM-DD, YYYY-MM-DDTHH:MM:SS), so that the "
+            "order of events is unknown. Convert the column, or remove 'time' to take the rows as they stand."
+        )
+    if wrong.any():
+        raise DataError(
+            f"{name}: the time in row {int(np.argmax(wrong)) + 1} is missing or unreadable. Fix the row."
+        )
+    return times
+
+
+def _undeclared(column: pl.Series) -> tuple[NDArray[Any] | None, NDArray[np.bool_]]:
+    missing = column.is_null().to_numpy()
+    if column.dtype.is_numeric() or column.dtype.is_temporal():
+        physical = column.to_physical()
+        if physical.dtype.is_float():
+            missing = missing | physical.is_nan().fill_null(False).to_numpy()
+        return physical.fill_null(0).to_numpy(), missing
+    if column.dtype != pl.String:
+        return None, missing
+    text = column.str.strip_chars(BLANKS)
+    missing = missing | (text == "").fill_null(False).to_numpy()
+    known = text.filter(pl.Series(~missing))
+    if known.str.contains(NUMBER).all():
+        return text.cast(pl.Float64, strict=False).fill_null(0.0).to_numpy(), missing
+    if known.str.contains(DATETIME).all():
+        # Dates and times written this way sort as text once their parts are separated alike.
+        alike = text.fill_null("").str.replace("T", " ", literal=True).str.strip_chars_end("Z")
+        return alike.rank("dense").to_numpy(), missing
+    return None, missing
