@@ -1,14 +1,17 @@
-"""`penstock query`: one number from a release."""
+"""`penstock query`: one number from a release, or a short list."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from penstock.cli.options import Folder, Json
 
 if TYPE_CHECKING:
+    import polars as pl
+    from rich.table import Table
+
     from penstock.release import Answer, Release
 
 
@@ -28,6 +31,30 @@ def query(
             help="For points: the number inside a box, low,high for each dimension.",
         ),
     ] = None,
+    count: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            show_default=False,
+            help="For sequences: how often a string of symbols occurs; $ in front for the beginning of a "
+            "sequence, & at the back for its end.",
+        ),
+    ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K", min=1, show_default=False, help="For sequences: the K most frequent strings."
+        ),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            "--next",
+            metavar="A,B,…",
+            show_default=False,
+            help="For sequences: what comes after a string of symbols.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Ask a release how many records meet a condition, at no further privacy cost.
@@ -37,23 +64,89 @@ def query(
         penstock query people-release "age < 30 and income > 2000"
         penstock query people-release "district in ('Seaby', 'Old Town')" --json
         penstock query rides-release --box 0,5,2,8
+        penstock query visits-release --count home,news,home
+        penstock query visits-release --top 20
+        penstock query visits-release --next home,news
     """
     from penstock.cli.screen import print_json, screen
     from penstock.errors import UsageError
     from penstock.release import load
 
-    if (expression is None) == (box is None):
-        raise UsageError("Ask one question: either an EXPRESSION or a --box.")
+    asked = [question for question in (expression, box, count, top, after) if question is not None]
+    if len(asked) != 1:
+        raise UsageError("Ask one question: an EXPRESSION, a --box, a --count, the --top or a --next.")
     opened = load(folder)
+    if top is not None:
+        _show(_sequences(opened, "top", top), f"top {top}", as_json)
+        return
+    if after is not None:
+        _show(_sequences(opened, "next", after), f"next {after}", as_json)
+        return
     if box is not None:
         answer = _count_in(opened, box)
+    elif count is not None:
+        answer = _sequences(opened, "count", count)
     else:
         assert expression is not None
         answer = opened.query(expression)
     if as_json:
-        print_json({"question": expression if box is None else f"box {box}", **answer.to_dict()})
+        question = (
+            expression if expression is not None else f"box {box}" if count is None else f"count {count}"
+        )
+        print_json({"question": question, **answer.to_dict()})
     else:
         screen().print(str(answer), markup=False)
+
+
+def _sequences(opened: Release, verb: str, question: str | int) -> Any:
+    """The answer of a release of sequences, or why it has none."""
+    from penstock.errors import QueryError
+
+    ask = getattr(opened, verb, None)
+    if opened.kind != "sequences":
+        raise QueryError(
+            f"--{verb} is for releases of sequences, and this one is of kind '{opened.kind}'; "
+            "ask it with an EXPRESSION."
+        )
+    if ask is None:
+        raise QueryError(
+            f"A {opened.method} release cannot be asked with --{verb}; it has the --top strings."
+        )
+    return ask(question)
+
+
+def _show(rows: pl.DataFrame, question: str, as_json: bool) -> None:
+    from penstock.cli.screen import print_json, screen
+
+    if as_json:
+        print_json({"question": question, "rows": rows.to_dicts()})
+    else:
+        screen().print(_listed(rows))
+
+
+def _listed(rows: pl.DataFrame) -> Table:
+    """Rows as a table for the screen: words to the left, numbers to the right."""
+    from rich.table import Table
+
+    from penstock.cli.screen import clean
+    from penstock.release.release import percent, readable
+
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
+    shown = [name for name in rows.columns if not rows[name].is_null().all()]
+    for name in shown:
+        table.add_column(
+            "±" if name == "error" else name, justify="right" if rows[name].dtype.is_numeric() else "left"
+        )
+    for row in rows.iter_rows(named=True):
+        cells = []
+        for name in shown:
+            value = row[name]
+            if isinstance(value, float):
+                cells.append(percent(value) if name == "share" else readable(value))
+            else:
+                cells.append(clean(str(value)))
+        table.add_row(*cells)
+    return table
 
 
 def _count_in(opened: Release, box: str) -> Answer:
