@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.release import Picture, diagrams, pictures
-from penstock.release.release import percent
+from penstock.release.release import percent, readable
 from penstock.sequence.release import END_LABEL, MarkovRelease
 
 if TYPE_CHECKING:
@@ -25,8 +25,17 @@ def strings(release: SequenceRelease) -> Picture:
     """The most frequent strings and how often they occur."""
     top = release.top(SHOWN_STRINGS)
     labels = [text.replace(",", " → ") for text in top["string"]]
+    told = "No string is known to occur."
+    if labels:
+        told = f"The {len(labels)} most frequent strings of symbols; {labels[0]} leads with "
+        told += f"{readable(top['count'][0])} occurrences."
     return pictures.bars(
-        "Most frequent strings", labels, top["count"].to_numpy(), amount="occurrences", most=SHOWN_STRINGS
+        "Most frequent strings",
+        labels,
+        top["count"].to_numpy(),
+        caption=told,
+        amount="occurrences",
+        most=SHOWN_STRINGS,
     )
 
 
@@ -91,14 +100,21 @@ def context_tree(release: SuffixTreeRelease) -> Picture:
     kept = sorted(chosen)
     place = {node: number for number, node in enumerate(kept)}
     labels = (*release.alphabet, BEGINNING_LABEL)
-    names = [" → ".join(labels[code] for code in release.context(node)) or "anything" for node in kept]
+    names = [_short([labels[code] for code in release.context(node)]) for node in kept]
     return diagrams.tree(
         "The contexts that were told apart",
         names,
         [place.get(int(parents[node]), -1) for node in kept],
         [float(totals[node]) for node in kept],
         caption=f"Tree of {len(release.shape):,} contexts, of which the most frequent are drawn: to the "
-        "right, more of what came before is known. The value is how often the context occurs.",
+        "right, one symbol more of what came before is known. The value is how often a context occurs.",
         amount="occurrences",
         most=SHOWN_CONTEXTS,
     )
+
+
+def _short(words: list[str]) -> str:
+    """What a context knows more than its parent, which is drawn to its left."""
+    if not words:
+        return "anything"
+    return words[0] if len(words) == 1 else f"{words[0]} → …"

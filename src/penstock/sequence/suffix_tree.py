@@ -93,9 +93,11 @@ class PrivTreeSequences:
         width = sequences.width
         share = Fraction(1, width) if self.tree_share is None else exact(self.tree_share, "tree_share")
         budget.check(sequences.relation)
+        rest = budget
         if self.choose_longest:
             sequences = self._shortened(sequences, budget.part("longest", self.longest_share))
-        for_shape, for_counts = budget.rest("model").split(shape=share, histograms=1 - share)
+            rest = budget.rest("model")
+        for_shape, for_counts = rest.split(shape=share, histograms=1 - share)
         splitter = Splitter.paid(
             for_shape,
             fan_out=width,
