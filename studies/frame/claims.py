@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from frame.results import Results
+from frame.results import Results, Summary
 
 
 @dataclass(frozen=True)
@@ -34,20 +34,43 @@ class Claim:
         return self.check(results)
 
 
-def count_of(parts: Iterable[tuple[str, float, float]], needed: float = 1.0) -> Verdict:
-    """A claim that the first figure is below the second in every case, or in a share of them.
+Figure = Summary | float | None
 
-    Each part is (where, smaller, larger). Cases that were not measured do not count.
+
+def count_of(parts: Iterable[tuple[str, Figure, Figure]], needed: float = 1.0) -> Verdict:
+    """A claim that the first figure is not above the second in every case, or in a share of them.
+
+    Each part is (where, smaller, larger). Cases that were not measured do not count. A case that goes the
+    other way by no more than two standard errors of the difference is noise, and does not refute.
     """
-    known = [part for part in parts if not (math.isnan(part[1]) or math.isnan(part[2]))]
-    if not known:
+    cases = [(where, one, two) for where, one, two in parts if _known(one) and _known(two)]
+    if not cases:
         return Verdict(None, "")
-    true = [part for part in known if part[1] <= part[2]]
-    worst = min(known, key=lambda part: part[2] - part[1])
-    best = max(known, key=lambda part: part[2] - part[1])
-    last = "weakest" if len(true) == len(known) else "furthest off"
-    numbers = (
-        f"{len(true)} of {len(known)} cases; clearest {best[0]}: {best[1]:.4g} against {best[2]:.4g}; "
-        f"{last} {worst[0]}: {worst[1]:.4g} against {worst[2]:.4g}"
-    )
-    return Verdict(len(true) >= needed * len(known), numbers)
+    gaps = {where: _mean(two) - _mean(one) for where, one, two in cases}
+    noise = {where: 2 * math.hypot(_error(one), _error(two)) for where, one, two in cases}
+    true = [where for where, gap in gaps.items() if gap >= 0]
+    unclear = [where for where, gap in gaps.items() if -noise[where] <= gap < 0]
+    shown = {where: f"{where}: {_mean(one):.4g} against {_mean(two):.4g}" for where, one, two in cases}
+    ascending = sorted(gaps, key=lambda where: gaps[where])
+    refuting = len(cases) - len(true) - len(unclear)
+    last = "furthest off" if refuting else "closest"
+    within = f", {len(unclear)} more within noise" if unclear else ""
+    numbers = f"{len(true)} of {len(cases)} cases{within}; clearest {shown[ascending[-1]]}"
+    if len(cases) > 1:
+        numbers += f"; {last} {shown[ascending[0]]}"
+    return Verdict(len(true) + len(unclear) >= needed * len(cases), numbers)
+
+
+def _known(figure: Figure) -> bool:
+    return figure is not None and not math.isnan(_mean(figure))
+
+
+def _mean(figure: Figure) -> float:
+    return figure.mean if isinstance(figure, Summary) else math.nan if figure is None else figure
+
+
+def _error(figure: Figure) -> float:
+    """The standard error of a mean; a single run claims none."""
+    if not isinstance(figure, Summary):
+        return 0.0
+    return figure.error if figure.runs > 1 else 0.0

@@ -15,9 +15,7 @@ from frame.study import Cell, Study
 from frame.table import report
 
 
-def main(
-    study: Study | Callable[[argparse.Namespace], Study], arguments: Sequence[str] | None = None
-) -> None:
+def main(study: Study | Callable[[], Study], arguments: Sequence[str] | None = None) -> None:
     """Run a study as the arguments say, print its table, write its plot."""
     parser = argparse.ArgumentParser(
         description=(study.title if isinstance(study, Study) else study.__doc__),
@@ -32,7 +30,10 @@ def main(
     parser.add_argument("--show", action="store_true", help="run nothing, only show what is there")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results of this study")
     given = parser.parse_args(arguments)
-    chosen = narrowed(study if isinstance(study, Study) else study(given), given.dataset, given.budget)
+    try:
+        chosen = narrowed(study if isinstance(study, Study) else study(), given.dataset, given.budget)
+    except MissingDataError as missing:
+        raise SystemExit(str(missing)) from None
     repetitions = chosen.full if given.full else given.repetitions
     if given.fresh:
         Store(chosen).path.unlink(missing_ok=True)

@@ -135,5 +135,6 @@ class Results:
             ours = self.get(reference.dataset, reference.method, reference.epsilon, reference.metric)
             if ours is not None:
                 tolerance = study.tolerance if reference.runs > 5 else study.few_runs_tolerance
-                found.append(Compared(reference, ours, tolerance, study.lower_is_better))
+                lower = reference.metric not in study.higher_is_better
+                found.append(Compared(reference, ours, tolerance, lower))
         return found

@@ -60,9 +60,10 @@ class Reference:
 class Study:
     """Datasets x methods x budgets x metrics x repetitions, with references and claims.
 
-    `budgets` are written as they are given to `Budget`. `skip` leaves out cells (by dataset, method
-    and budget) that are not part of the experiment. A method of which every run gives the same
-    (`fixed`) is run once. `lower_is_better` decides how ratios read.
+    `budgets` are written as they are given to `Budget`. Datasets named in `fewer` are repeated that often by
+    default. `skip` leaves out cells (by dataset, method and budget) that are not part of the experiment. A
+    method of which every run gives the same (`fixed`) is run once. Metrics are errors unless they are in
+    `higher_is_better`.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Study:
     metrics: Mapping[str, Metric]
     repetitions: int = 3
     full: int = 100
+    fewer: Mapping[str, int] = field(default_factory=dict)
     skip: frozenset[tuple[str, str, str]] = frozenset()
     fixed: frozenset[str] = frozenset()
     references: Sequence[Reference] = ()
@@ -80,13 +82,16 @@ class Study:
     tolerance: float = 0.05
     few_runs_tolerance: float = 0.15
     claims: Sequence[Claim] = ()
-    lower_is_better: bool = True
+    higher_is_better: frozenset[str] = frozenset()
     notes: Sequence[str] = field(default=())
 
     def cells(self, repetitions: int | None = None) -> Iterator[Cell]:
         """Every run of the study; the first repetition of all cells before the second of any."""
-        for repetition in range(self.repetitions if repetitions is None else repetitions):
+        most = max([self.repetitions, *self.fewer.values()]) if repetitions is None else repetitions
+        for repetition in range(most):
             for dataset in self.datasets:
+                if repetitions is None and repetition >= self.fewer.get(dataset, self.repetitions):
+                    continue
                 for epsilon in self.budgets:
                     for method in self.methods:
                         once = method in self.fixed and repetition > 0

@@ -148,7 +148,15 @@ def test_counting_cases_leaves_out_what_was_not_measured() -> None:
     assert count_of([("a", 1.0, 2.0), ("b", math.nan, 1.0)]).holds
     assert not count_of([("a", 1.0, 2.0), ("b", 3.0, 1.0)]).holds
     assert count_of([("a", 1.0, 2.0), ("b", 3.0, 1.0)], needed=0.5).holds
-    assert count_of([("a", math.nan, 2.0)]).holds is None
+    assert count_of([("a", math.nan, 2.0), ("b", None, 1.0)]).holds is None
+
+
+def test_a_case_that_goes_the_other_way_within_noise_does_not_refute() -> None:
+    below, above = Summary(1.0, 0.3, 9), Summary(0.9, 0.3, 9)  # two standard errors of the gap: .28
+    verdict = count_of([("a", below, above)])
+    assert verdict.holds
+    assert "0 of 1 cases, 1 more within noise" in verdict.numbers
+    assert not count_of([("a", Summary(1.0, 0.1, 9), Summary(0.9, 0.1, 9))]).holds
 
 
 def test_a_missing_file_is_one_sentence_with_a_remedy(
