@@ -23,7 +23,7 @@ from penstock.schema import Relation
 Keys = NDArray[np.uint64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cloud:
     """Raw: ascending keys, the number of points before each, and the depth of the smallest cells told apart.
 
@@ -47,6 +47,9 @@ class Cloud:
 
     def __len__(self) -> int:
         return len(self.words[0])
+
+    def __repr__(self) -> str:
+        return "Cloud(raw)"
 
     def counts(self, begin: Numbers, end: Numbers) -> Numbers:
         """The number of points in stretches of keys."""
@@ -87,7 +90,7 @@ Source = Callable[[int, Cells], Cloud]
 """``source(depth, cells)``: the points inside these cells of a depth, told apart a level deeper or more."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Crowd:
     """All cells of one depth with their points: a level of the hierarchy that PrivTree grows in.
 
@@ -111,6 +114,9 @@ class Crowd:
         cells, keys = space.top(), np.zeros((1, space.words), dtype=np.uint64)
         cloud = source(0, cells)
         return cls(space, source, sensitivity, 0, cells, keys, cloud, *cloud.stretches(space, keys, 0))
+
+    def __repr__(self) -> str:
+        return f"Crowd({len(self.cells):,} cells at depth {self.depth}, sealed)"
 
     @property
     def fans(self) -> Numbers:

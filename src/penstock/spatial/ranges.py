@@ -23,7 +23,7 @@ from penstock.spatial.partition import Partition
 
 AT_ONCE = 1024
 LARGEST_GRID = 1 << 24
-MOST_CORNERS = 4  # interpolating takes 4**d numbers a query
+MOST_AXES = 4  # interpolating takes 4**d numbers a query; beyond, walking is faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +43,10 @@ class Ranges:
         answers = np.zeros(len(low))
         for begin in range(0, len(low), AT_ONCE):
             part = slice(begin, begin + AT_ONCE)
-            if self.additive:
+            if self._gridded:
                 answers[part] = self._interpolated(low[part], high[part])
-            if not self.additive or self._deep[0]:
-                self._walk(low[part], high[part], answers[part], self.counts, beyond_grid=self.additive)
+            if not self._gridded or self._deep[0]:
+                self._walk(low[part], high[part], answers[part], self.counts, beyond_grid=self._gridded)
         return answers
 
     def squares(self, low: Reals, high: Reals) -> Reals:
@@ -60,12 +60,14 @@ class Ranges:
 
     # The grid ------------------------------------------------------------------------------------
 
+    @property
+    def _gridded(self) -> bool:
+        return self.additive and len(self.partition.space.axes) <= MOST_AXES
+
     @cached_property
     def _depth(self) -> int:
         """The depth down to which a dense grid answers."""
-        space, shape = self.partition.space, self.partition.shape
-        if len(space.axes) > MOST_CORNERS:
-            return 0
+        shape = self.partition.shape
         most = min(LARGEST_GRID, max(1 << 18, 32 * len(shape)))
         depth = 0
         while depth < shape.depth and np.prod([len(e) - 1.0 for e in self._edges(depth + 1)]) <= most:
