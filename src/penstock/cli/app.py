@@ -15,7 +15,19 @@ from typing import Annotated
 import typer
 
 from penstock import __version__
-from penstock.cli import audit, demo, draft, evaluate, inspect, ledger, methods, query, release, sample
+from penstock.cli import (
+    audit,
+    demo,
+    draft,
+    evaluate,
+    inspect,
+    ledger,
+    methods,
+    query,
+    release,
+    sample,
+    select,
+)
 from penstock.cli.screen import complain, paragraphs
 from penstock.errors import PenstockError, UsageError
 
@@ -77,6 +89,7 @@ app.callback(help=paragraphs(penstock.__doc__))(penstock)
 for _module, _panel in (
     (draft, "Release"),
     (release, "Release"),
+    (select, "Release"),
     (inspect, "Use a release"),
     (sample, "Use a release"),
     (query, "Use a release"),

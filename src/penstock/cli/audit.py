@@ -31,7 +31,7 @@ def audit(
 
     Shipped claims should stand, and deliberately broken copies should be refuted: they show that the
     audit would notice. The exit code is 1 when anything turns out otherwise. A claim that stands is
-    not thereby proven.
+    not thereby proven. All of it takes some minutes; name what you want to know about.
 
     [bold]Examples[/bold]
 
