@@ -53,6 +53,7 @@ def sample(
     from penstock.cli.screen import clean, note, progress_bars
     from penstock.errors import UsageError
     from penstock.release import load
+    from penstock.release.folder import flat
 
     target = None if out is None else Path(out)
     if target is not None:
@@ -62,11 +63,11 @@ def sample(
     with progress_bars():
         rows = load(folder).sample(n, seed=seed)
         if target is None:
-            print(rows.write_csv(), end="")
+            print(flat(rows).write_csv(), end="")
             return
         try:
             if target.suffix.lower() == ".csv":
-                rows.write_csv(target)
+                flat(rows).write_csv(target)
             else:
                 rows.write_parquet(target)
         except OSError as problem:

@@ -237,13 +237,13 @@ def _save_rows(release: Release, partial: Path) -> pl.DataFrame | None:
     if not release.can_sample:
         return None
     rows = release.sample(seed=0)
-    _flat(rows).write_csv(partial / "synthetic.csv")
+    flat(rows).write_csv(partial / "synthetic.csv")
     if rows.height > MANY_ROWS:
         rows.write_parquet(partial / "synthetic.parquet")
     return rows
 
 
-def _flat(rows: pl.DataFrame) -> pl.DataFrame:
+def flat(rows: pl.DataFrame) -> pl.DataFrame:
     """Lists become JSON text, as Table Schema writes arrays in CSV."""
     import json
 
