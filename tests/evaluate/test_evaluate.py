@@ -159,11 +159,11 @@ def test_records_that_do_not_fit_the_schema_are_refused() -> None:
 
 
 def test_other_kinds_of_release_are_refused_by_name() -> None:
-    class Sequences(Copy):
-        kind: ClassVar[str] = "sequences"
+    class Calls(Copy):
+        kind: ClassVar[str] = "calls"
 
-    release = Sequences(method="copy", schema=PEOPLE, receipt=Budget(1).receipt(), rows=people())
-    with pytest.raises(UsageError, match="'sequences' cannot be evaluated"):
+    release = Calls(method="copy", schema=PEOPLE, receipt=Budget(1).receipt(), rows=people())
+    with pytest.raises(UsageError, match="'calls' cannot be evaluated"):
         evaluate(release, people())
 
 

@@ -7,6 +7,7 @@ public data); its results are not private and must not be published.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import UsageError
@@ -14,6 +15,7 @@ from penstock.evaluate.evaluation import Evaluation, Score
 from penstock.evaluate.metrics import mean_tvd, tvd
 
 if TYPE_CHECKING:
+    from penstock.release.page import Section
     from penstock.release.release import Release
     from penstock.schema import Schema
 
@@ -43,6 +45,11 @@ def evaluate(
 
     started = time.perf_counter()
     facts = schema or release.schema
+    if release.kind == "sequences":
+        from penstock.evaluate.sequences import evaluate_sequences
+
+        scores, details, sections, rows = evaluate_sequences(release, source, facts, table=table, seed=seed)
+        return _evaluation(release, rows, scores, details, sections, started)
     original = read(source, table=table).frame(list(facts.names))
     if release.kind == "table":
         from penstock.evaluate.tables import evaluate_table
@@ -55,12 +62,23 @@ def evaluate(
 
         scores, details, sections = evaluate_points(release, original, facts, queries=queries, seed=seed)
     else:
-        raise UsageError(f"Releases of kind '{release.kind}' cannot be evaluated yet; tables and points can.")
+        raise UsageError(f"Releases of kind '{release.kind}' cannot be evaluated yet.")
+    return _evaluation(release, original.height, scores, details, sections, started)
+
+
+def _evaluation(
+    release: Release,
+    rows: int,
+    scores: tuple[Score, ...],
+    details: Mapping[str, Any],
+    sections: Sequence[Section],
+    started: float,
+) -> Evaluation:
     return Evaluation(
         release.kind,
         release.method,
         release.receipt.guarantee,
-        original.height,
+        rows,
         scores,
         details,
         sections,

@@ -87,6 +87,10 @@ class SequenceRelease(Release):
     def top(self, many: int = 20) -> pl.DataFrame:
         """The most frequent strings of symbols, with their counts: columns string, count, error."""
 
+    @abstractmethod
+    def frequent(self, many: int) -> list[tuple[int, ...]]:
+        """The same strings as codes."""
+
     def _many(self, many: int) -> int:
         if not 1 <= many <= MOST_STRINGS:
             raise QueryError(f"Between 1 and {MOST_STRINGS:,} strings can be listed, not {many}.")
@@ -159,6 +163,9 @@ class MarkovRelease(SequenceRelease):
             },
             schema={"string": pl.String, "count": pl.Float64, "error": pl.Float64},
         )
+
+    def frequent(self, many: int) -> list[tuple[int, ...]]:
+        return [codes for codes, _ in self.markov.top(self._many(many))]
 
     def next(self, text: Text = "") -> pl.DataFrame:
         """What comes after a string of symbols, most likely first: columns symbol, share.

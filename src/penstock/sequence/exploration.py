@@ -1,0 +1,79 @@
+"""Looking at strings of growing length: noisy histograms of what follows, paid start by start.
+
+The N-gram method looks at what follows the empty string, then at what follows some of the strings that this
+showed to be frequent, and so on, with a noise of its own for every string.
+
+Theorem. Let every string v that is looked at be given epsilon_v, let the histogram of what follows it get
+discrete Laplace noise of scale places / epsilon_v, and let the sum of epsilon_u over v and all strings that
+v begins with be at most epsilon. Then all noisy histograms together, including the choice of strings from
+earlier ones, are epsilon-differentially private for one unit, which owns at most `places` places, added
+or removed.
+
+Proof idea. A unit adds one, for each of its places p and each string length i, to the histogram of the string
+of length i that precedes p. Sort these additions by the position p - i at which the string starts: there are
+at most `places` starts. The strings of one start are the beginnings of one another, so their epsilons add
+up to at most epsilon, and their additions cost at most epsilon / places together. This holds for every
+outcome of the earlier histograms, so that it does not matter how strings are chosen from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import UsageError
+from penstock.privacy.budget import Budget
+from penstock.privacy.randomness import Randomness
+from penstock.privacy.samplers import discrete_laplace
+from penstock.privacy.sealed import open_seal
+from penstock.privacy.sequences import GramLevel, Sequences
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Exploration:
+    """Strings of one length, and how much of the budget is left for each of them and its extensions."""
+
+    places: int
+    left: tuple[Fraction, ...]
+    _level: GramLevel
+    _source: Randomness
+
+    @classmethod
+    def paid(cls, sequences: Sequences, pay: Budget) -> Exploration:
+        """Pay once for everything that will be looked at, and begin with the empty string."""
+        epsilon, level = pay.left[0], sequences.grams()
+        source = pay.spend(
+            "n-gram exploration",
+            level.histograms(),
+            amount=epsilon,
+            detail="discrete Laplace, string by string",
+        )
+        return cls(sequences.places, (epsilon,), level, source)
+
+    def look(self, amounts: Sequence[Fraction]) -> tuple[Exploration, Numbers]:
+        """The noisy histograms of what follows, for so much of each string's budget, and what is left."""
+        if len(amounts) != len(self.left) or any(
+            not 0 < amount <= left for amount, left in zip(amounts, self.left, strict=True)
+        ):
+            raise UsageError("Every string is looked at for a part of what is left for it.")
+        counts = open_seal(self._level.histograms())
+        noisy = np.empty_like(counts)
+        for amount in sorted(set(amounts)):
+            rows = np.array([one == amount for one in amounts])
+            noise = discrete_laplace(self.places / amount, int(rows.sum()) * counts.shape[1], self._source)
+            noisy[rows] = counts[rows] + noise.reshape(-1, counts.shape[1])
+        left = tuple(before - amount for before, amount in zip(self.left, amounts, strict=True))
+        return Exploration(self.places, left, self._level, self._source), noisy
+
+    def extended(self, cells: Numbers) -> Exploration:
+        """The strings that some cells count: string number times width plus symbol, ascending."""
+        level = self._level.extended(cells)
+        width = open_seal(self._level.histograms()).shape[1]
+        left = tuple(self.left[int(cell) // width] for cell in cells)
+        return Exploration(self.places, left, level, self._source)
