@@ -109,6 +109,13 @@ def _truth(dataset: str, way: int) -> tuple[list[Subset], list[NDArray[Any]]]:
     return sets, list(whole.engine.counts(sets))
 
 
+def distances(dataset: Dataset, outcome: Outcome, way: int) -> list[tuple[Subset, float]]:
+    """The total variation distance of every marginal of this many attributes."""
+    sets, truth = _truth(dataset.name, way)
+    found = outcome.marginals(sets)
+    return [(names, tvd(one, two)) for names, one, two in zip(sets, truth, found, strict=True)]
+
+
 @dataclass(frozen=True)
 class MeanDistance:
     """The mean total variation distance over all marginals of this many attributes: the task Q_way."""
@@ -119,9 +126,7 @@ class MeanDistance:
     def __call__(self, dataset: Dataset, outcome: Outcome, seed: int) -> float | None:
         if self.datasets and dataset.name not in self.datasets:
             return None
-        sets, truth = _truth(dataset.name, self.way)
-        found = outcome.marginals(sets)
-        return float(np.mean([tvd(one, two) for one, two in zip(truth, found, strict=True)]))
+        return float(np.mean([distance for _, distance in distances(dataset, outcome, self.way)]))
 
 
 @dataclass(frozen=True)
