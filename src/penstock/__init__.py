@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from penstock.verbs import evaluate as evaluate
     from penstock.verbs import load as load
     from penstock.verbs import release as release
+    from penstock.verbs import select as select
 
 __version__ = "0.1.0"
 
@@ -38,10 +39,11 @@ _EXPORTS = {
     "Schema": "penstock.schema",
     "draft": "penstock.verbs",
     "load": "penstock.verbs",
+    "select": "penstock.verbs",
 }
 _ROOMS_WITH_A_VERB = ("evaluate", "release")
 
-__all__ = ["Budget", "Ledger", "Release", "Schema", "draft", "evaluate", "load", "release"]
+__all__ = ["Budget", "Ledger", "Release", "Schema", "draft", "evaluate", "load", "release", "select"]
 
 
 class _Room(ModuleType):

@@ -45,6 +45,7 @@ def _attribute(where: str) -> type[Any]:
 _TABLE = "penstock.privacy.table:Table"
 _POINTS = "penstock.privacy.points:Points"
 _SEQUENCES = "penstock.privacy.sequences:Sequences"
+_ITEM_SETS = "penstock.privacy.itemsets:ItemSets"
 
 METHODS: tuple[MethodInfo, ...] = (
     MethodInfo(
@@ -85,6 +86,42 @@ METHODS: tuple[MethodInfo, ...] = (
         ("add-remove",),
         _SEQUENCES,
         default=True,
+    ),
+    MethodInfo(
+        "n-gram",
+        "sequences",
+        "penstock.sequence.ngram:NGram",
+        "noisy counts of short strings, made consistent",
+        "pure epsilon",
+        ("add-remove",),
+        _SEQUENCES,
+    ),
+    MethodInfo(
+        "top-strings",
+        "sequences",
+        "penstock.sequence.top_strings:TopStrings",
+        "frequent strings chosen one after the other, without counts",
+        "pure epsilon",
+        ("add-remove",),
+        _SEQUENCES,
+    ),
+    MethodInfo(
+        "select-items",
+        "itemsets",
+        "penstock.selection.select:SelectItems",
+        "the most frequent items, or those above a threshold",
+        "pure epsilon",
+        ("add-remove", "replace"),
+        _ITEM_SETS,
+    ),
+    MethodInfo(
+        "select-categories",
+        "table",
+        "penstock.selection.select:SelectCategories",
+        "the most frequent categories of a column, or those above a threshold",
+        "pure epsilon",
+        ("add-remove", "replace"),
+        _TABLE,
     ),
 )
 

@@ -1,4 +1,4 @@
-"""The verbs of the command line, as Python functions: draft, release, load, evaluate.
+"""The verbs of the command line, as Python functions: draft, release, select, load, evaluate.
 
 `release` keeps the order that makes mistakes free: the request is checked, then the schema, the
 destination and the ledger, then the records are read and compared with the schema, and only then
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from penstock.privacy.ledger import Ledger
     from penstock.release.release import Release
     from penstock.schema import Schema, Unit
+    from penstock.selection.release import SelectionRelease
 
 Place = str | PathLike[str]
 
@@ -113,13 +114,70 @@ def release(
     book = _account(ledger, account, f"{info.name} for {name}")
     budget = Budget(epsilon, delta, randomness=randomness, account=book)
     budget.check(facts.relation)
-    source = _with_records(read(data, table=table))
+    headless = facts.items is not None and not facts.items.header
+    source = data if headless else _with_records(read(data, table=table))
     order = {} if seed is None else {"order_key": f"seed {seed}".encode()}
     records = info.load_data().open(source, facts, engine=engine, **order)
     made: Release = chosen.fit(records, budget)
     if out is not None:
         _save(made, out)
     budget.complete(name)
+    return made
+
+
+def select(
+    data: Any,
+    schema: Schema | Place,
+    *,
+    epsilon: Amount,
+    c: int | None = None,
+    threshold: Amount | None = None,
+    counts: Amount = 0,
+    column: str | None = None,
+    mechanism: str = "auto",
+    table: str | None = None,
+    engine: str = "auto",
+    ledger: Ledger | str | None = None,
+    account: str | None = None,
+    seed: int | None = None,
+    accept_unreviewed_draft: bool = False,
+    out: Place | None = None,
+) -> SelectionRelease:
+    """Select the c most frequent items or categories, or those above a threshold, under epsilon.
+
+    For data of kind 'itemsets' the candidates are the items of the declared universe; for a table they are
+    the categories of `column`. `counts` is the share of epsilon for noisy counts of what is selected.
+    Everything else is as in `release`, including the order in which mistakes are found.
+    """
+    from penstock.schema import Schema
+    from penstock.selection.release import SelectionRelease
+
+    facts = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
+    wish: dict[str, Any] = {"c": c, "threshold": threshold, "counts": counts, "mechanism": mechanism}
+    if facts.kind == "table":
+        wish["column"] = column
+    elif facts.kind != "itemsets":
+        raise UsageError(
+            "Items are selected from data of kind 'itemsets', categories from a 'table'; the schema "
+            f"describes '{facts.kind}'."
+        )
+    elif column is not None:
+        raise UsageError("Item sets have one column of items, named in the schema; leave out the column.")
+    made = release(
+        data,
+        facts,
+        epsilon=epsilon,
+        method="select-categories" if facts.kind == "table" else "select-items",
+        parameters=wish,
+        table=table,
+        engine=engine,
+        ledger=ledger,
+        account=account,
+        seed=seed,
+        accept_unreviewed_draft=accept_unreviewed_draft,
+        out=out,
+    )
+    assert isinstance(made, SelectionRelease)
     return made
 
 

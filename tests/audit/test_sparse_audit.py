@@ -1,7 +1,7 @@
 """Sparse vectors by exact integration: published figures, each variant's fate, and no way to release one.
 
-The figures belong to Su's dissertation (Algorithms 17-23) and Zhang's thesis (section 4.4, appendix A), most of
-them recomputed by numerical integration. All at epsilon 1, sensitivity 1, threshold 0.
+The figures belong to Su's dissertation (Algorithms 17-23) and Zhang's thesis (section 4.4, appendix A), most
+of them recomputed by numerical integration. All at epsilon 1, sensitivity 1, threshold 0.
 """
 
 from __future__ import annotations

@@ -272,6 +272,17 @@ _OTHERS = (("red", 1), ("green", 2))
 _MANY = Pair(_OTHERS, (*_OTHERS, *(("blue", 3),) * 5), "two users | a third with five blue records")
 
 
+_BASKETS = """
+kind: itemsets
+items: {item: basket, largest: 1}
+fields:
+  - {name: basket, constraints: {enum: [a, b, c]}}
+"""
+_LARGE_BASKETS = _BASKETS.replace(", largest: 1", "")
+_SINGLES = (("a",), ("b",), ("c",))
+_SETS = (("a",), ("a b",), ("a b c",), ("",))
+_EVERYTHING = {"threshold": -1000}
+
 AUDITS: tuple[MethodAudit, ...] = (
     MethodAudit("independent", _COLOURS, _COLOUR_RECORDS, read_off=_seen_categories),
     MethodAudit("independent", _SIZES, _SIZE_RECORDS, label="two-columns"),
@@ -281,6 +292,21 @@ AUDITS: tuple[MethodAudit, ...] = (
     MethodAudit("uniform-grid", _SQUARE, _CORNERS, label="adaptive-side", largest=3),
     MethodAudit("privtree", _SQUARE, _CORNERS, parameters=_SHALLOW, read_off=_bounding_box),
     MethodAudit("privtree", _SQUARE, _CORNERS, label="deep", largest=3),
+    MethodAudit("select-items", _BASKETS, _SINGLES, parameters=_EVERYTHING, read_off=_seen_categories),
+    MethodAudit("select-items", _LARGE_BASKETS, _SETS, parameters={"c": 2}, label="top"),
+    MethodAudit(
+        "select-items", _LARGE_BASKETS, _SETS, parameters={"c": 1, "counts": "1/2"}, label="top-and-counts"
+    ),
+    MethodAudit(
+        "select-items",
+        _LARGE_BASKETS,
+        _SETS,
+        parameters={"c": 1, "threshold": 1, "mechanism": "sparse-vector"},
+        label="threshold",
+    ),
+    MethodAudit(
+        "select-categories", _COLOURS, _COLOUR_RECORDS, parameters=_EVERYTHING, read_off=_seen_categories
+    ),
 )
 
 

@@ -74,18 +74,18 @@ def _whole(
 ) -> tuple[Symbols, NDArray[np.uint32] | None]:
     """One row, one sequence."""
     frame = records.frame(needed)
-    tokens, lengths = _cut(frame[columns.symbol], columns.separator)
+    tokens, lengths = cut(frame[columns.symbol], columns.separator)
     rows = np.cumsum(lengths)
 
     def row(place: int) -> int:
         return int(np.searchsorted(rows, place, side="right"))
 
-    symbols = Symbols(_coded(tokens, codec, row), lengths)
+    symbols = Symbols(coded(tokens, codec, row), lengths)
     user = schema.unit.column
     return symbols, None if user is None else numbered_users(user, frame[user])
 
 
-def _cut(column: pl.Series, separator: str | None) -> tuple[pl.Series, Numbers]:
+def cut(column: pl.Series, separator: str | None) -> tuple[pl.Series, Numbers]:
     """All symbols of a column of sequences, and the number of symbols of each row."""
     if isinstance(column.dtype, pl.Categorical | pl.Enum) or column.dtype == pl.Null:
         column = column.cast(pl.String)
@@ -123,7 +123,7 @@ def _flat(lists: pl.Series) -> tuple[pl.Series, Numbers]:
     return pl.Series(lists.name, lists.rechunk().to_arrow().flatten()), lengths
 
 
-def _coded(tokens: pl.Series, codec: Codec, row: Any) -> NDArray[np.unsignedinteger]:
+def coded(tokens: pl.Series, codec: Codec, row: Any) -> NDArray[np.unsignedinteger]:
     """The codes of many symbols of few kinds: each kind is looked up once."""
     kinds = tokens.unique()
     codes = codec.locate(kinds)
@@ -144,7 +144,7 @@ def _events(
     """One row, one event: grouped by whose they are, ordered by time, then as they stand."""
     assert columns.user is not None
     frame = records.frame(needed)
-    codes = _coded(frame[columns.symbol], codec, lambda place: place)
+    codes = coded(frame[columns.symbol], codec, lambda place: place)
     users = numbered_users(columns.user, frame[columns.user])
     keys: list[NDArray[Any]] = [users]
     owner = schema.unit.column

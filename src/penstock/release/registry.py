@@ -22,8 +22,11 @@ _FORMS: dict[str, str] = {
     "full-table": "penstock.tabular.baselines.full_table:FullTableRelease",
     "uniform": "penstock.tabular.baselines.uniform:UniformRelease",
     "grid": "penstock.spatial.grid:GridRelease",
+    "selection": "penstock.selection.release:SelectionRelease",
     "tree": "penstock.spatial.tree:TreeRelease",
     "suffix-tree": "penstock.sequence.suffix_tree:SuffixTreeRelease",
+    "n-gram": "penstock.sequence.ngram:NGramRelease",
+    "top-strings": "penstock.sequence.top_strings:TopStringsRelease",
 }
 
 

@@ -44,6 +44,7 @@ _KINDS = {
     "itemsets": "Item sets",
     "graph": "A graph",
     "calls": "Call records",
+    "selection": "A selection",
 }
 
 

@@ -108,23 +108,38 @@ def parse(text: str, source: str = "schema") -> dict[str, Any]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A schema file as a mapping, with the taxonomies that lie beside it read in."""
+    """A schema file as a mapping, with the taxonomies and lists of values that lie beside it read in."""
     found = _load(_text(path), str(path))
     fields = found.get("fields") if isinstance(found, dict) else None
     for field in fields if isinstance(fields, list) else []:
         if isinstance(field, dict) and isinstance(field.get("taxonomy"), str):
-            field["taxonomy"] = _beside(path, field["taxonomy"], str(field.get("name", "field")))
+            field["taxonomy"] = _load(*_beside(path, field["taxonomy"], "taxonomy", field))
+        if isinstance(field, dict) and isinstance(name := _enum(field), str):
+            text, _ = _beside(path, name, "enum", field)
+            field["constraints"]["enum"] = [line.strip() for line in text.splitlines() if line.strip()]
     if not isinstance(found, dict):
         raise SchemaError(f"{path}: not a mapping. Start with 'fields:' and list the columns below it.")
     return found
 
 
-def _beside(path: Path, name: str, field: str) -> Any:
+def _enum(field: dict[str, Any]) -> Any:
+    constraints = field.get("constraints")
+    return constraints.get("enum") if isinstance(constraints, dict) else None
+
+
+def _beside(path: Path, name: str, what: str, field: dict[str, Any]) -> tuple[str, str]:
+    """The text of a file beside the schema, and its name."""
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise SchemaError(
-            f"{field}: the taxonomy '{name}' is not beside the schema. Put the file into its folder."
+            f"{field.get('name', 'field')}: the {what} '{name}' is not beside the schema. Put the file into "
+            "its folder."
         )
-    return _load(_text(path.parent / name), name)
+    if not (path.parent / name).exists():
+        raise SchemaError(
+            f"{field.get('name', 'field')}: the {what} is '{name}', and beside the schema there is no such "
+            "file. Check the name, or write the values out."
+        )
+    return _text(path.parent / name), name
 
 
 def _text(path: Path) -> str:

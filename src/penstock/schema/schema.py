@@ -19,6 +19,7 @@ from penstock.schema.codec import Codec
 from penstock.schema.expression import Condition, parse
 from penstock.schema.fact import Fact, nearest, refuse_unknown_keys
 from penstock.schema.field import Field
+from penstock.schema.items import Items
 from penstock.schema.unit import Relation, Unit
 from penstock.schema.values import BLANKS
 
@@ -80,6 +81,7 @@ class Schema(Fact):
     missing_values: tuple[str, ...] = ("",)
     fields: tuple[Field, ...]
     sequence: Sequence | None = None
+    items: Items | None = None
     impossible: tuple[str, ...] = ()
 
     _remarks: dict[str, tuple[str, ...]] = PrivateAttr(default_factory=dict)
@@ -126,6 +128,11 @@ class Schema(Fact):
                 f"sequence: the symbol '{self.sequence.symbol}' is not a field"
                 f"{nearest(self.sequence.symbol, seen)}. "
                 "Declare its domain under 'fields'."
+            )
+        if self.items is not None and self.items.item not in seen:
+            raise SchemaError(
+                f"items: the item '{self.items.item}' is not a field{nearest(self.items.item, seen)}. "
+                "Declare its universe under 'fields'."
             )
         try:
             _ = self.rules
@@ -194,6 +201,22 @@ class Schema(Fact):
                 "how much is kept. Set 'at_most: 1'."
             )
         return columns
+
+    @property
+    def item_columns(self) -> Items:
+        """Which columns make an item set; SchemaError where that is not said, or cannot be meant."""
+        if self.items is None:
+            raise SchemaError(
+                "items: the schema does not say which columns make an item set. Add a line such as "
+                "'items: {item: product, transaction: basket}' or 'items: {item: products}'."
+            )
+        for field in self.fields:
+            if field.name != self.items.item:
+                raise SchemaError(
+                    f"{field.name}: a release of item sets holds the items ('{self.items.item}') and nothing "
+                    "else. Remove this field from the schema."
+                )
+        return self.items
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,0 +1,40 @@
+"""Which columns of the data make an item set."""
+
+from __future__ import annotations
+
+from pydantic import model_validator
+
+from penstock.errors import SchemaError
+from penstock.schema.fact import Fact
+
+
+class Items(Fact):
+    """Which columns make an item set: a basket, a transaction, a list of diagnoses.
+
+    With a `transaction`, every row is one item, and rows with the same value there are one set. Without,
+    every row is one whole set: its `item` column holds a list, or text cut at the `separator` (by default at
+    blanks). ``header: false`` is for text files whose lines are sets and nothing else, without a name above
+    them. Of every set at most `largest` items are kept, chosen at random; leave it out when no bound is
+    needed.
+    """
+
+    item: str
+    transaction: str | None = None
+    separator: str | None = None
+    largest: int | None = None
+    header: bool = True
+
+    @model_validator(mode="after")
+    def _possible(self) -> Items:
+        if self.largest is not None and self.largest < 1:
+            raise SchemaError(f"items: largest is {self.largest}; at least 1 item must be kept.")
+        if self.separator is not None and (self.transaction is not None or not self.separator):
+            raise SchemaError(
+                "items: 'separator' cuts the text of a row that is a whole set, and is not empty; remove it."
+            )
+        if not self.header and self.transaction is not None:
+            raise SchemaError(
+                "items: 'header: false' is for lines that are whole sets; with a 'transaction' the columns "
+                "need their names."
+            )
+        return self

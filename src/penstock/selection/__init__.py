@@ -1,0 +1,1 @@
+"""Choosing few among many: the most frequent items, or those above a threshold."""
