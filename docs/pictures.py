@@ -17,8 +17,8 @@ from penstock.cli import run
 
 ASSETS = Path(__file__).parent / "assets"
 PAGE = """<!doctype html><meta charset="utf-8"><style>
-html, body {{ margin: 0; height: 100%; background: {ground}; }}
-div {{ position: absolute; overflow: hidden; {edge} }}
+html {{ height: 100%; background: {ground}; }}
+div {{ position: fixed; overflow: hidden; {edge} }}
 iframe {{ border: 0; transform-origin: 0 0; }}
 </style>{views}"""
 
@@ -48,43 +48,42 @@ def main() -> int:
         return 1
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        survey = release(folder, "survey", demo.survey().write_csv(), demo.survey_schema())
-        rides = release(folder, "rides", demo.rides().write_csv(), demo.rides_schema())
+        survey, rides = Records("survey", folder), Records("rides", folder)
+        map_of_rides = f"{rides.release('uniform-grid')}#the-released-data"
+        columns = f"{survey.release('independent')}#the-released-data"
         shot = Camera(chromium, folder)
-        shot.take(
-            "report.png",
-            1600,
-            900,
-            [
-                View(survey, 40, 40, 1180, 1060, 0.82),
-                View(f"{rides}#the-released-data", 820, 120, 900, 900, 0.82),
-            ],
-            framed=True,
-        )
-        shot.take("independent.png", 1180, 900, [View(f"{survey}#the-released-data", 0, 0, 1180, 900)])
-        shot.take("uniform-grid.png", 1180, 800, [View(f"{rides}#the-released-data", 0, 0, 1180, 800)])
+        framed = [
+            View(survey.release(), 40, 40, 1180, 1060, 0.82),
+            View(map_of_rides, 820, 120, 900, 900, 0.82),
+        ]
+        shot.take("report.png", 1600, 900, framed, framed=True)
+        shot.take("independent.png", 1180, 900, [View(columns, 0, 0, 1180, 900)])
+        shot.take("uniform-grid.png", 1180, 800, [View(map_of_rides, 0, 0, 1180, 800)])
     return 0
 
 
-def release(folder: Path, name: str, data: str, schema: str) -> str:
-    """Release demo data; the address of the report."""
-    (folder / f"{name}.csv").write_text(data, encoding="utf-8")
-    (folder / f"{name}.yaml").write_text(schema, encoding="utf-8")
-    out = folder / f"{name}-release"
-    code = run(
-        [
-            "release",
-            str(folder / f"{name}.csv"),
-            "--schema",
-            str(folder / f"{name}.yaml"),
-            "--epsilon",
-            "1",
-            "--out",
-            str(out),
-        ]
-    )
-    assert code == 0
-    return (out / "report.html").as_uri()
+@dataclass(frozen=True)
+class Records:
+    """One of the demo's datasets, written to a folder."""
+
+    name: str
+    folder: Path
+
+    def release(self, method: str | None = None) -> str:
+        """Release it with a method, or the default one; the address of the report."""
+        data, schema = self.folder / f"{self.name}.csv", self.folder / f"{self.name}.yaml"
+        frame, text = (
+            (demo.survey(), demo.survey_schema())
+            if self.name == "survey"
+            else (demo.rides(), demo.rides_schema())
+        )
+        frame.write_csv(data)
+        schema.write_text(text, encoding="utf-8")
+        out = self.folder / f"{self.name}-{method or 'release'}"
+        chosen = [] if method is None else ["--method", method]
+        arguments = ["release", data, "--schema", schema, "--epsilon", "1", *chosen, "--out", out]
+        assert run([str(argument) for argument in arguments]) == 0
+        return (out / "report.html").as_uri()
 
 
 @dataclass(frozen=True)
