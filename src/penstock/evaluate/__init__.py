@@ -50,6 +50,11 @@ def evaluate(
 
         scores, details, sections, rows = evaluate_sequences(release, source, facts, table=table, seed=seed)
         return _evaluation(release, rows, scores, details, sections, started)
+    if release.kind == "selection":
+        from penstock.evaluate.selection import evaluate_selection
+
+        scores, details, sections, rows = evaluate_selection(release, source, facts, table=table)
+        return _evaluation(release, rows, scores, details, sections, started)
     original = read(source, table=table).frame(list(facts.names))
     if release.kind == "table":
         from penstock.evaluate.tables import evaluate_table
