@@ -33,7 +33,8 @@ from penstock.sequence.release import BEGINNING, MarkovRelease, Text, check_load
 
 Reals = NDArray[np.float64]
 
-MOST_STRINGS = 1 << 20
+MOST_CELLS = 1 << 24
+"""Strings times what can follow them: beyond this public number no more strings of one length are tried."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class NGram:
     def fit(self, sequences: Sequences, budget: Budget) -> NGramRelease:
         budget.check(sequences.relation)
         exploration = Exploration.paid(sequences, budget.rest("strings"))
-        tree = _Tree(len(sequences.alphabet), self.longest_gram)
+        tree, width = _Tree(len(sequences.alphabet), self.longest_gram), sequences.width
         strings: list[String] = [()]
         rounds = [self.longest_gram]
         while strings:
@@ -65,8 +66,7 @@ class NGram:
             ]
             cells = [
                 (row, symbol) for row, (longer, _) in enumerate(found) for symbol in np.flatnonzero(longer)
-            ][:MOST_STRINGS]
-            width = tree.symbols + 1
+            ][: max(1, MOST_CELLS // width)]
             rounds = [int(found[row][1][symbol]) for row, symbol in cells]
             strings = [(*strings[row], int(symbol)) for row, symbol in cells]
             if cells:
@@ -93,7 +93,7 @@ class _Tree:
         self, string: String, noisy: NDArray[np.int64], scale: float, rounds: int
     ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Take a noisy histogram in; which symbols to lengthen the string by, for how many rounds each."""
-        threshold = scale * log(self.symbols / 2)
+        threshold = max(0.0, scale * log(self.symbols / 2))
         released = np.ones(len(noisy), dtype=np.bool_) if rounds <= 1 else noisy > threshold
         longer = released.copy() if rounds > 1 else np.zeros(len(noisy), dtype=np.bool_)
         longer[-1] = False  # nothing comes after the end
@@ -104,7 +104,11 @@ class _Tree:
         nearest = self._nearest(string)
         rest = self._rounds(string, noisy, threshold, nearest)
         if string and released.any():
-            self.histograms[string] = self._consistent(string, noisy, released, nearest)
+            shared = self._consistent(string, noisy, released, nearest)
+            if shared.any():
+                self.histograms[string] = shared
+            else:
+                longer[:] = False
         return longer, rest
 
     def _nearest(self, string: String) -> Reals:
