@@ -214,7 +214,12 @@ class _Understated:
             return Sealed(open_seal(value), value.sensitivity.scaled(self._factor), value.relation)
         if isinstance(value, list):
             return [self._lower(item) for item in value]
+        if type(value).__module__ in _HANDLES:
+            return _Understated(value, self._factor)
         return value
+
+
+_HANDLES = ("penstock.privacy.sequences",)  # whose methods give further handles, and those sealed values
 
 
 def understated(data: Any, factor: Fraction) -> Any:
@@ -283,6 +288,26 @@ _SINGLES = (("a",), ("b",), ("c",))
 _SETS = (("a",), ("a b",), ("a b c",), ("",))
 _EVERYTHING = {"threshold": -1000}
 
+_VISITS = """
+kind: sequences
+sequence: {symbol: pages, longest: 1}
+fields:
+  - {name: pages, constraints: {enum: [a, b]}}
+"""
+_LONG_VISITS = _VISITS.replace("longest: 1", "longest: 3")
+_FIRST_PAGES = (("a",), ("b",))
+_PAGES = (("a",), ("a b",), ("b b a",), ("",))
+_ONE_MORE = Pair((("",),), (("",), ("a",)), "nobody's page | one a")
+
+
+def _seen_symbols(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
+    """The alphabet shortened to the symbols that occur."""
+    text = schema.model_dump(by_alias=True, exclude_defaults=True)
+    seen = {symbol for record in records for symbol in record[0].split()}
+    text["fields"][0]["constraints"]["enum"] = sorted(seen)
+    return Schema.model_validate(text)
+
+
 AUDITS: tuple[MethodAudit, ...] = (
     MethodAudit("independent", _COLOURS, _COLOUR_RECORDS, read_off=_seen_categories),
     MethodAudit("independent", _SIZES, _SIZE_RECORDS, label="two-columns"),
@@ -304,6 +329,23 @@ AUDITS: tuple[MethodAudit, ...] = (
         parameters={"c": 1, "threshold": 1, "mechanism": "sparse-vector"},
         label="threshold",
     ),
+    MethodAudit(
+        "privtree-sequences",
+        _VISITS,
+        _FIRST_PAGES,
+        parameters={"tree_share": "1/10", "deepest": 0},
+        read_off=_seen_symbols,
+    ),
+    MethodAudit("privtree-sequences", _LONG_VISITS, _PAGES, parameters={"tree_share": "1/2"}, label="deep"),
+    MethodAudit(
+        "privtree-sequences", _LONG_VISITS, _PAGES, parameters={"choose_longest": True}, label="choosing"
+    ),
+    MethodAudit("n-gram", _VISITS, _FIRST_PAGES, parameters={"longest_gram": 1}, read_off=_seen_symbols),
+    MethodAudit("n-gram", _LONG_VISITS, _PAGES, label="deep"),
+    MethodAudit(
+        "top-strings", _VISITS, (), parameters={"many": 1}, pairs=(_ONE_MORE,), epsilon=Fraction(3, 2)
+    ),
+    MethodAudit("top-strings", _LONG_VISITS, _PAGES, parameters={"many": 3}, label="several"),
     MethodAudit(
         "select-categories", _COLOURS, _COLOUR_RECORDS, parameters=_EVERYTHING, read_off=_seen_categories
     ),

@@ -39,10 +39,14 @@ Numbers = NDArray[np.int64]
 class Exploration:
     """Strings of one length, and how much of the budget is left for each of them and its extensions."""
 
-    places: int
     left: tuple[Fraction, ...]
     _level: GramLevel
     _source: Randomness
+
+    @property
+    def places(self) -> Fraction:
+        """The most places of one unit: how far the histograms of one length can move together."""
+        return self._level.histograms().sensitivity.l1
 
     @classmethod
     def paid(cls, sequences: Sequences, pay: Budget) -> Exploration:
@@ -54,7 +58,7 @@ class Exploration:
             amount=epsilon,
             detail="discrete Laplace, string by string",
         )
-        return cls(sequences.places, (epsilon,), level, source)
+        return cls((epsilon,), level, source)
 
     def look(self, amounts: Sequence[Fraction]) -> tuple[Exploration, Numbers]:
         """The noisy histograms of what follows, for so much of each string's budget, and what is left."""
@@ -69,11 +73,11 @@ class Exploration:
             noise = discrete_laplace(self.places / amount, int(rows.sum()) * counts.shape[1], self._source)
             noisy[rows] = counts[rows] + noise.reshape(-1, counts.shape[1])
         left = tuple(before - amount for before, amount in zip(self.left, amounts, strict=True))
-        return Exploration(self.places, left, self._level, self._source), noisy
+        return Exploration(left, self._level, self._source), noisy
 
     def extended(self, cells: Numbers) -> Exploration:
         """The strings that some cells count: string number times width plus symbol, ascending."""
         level = self._level.extended(cells)
         width = open_seal(self._level.histograms()).shape[1]
         left = tuple(self.left[int(cell) // width] for cell in cells)
-        return Exploration(self.places, left, level, self._source)
+        return Exploration(left, level, self._source)
