@@ -6,6 +6,7 @@ of marginals answers from what it measured.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -158,14 +159,13 @@ class Misclassified:
     def _error(self, dataset: Dataset, task: str, codes: Mapping[str, NDArray[Any]], test: Dataset) -> float:
         target, positive = dataset.tasks[task]
         names = [name for name in dataset.names if name != target]
-        features, labels, weights = condensed(codes, dataset.sizes, names, target, positive)
-        asked, truth, counts = condensed(test.codes, dataset.sizes, names, target, positive)
-        if len(np.unique(labels)) < 2:
-            predicted = np.full(len(truth), labels[0])
-        else:
-            c = best_c(features, labels, weights) if self.tuned else 1.0
-            predicted = linear_svm(c).fit(features, labels, sample_weight=weights).predict(asked)
-        return float(np.average(predicted != truth, weights=counts))
+        features = one_hot(codes, dataset.sizes, names)
+        labels = np.isin(codes[target], list(positive))
+        if labels.all() or not labels.any():
+            return _mistakes(np.full(test.rows, labels[0]), test, task)
+        c = best_c(features, labels) if self.tuned else 1.0
+        model = linear_svm(c).fit(features, labels)
+        return _mistakes(model.predict(one_hot(test.codes, dataset.sizes, names)), test, task)
 
 
 def _mistakes(predicted: NDArray[Any], test: Dataset, task: str) -> float:
@@ -177,62 +177,35 @@ PENALTIES = tuple(10.0**power for power in range(-3, 4))
 
 
 def linear_svm(c: float) -> Any:
-    """A C-SVM with hinge loss."""
+    """A C-SVM with hinge loss; it stops after a while where it has not converged."""
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
+    warnings.filterwarnings("ignore", category=ConvergenceWarning)
     return LinearSVC(C=c, loss="hinge", dual=True, max_iter=300, tol=1e-3, random_state=0)
 
 
-def best_c(features: Any, labels: NDArray[Any], weights: NDArray[Any]) -> float:
-    """The C with the smallest error in five-fold cross-validation."""
+def best_c(features: Any, labels: NDArray[np.bool_]) -> float:
+    """The C with the fewest mistakes in five-fold cross-validation."""
     folds = np.random.default_rng(0).integers(5, size=len(labels))
-    errors = dict.fromkeys(PENALTIES, 0.0)
+    mistakes = dict.fromkeys(PENALTIES, 0)
     for fold in range(5):
-        kept, held = folds != fold, folds == fold
+        kept, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         if len(np.unique(labels[kept])) < 2:
             continue
         for c in PENALTIES:
-            model = linear_svm(c).fit(features[kept], labels[kept], sample_weight=weights[kept])
-            errors[c] += float(weights[held] @ (model.predict(features[held]) != labels[held]))
-    return min(PENALTIES, key=lambda c: (errors[c], abs(np.log(c))))
+            model = linear_svm(c).fit(features[kept], labels[kept])
+            mistakes[c] += int((model.predict(features[held]) != labels[held]).sum())
+    return min(PENALTIES, key=lambda c: (mistakes[c], abs(np.log(c))))
 
 
-def condensed(
-    codes: Mapping[str, NDArray[Any]],
-    sizes: Mapping[str, int],
-    names: Sequence[str],
-    target: str,
-    positive: frozenset[int],
-) -> tuple[Any, NDArray[Any], NDArray[np.float64]]:
-    """One-hot features, labels and weights of the distinct rows: equal rows weigh as many as they are.
+def one_hot(codes: Mapping[str, NDArray[Any]], sizes: Mapping[str, int], names: Sequence[str]) -> Any:
+    """A sparse matrix with one column for each code of each attribute."""
+    from scipy.sparse import csr_matrix
 
-    Pairs of codes and labels are compared, so a row that occurs with both labels stays two.
-    """
-    from scipy.sparse import csr_array
-
-    label = np.isin(codes[target], list(positive)).astype(np.int64)
-    stacked = np.column_stack([*(codes[name].astype(np.int64) for name in names), label])
-    _, first, counts = np.unique(
-        _keys(stacked, [*(sizes[n] for n in names), 2]), return_index=True, return_counts=True
-    )
-    rows = stacked[first]
     offsets = np.cumsum([0, *(sizes[name] for name in names)])
-    columns = (rows[:, :-1] + offsets[:-1]).ravel()
-    starts = np.arange(0, columns.size + 1, len(names), dtype=np.int32)
-    features = csr_array(
-        (np.ones(columns.size), columns.astype(np.int32), starts),
-        shape=(len(rows), offsets[-1]),
-    )
-    return features, rows[:, -1], counts.astype(np.float64)
-
-
-def _keys(rows: NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.int64]:
-    key = np.zeros(len(rows), dtype=np.int64)
-    radix = 1
-    for column, size in zip(rows.T, sizes, strict=True):
-        if radix * size >= 1 << 62:
-            found, key = np.unique(key, return_inverse=True)
-            radix = len(found)
-        key = key * size + column
-        radix *= size
-    return key
+    places = np.column_stack(
+        [codes[name].astype(np.int32) + np.int32(start) for name, start in zip(names, offsets, strict=False)]
+    ).ravel()
+    starts = np.arange(0, places.size + 1, len(names), dtype=np.int32)
+    return csr_matrix((np.ones(places.size), places, starts), shape=(len(starts) - 1, int(offsets[-1])))

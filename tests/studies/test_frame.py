@@ -18,7 +18,7 @@ from frame.claims import count_of
 from frame.command import narrowed
 from frame.store import Store
 from frame.table import report
-from frame.tabular import Fit, MeanDistance, Misclassified, Original, Rows, condensed
+from frame.tabular import Fit, MeanDistance, Misclassified, Original, one_hot
 from penstock.schema import Relation
 from penstock.tabular.independent import Independent
 
@@ -204,11 +204,15 @@ def test_independent_columns_lose_the_copy() -> None:
     assert train.table().public_size == 1600
 
 
-def test_condensed_rows_are_the_same_rows() -> None:
+def test_one_hot_features_name_each_code_once() -> None:
     whole = load("made-up")
-    outcome = Rows(whole.codes, whole.sizes)
-    features, labels, weights = condensed(outcome.codes, whole.sizes, ["a", "c"], "b", frozenset({1}))
-    assert features.shape == (8, 6)
-    assert weights.sum() == 2000
+    features = one_hot(whole.codes, whole.sizes, ["a", "c"])
+    assert features.shape == (2000, 6)
     assert (features.sum(axis=1) == 2).all()
-    assert weights @ labels == int((whole.codes["b"] == 1).sum())
+    assert features.sum(axis=0).tolist() == [
+        [
+            float((whole.codes[name] == code).sum())
+            for name, size in (("a", 4), ("c", 2))
+            for code in range(size)
+        ]
+    ]
