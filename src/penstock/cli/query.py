@@ -28,7 +28,23 @@ def query(
         typer.Option(
             metavar="LOW,HIGH,…",
             show_default=False,
-            help="For points: the number inside a box, low,high for each dimension.",
+            help="For points: the number inside a box, low,high for each numeric field, or by name: "
+            "x=0..5,y=2..8.",
+        ),
+    ] = None,
+    boxes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="For points: the numbers inside all boxes of a CSV or Parquet file with the columns "
+            "x_low, x_high, and so on; as CSV, or with --json.",
+        ),
+    ] = None,
+    geojson: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="For trees of points: write the map with its counts."
         ),
     ] = None,
     count: Annotated[
@@ -64,6 +80,8 @@ def query(
         penstock query people-release "age < 30 and income > 2000"
         penstock query people-release "district in ('Seaby', 'Old Town')" --json
         penstock query rides-release --box 0,5,2,8
+        penstock query rides-release --box lon=-74..-73,lat=40..41
+        penstock query rides-release --boxes districts.csv > counts.csv
         penstock query visits-release --count home,news,home
         penstock query visits-release --top 20
         penstock query visits-release --next home,news
@@ -72,10 +90,18 @@ def query(
     from penstock.errors import UsageError
     from penstock.release import load
 
-    asked = [question for question in (expression, box, count, top, after) if question is not None]
-    if len(asked) != 1:
-        raise UsageError("Ask one question: an EXPRESSION, a --box, a --count, the --top or a --next.")
+    questions = (expression, box, boxes, geojson, count, top, after)
+    if sum(question is not None for question in questions) != 1:
+        raise UsageError(
+            "Ask one question: an EXPRESSION, --box, --boxes, --geojson, --count, --top or --next."
+        )
     opened = load(folder)
+    if boxes is not None:
+        _count_many(opened, boxes, as_json=as_json)
+        return
+    if geojson is not None:
+        _write_map(opened, geojson)
+        return
     if top is not None:
         _show(_sequences(opened, "top", top), f"top {top}", as_json)
         return
@@ -151,14 +177,53 @@ def _listed(rows: pl.DataFrame) -> Table:
 
 def _count_in(opened: Release, box: str) -> Answer:
     """The number of points in a box, for releases of points."""
-    from penstock.errors import QueryError
     from penstock.spatial.box import Box
+    from penstock.spatial.questions import parse_box
 
-    count = getattr(opened, "count", None)
-    if opened.kind != "points" or count is None:
+    _refuse_unless_points(opened, "--box")
+    asked = parse_box(box, opened.schema)
+    if not isinstance(asked, Box):
+        return opened.query(asked)
+    answer: Answer = opened.count(asked)  # type: ignore[attr-defined]  # every release of points has it
+    return answer
+
+
+def _count_many(opened: Release, path: str, *, as_json: bool) -> None:
+    """The numbers of points in all boxes of a file."""
+    import polars as pl
+
+    from penstock.cli.screen import print_json
+    from penstock.spatial.questions import read_boxes
+
+    _refuse_unless_points(opened, "--boxes")
+    frame, low, high = read_boxes(path, opened.schema)
+    counts, errors = (getattr(opened, name)(low, high) for name in ("range_counts", "range_errors"))
+    empty = pl.Series("error", [None] * frame.height, dtype=pl.Float64)
+    answers = frame.with_columns(
+        pl.Series("count", counts), empty if errors is None else pl.Series("error", errors)
+    )
+    if as_json:
+        print_json(answers.to_dicts())
+    else:
+        print(answers.write_csv(), end="")
+
+
+def _write_map(opened: Release, path: str) -> None:
+    from penstock.cli.screen import clean, note
+    from penstock.errors import QueryError
+
+    save = getattr(opened, "save_geojson", None)
+    if save is None:
+        raise QueryError(f"--geojson is for trees of points, and this is a release of {opened.method}.")
+    save(path)
+    note(f"{clean(path)}: the released map.")
+
+
+def _refuse_unless_points(opened: Release, option: str) -> None:
+    from penstock.errors import QueryError
+
+    if opened.kind != "points" or not hasattr(opened, "range_counts"):
         raise QueryError(
-            f"--box is for releases of points, and this one is of kind '{opened.kind}'; "
+            f"{option} is for releases of points, and this one is of kind '{opened.kind}'; "
             "ask it with an EXPRESSION."
         )
-    answer: Answer = count(Box.parse(box))
-    return answer

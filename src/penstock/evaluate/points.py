@@ -44,15 +44,17 @@ def evaluate_points(
     release: Release, original: pl.DataFrame, schema: Schema, *, queries: int, seed: int
 ) -> tuple[tuple[Score, ...], dict[str, Any], list[Section]]:
     """Scores, details for JSON and sections for the report."""
-    names = list(schema.names)
+    names = [field.name for field in schema.fields if field.ranged]
+    if not names:
+        raise DataError("Points are compared by the boxes they lie in, and the schema has no numeric field.")
     low = np.array([schema.field(name).edges.low for name in names], dtype=np.float64)
     high = np.array([schema.field(name).edges.end for name in names], dtype=np.float64)
-    points = coordinates(original, schema, low, high)
+    points = coordinates(original, schema, names, low, high)
     if len(points) == 0:
         raise DataError("The data to compare with has no points.")
     size = max(1, release.size)
     drawn = min(size, MOST_SYNTHETIC)
-    synthetic = coordinates(release.sample(drawn, seed=seed), schema, low, high)
+    synthetic = coordinates(release.sample(drawn, seed=seed), schema, names, low, high)
     rng = np.random.default_rng(seed)
     ceiling = points[rng.integers(len(points), size=len(points))]
     sorted_sets = {"original": _sorted(points), "release": _sorted(synthetic), "ceiling": _sorted(ceiling)}
@@ -90,13 +92,15 @@ def evaluate_points(
     return tuple(scores), details, _sections(names, points, synthetic, low, high)
 
 
-def coordinates(frame: pl.DataFrame, schema: Schema, low: Reals, high: Reals) -> Reals:
+def coordinates(
+    frame: pl.DataFrame, schema: Schema, names: Sequence[str], low: Reals, high: Reals
+) -> Reals:
     """The points as numbers inside the declared box; points without a coordinate are left out."""
     from penstock.schema.reading import read
 
     schema.refuse_lacking_columns(frame.columns)
     columns, present = [], np.ones(frame.height, dtype=bool)
-    for name in schema.names:
+    for name in names:
         reading = read(schema.field(name), frame[name], schema.codec(name).markers)
         columns.append(np.array(reading.values.to_numpy(), dtype=np.float64))
         present &= ~(reading.missing | reading.unreadable)
@@ -150,9 +154,9 @@ def relative_error(estimate: Reals, truth: Reals, points: int) -> float:
 
 def _model_counter(release: Release) -> Callable[[Reals, Reals], Reals] | None:
     """The release's own answers to boxes, where it gives any."""
-    count = getattr(release, "count", None)
-    if count is None:
-        return None
+    counts, count = getattr(release, "range_counts", None), getattr(release, "count", None)
+    if counts is not None or count is None:
+        return counts
     from penstock.spatial.box import Box
 
     def answer(low: Reals, high: Reals) -> Reals:

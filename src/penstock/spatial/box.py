@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from penstock.errors import QueryError
 
@@ -90,19 +90,6 @@ class Grid:
         low, high = self.domain.low[dimension], self.domain.high[dimension]
         return np.linspace(low, high, self.sides[dimension] + 1)
 
-    def cover(self, box: Box) -> list[Reals]:
-        """For each dimension, the share of each slice of cells that lies inside the box."""
-        if box.dimensions != self.domain.dimensions:
-            raise QueryError(
-                f"The box has {box.dimensions} dimensions and the release {self.domain.dimensions}."
-            )
-        shares = []
-        for dimension in range(self.domain.dimensions):
-            edges = self.edges(dimension)
-            inside = np.minimum(edges[1:], box.high[dimension]) - np.maximum(edges[:-1], box.low[dimension])
-            shares.append(np.clip(inside / np.diff(edges), 0.0, 1.0))
-        return shares
-
     def corners(self, cells: Sequence[int] | NDArray[np.integer]) -> tuple[Reals, Reals]:
         """Lower and upper corner of each of the numbered cells."""
         index = np.stack(np.unravel_index(np.asarray(cells), self.sides), axis=-1)
@@ -110,6 +97,18 @@ class Grid:
         width = (high - low) / np.array(self.sides)
         below = low + index * width
         return below, np.where(index + 1 == np.array(self.sides), high, below + width)
+
+
+def corners(low: ArrayLike, high: ArrayLike, dimensions: int) -> tuple[Reals, Reals]:
+    """Rows of lower and of upper corners of boxes, checked."""
+    below, above = (np.atleast_2d(np.asarray(side, dtype=np.float64)) for side in (low, high))
+    if below.shape != above.shape or below.shape[1] != dimensions:
+        raise QueryError(
+            f"The boxes have {below.shape[1]} dimensions and the release {dimensions} numeric fields."
+        )
+    if not (np.isfinite(below).all() and np.isfinite(above).all()):
+        raise QueryError("The bounds of a box must be finite numbers.")
+    return below, above
 
 
 def as_frame(schema: Schema, coordinates: Reals) -> pl.DataFrame:

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel
 
 from penstock.errors import QueryError, ReleaseError, UsageError
@@ -27,7 +28,8 @@ from penstock.privacy.consistency import onto_simplex
 from penstock.privacy.points import Points
 from penstock.release import Answer, Manifest, Model, Picture, Release
 from penstock.schema import box_of
-from penstock.spatial.box import Box, Grid, as_frame
+from penstock.spatial.box import Box, Grid, Reals, as_frame, corners
+from penstock.spatial.running import Running
 
 if TYPE_CHECKING:
     import polars as pl
@@ -107,19 +109,22 @@ class _Saved(BaseModel):
     sides: list[int]
     low: list[float]
     high: list[float]
-    deviation: float
+    deviation: float | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GridRelease(Release):
-    """A noisy histogram over a regular grid: counts of boxes, synthetic points, a map."""
+    """A noisy histogram over a regular grid: counts of boxes, synthetic points, a map.
+
+    `deviation` is that of the independent noise of the cells; None where cells share their noise.
+    """
 
     kind: ClassVar[str] = "points"
     form: ClassVar[str] = "grid"
 
     grid: Grid
-    counts: NDArray[np.int64]
-    deviation: float
+    counts: NDArray[np.int64] | Reals
+    deviation: float | None
 
     @property
     def total(self) -> float:
@@ -130,17 +135,29 @@ class GridRelease(Release):
     def size(self) -> int:
         return round(self.total)
 
+    @cached_property
+    def _running(self) -> Running:
+        edges = [self.grid.edges(axis) for axis in range(self.grid.domain.dimensions)]
+        return Running(edges, self.counts.reshape(self.grid.sides).astype(np.float64))
+
     def count(self, box: Box) -> Answer:
         """The estimated number of points in a box; points are taken to be even inside a cell.
 
         The error bar is that of the noise: it does not cover uneven cells at the box's border.
         """
-        shares = self.grid.cover(box)
-        value: NDArray[np.float64] = self.counts.reshape(self.grid.sides).astype(np.float64)
-        for share in reversed(shares):
-            value = value @ share
-        squares = float(np.prod([np.sum(share**2) for share in shares]))
-        return Answer(float(value), 1.96 * self.deviation * squares**0.5, "points")
+        value, error = self.range_counts([box.low], [box.high]), self.range_errors([box.low], [box.high])
+        return Answer(float(value[0]), None if error is None else float(error[0]), "points")
+
+    def range_counts(self, low: ArrayLike, high: ArrayLike) -> Reals:
+        """The estimated numbers of points in many boxes: rows of lower and of upper corners."""
+        return self._running.count(*corners(low, high, self.grid.domain.dimensions))
+
+    def range_errors(self, low: ArrayLike, high: ArrayLike) -> Reals | None:
+        """Half the width of a 95 % interval for the noise of each; None where cells share their noise."""
+        if self.deviation is None:
+            return None
+        squares = self._running.squares(*corners(low, high, self.grid.domain.dimensions))
+        return 1.96 * self.deviation * np.sqrt(squares)
 
     def ask(self, expression: str) -> Answer:
         """The number of points in the box that a conjunction of ranges describes."""
@@ -182,7 +199,8 @@ class GridRelease(Release):
             raise ReleaseError(f"model.json describes an impossible box: {problem}") from None
         if len(saved.sides) != grid.domain.dimensions or grid.domain.dimensions != len(manifest.schema.names):
             raise ReleaseError("model.json and schema.yaml disagree about the number of dimensions.")
-        counts = model.table("counts", {"count": pl.Int64}, rows=grid.cells)["count"].to_numpy()
+        kind = pl.Int64 if saved.deviation is not None else pl.Float64
+        counts = model.table("counts", {"count": kind}, rows=grid.cells)["count"].to_numpy()
         return cls(**manifest.common, grid=grid, counts=counts, deviation=saved.deviation)
 
     def pictures(self) -> Sequence[Picture]:
@@ -213,10 +231,15 @@ class GridRelease(Release):
 
     def explain(self) -> Sequence[str]:
         shape = " x ".join(str(side) for side in self.grid.sides)
+        holds = (
+            "Each cell holds an estimate made from noisy sums of many cells."
+            if self.deviation is None
+            else "Each cell holds a count to which exact noise with a standard deviation of "
+            f"{self.deviation:.3g} was added."
+        )
         return [
-            f"A regular grid of {shape} cells over the declared box. Each cell holds a count to which exact "
-            f"noise with a standard deviation of {self.deviation:.3g} was added. Counts of larger areas add "
-            "up the cells; inside a cell, points are taken to be spread evenly."
+            f"A regular grid of {shape} cells over the declared box. {holds} Counts of larger areas add up "
+            "the cells; inside a cell, points are taken to be spread evenly."
         ]
 
     def limits(self) -> Sequence[str]:

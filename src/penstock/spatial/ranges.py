@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.privacy.space import Numbers, Reals
 from penstock.spatial.partition import Partition
+from penstock.spatial.running import Running
 
 AT_ONCE = 1024
 LARGEST_GRID = 1 << 24
@@ -44,7 +44,7 @@ class Ranges:
         for begin in range(0, len(low), AT_ONCE):
             part = slice(begin, begin + AT_ONCE)
             if self._gridded:
-                answers[part] = self._interpolated(low[part], high[part])
+                answers[part] = self._grid.count(low[part], high[part])
             if not self._gridded or self._deep[0]:
                 self._walk(low[part], high[part], answers[part], self.counts, beyond_grid=self._gridded)
         return answers
@@ -86,55 +86,27 @@ class Ranges:
         return edges
 
     @cached_property
-    def _running(self) -> Reals:
-        """The count below every corner of the grid, with points taken to be even in each of its cells."""
+    def _grid(self) -> Running:
+        """Down to its depth the whole tree on a dense grid; what lies deeper is taken to be even."""
         shape = self.partition.shape
-        grid = np.zeros((1,) * len(self.partition.space.axes))
+        cells = np.zeros((1,) * len(self.partition.space.axes))
         edges = self._edges(0)
         for depth in range(self._depth + 1):
             finer = self._edges(depth)
             for axis, (before, after) in enumerate(zip(edges, finer, strict=True)):
                 inside = np.searchsorted(before, after[:-1], side="right") - 1
                 share = np.diff(after) / np.diff(before)[inside]
-                around = [-1 if other == axis else 1 for other in range(grid.ndim)]
-                grid = np.take(grid, inside, axis=axis) * share.reshape(around)
+                around = [-1 if other == axis else 1 for other in range(cells.ndim)]
+                cells = np.take(cells, inside, axis=axis) * share.reshape(around)
             edges = finer
-            begin, end = shape.bounds[depth], shape.bounds[depth + 1]
-            settled = np.arange(begin, end)
+            settled = np.arange(shape.bounds[depth], shape.bounds[depth + 1])
             if depth < self._depth:
-                settled = settled[shape.fans[begin:end] == 0]
+                settled = settled[shape.fans[settled] == 0]
             at = tuple(
                 np.searchsorted(edge, self.partition.low[settled, axis]) for axis, edge in enumerate(edges)
             )
-            grid[at] += self.counts[settled]
-        for axis in range(grid.ndim):
-            grid = np.cumsum(grid, axis=axis)
-        return np.pad(grid, [(1, 0)] * grid.ndim)
-
-    def _interpolated(self, low: Reals, high: Reals) -> Reals:
-        running, answers = self._running, np.zeros(len(low))
-        terms = []
-        for axis, edges in enumerate(self._grid_edges):
-            terms.append(
-                [
-                    (index, sign * weight)
-                    for corner, sign in ((high[:, axis], 1.0), (low[:, axis], -1.0))
-                    for index, weight in _between(edges, corner)
-                ]
-            )
-        strides = np.array(running.strides) // running.itemsize
-        flat = running.ravel()
-        for chosen in product(*terms):
-            place = sum(index * stride for (index, _), stride in zip(chosen, strides, strict=True))
-            weight = chosen[0][1]
-            for _, factor in chosen[1:]:
-                weight = weight * factor
-            answers += weight * flat[place]
-        return answers
-
-    @cached_property
-    def _grid_edges(self) -> list[Reals]:
-        return self._edges(self._depth)
+            cells[at] += self.counts[settled]
+        return Running(edges, cells)
 
     # The walk -------------------------------------------------------------------------------------
 
@@ -201,13 +173,6 @@ class Ranges:
             first = np.repeat(shape.first[node] - (np.cumsum(fans) - fans), fans)
             query, node = np.repeat(query, fans), first + np.arange(len(first))
             depth += 1
-
-
-def _between(edges: Reals, values: Reals) -> list[tuple[Numbers, Reals]]:
-    """Each value as a mixture of the two edges around it: their numbers and weights."""
-    below = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
-    weight = (values - edges[below]) / (edges[below + 1] - edges[below])
-    return [(below, 1.0 - weight), (below + 1, weight)]
 
 
 def _overlap(

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel
 
-from penstock.errors import PenstockError, QueryError, ReleaseError
+from penstock.errors import PenstockError, ReleaseError
 from penstock.privacy.space import Numbers, Reals, Space
 from penstock.release import Answer, Manifest, Model, Picture, Release
-from penstock.spatial.box import Box, column
+from penstock.spatial.box import Box, column, corners
 from penstock.spatial.geojson import features
 from penstock.spatial.partition import Partition
 from penstock.spatial.ranges import Ranges
@@ -99,14 +99,8 @@ class TreeRelease(Release):
 
     def _corners(self, low: ArrayLike, high: ArrayLike) -> tuple[Reals, Reals]:
         """Boxes over the numeric fields as boxes over all axes, in the axes' own units."""
-        below, above = (np.atleast_2d(np.asarray(side, dtype=np.float64)) for side in (low, high))
         numeric = [number for number, axis in enumerate(self.space.axes) if not axis.category]
-        if below.shape != above.shape or below.shape[1] != len(numeric):
-            raise QueryError(
-                f"The boxes have {below.shape[1]} dimensions and the release {len(numeric)} numeric fields."
-            )
-        if not (np.isfinite(below).all() and np.isfinite(above).all()):
-            raise QueryError("The bounds of a box must be finite numbers.")
+        below, above = corners(low, high, len(numeric))
         begin = np.zeros((len(below), len(self.space.axes)))
         end = np.broadcast_to([axis.length for axis in self.space.axes], begin.shape).copy()
         for place, number in enumerate(numeric):
@@ -201,8 +195,8 @@ class TreeRelease(Release):
         return [
             f"A tree with {len(shape.leaves):,} leaves, the deepest at depth {shape.depth}. Whether a cell "
             "was split was itself a noisy decision, so the shape of the tree is public. Each leaf holds a "
-            f"count to which exact noise with a standard deviation of {self.deviation:.3g} was added. Counts of "
-            "larger areas add up the leaves; inside a leaf, points are taken to be spread evenly.",
+            f"count to which exact noise with a standard deviation of {self.deviation:.3g} was added. Counts "
+            "of larger areas add up the leaves; inside a leaf, points are taken to be spread evenly.",
         ]
 
     def limits(self) -> Sequence[str]:
