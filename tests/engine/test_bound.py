@@ -135,6 +135,32 @@ def test_a_record_without_a_user_is_refused(name: str, value: str | None) -> Non
         ENGINES[name](records, schema(2), b"k")
 
 
+@pytest.mark.parametrize("name", ENGINES)
+def test_a_sign_for_a_missing_value_names_no_user(name: str) -> None:
+    """Else all such strangers would be one user, and one of them leaving could bring in another's record."""
+    facts = schema(2).model_copy(update={"missing_values": ("", " N/A")})
+    records = frame([0, 1, 2]).with_columns(id=pl.Series(["x0", "N/A ", "x2"]))
+    with pytest.raises(DataError, match=r"id: .* no user"):
+        ENGINES[name](records, facts, b"k")
+    kept = records.with_columns(id=pl.Series(["x0", "N/B", "x2"]))
+    assert ENGINES[name](kept, facts, b"k").rows() == 3
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_blanks_around_a_name_do_not_make_another_user(name: str) -> None:
+    records = frame([0, 0, 0, 1]).with_columns(id=pl.Series(["x0", " x0", "x0\t", "x1"]))
+    assert ENGINES[name](records, schema(1), b"k").rows() == 2
+
+
+@pytest.mark.parametrize("dtype", [pl.Categorical, pl.Enum(["x0", " x0", "x1", ""])])
+def test_categories_as_users_are_read_as_their_text(dtype: pl.DataType) -> None:
+    users = pl.Series(["x0", " x0", "x1"], dtype=dtype)
+    records = frame([0, 0, 1]).with_columns(id=users)
+    assert open_engine(records, schema(1)).rows() == 2
+    with pytest.raises(DataError, match="no user"):
+        open_engine(frame([0, 0, 1]).with_columns(id=pl.Series(["x0", "", "x1"], dtype=dtype)), schema(1))
+
+
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_a_missing_number_as_user_is_refused(engine: str) -> None:
     for value in (None, float("nan")):

@@ -3,18 +3,24 @@
 The guarantee for a user needs a bound on what one user can change. The sample of a user depends
 on that user's records and on fresh random bits only, so adding or removing one user changes the
 kept records by that user's own, at most m of them.
+
+Who a record belongs to is read like every other text: blanks around a name do not make another
+person, and a sign for a missing value names nobody. Such a record is refused, for it would belong
+to no one or, worse, to one crowd of strangers.
 """
 
 from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import DataError
+from penstock.schema.values import BLANKS
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -29,16 +35,14 @@ def fresh_key() -> bytes:
 def sample_per_user(users: NDArray[np.integer], at_most: int, order_key: bytes) -> NDArray[np.intp]:
     """Positions of the kept records, ascending: at most `at_most` of each user, chosen uniformly.
 
-    `users` are any integers that identify the user of each record. All records draw a uniform
-    random order from `order_key`, and each user keeps the first `at_most` of their own in it.
+    `users` are any integers that identify the user of each record. Every record draws a random word
+    from `order_key`, and each user keeps the records with the `at_most` smallest of their own words.
 
     >>> len(sample_per_user(np.array([7, 7, 7, 8]), 2, b"key"))
     3
     """
-    key = int.from_bytes(hashlib.sha256(order_key).digest()[:16], "big")
-    order = np.random.Generator(np.random.Philox(key=key)).permutation(len(users))
-    # Stable: within a user the records stay in the drawn order.
-    grouped = order[np.argsort(users[order], kind="stable")]
+    words = np.frombuffer(hashlib.shake_256(order_key).digest(8 * len(users)), dtype="<u8")
+    grouped = np.lexsort((words, users))
     if len(grouped) == 0:
         return grouped
     sorted_users = users[grouped]
@@ -47,13 +51,19 @@ def sample_per_user(users: NDArray[np.integer], at_most: int, order_key: bytes) 
     return np.sort(grouped[place < at_most])
 
 
-def numbered_users(name: str, users: pl.Series) -> NDArray[np.uint32]:
-    """An arbitrary number for each user; DataError when a record has none."""
+def numbered_users(name: str, users: pl.Series, markers: Sequence[str] = ()) -> NDArray[np.uint32]:
+    """An arbitrary number for each user; DataError when a record has none.
+
+    `markers` are the texts that stand for a missing value; the empty text always does.
+    """
     import polars as pl
 
+    if isinstance(users.dtype, pl.Categorical | pl.Enum):
+        users = users.cast(pl.String)
     missing = users.is_null()
     if users.dtype == pl.String:
-        missing = missing | (users.str.strip_chars() == "").fill_null(False)
+        users = users.str.strip_chars(BLANKS)
+        missing = missing | users.is_in(_signs(markers)).fill_null(False)
     elif users.dtype.is_float():
         missing = missing | users.is_nan().fill_null(False)
     if missing.any():
@@ -91,19 +101,28 @@ def keep_some_per_user(table: ir.Table, user: str, at_most: int, order_key: byte
     return kept.drop(user, "penstock_same", "penstock_drawn", "penstock_place")
 
 
-def refuse_nobody(table: ir.Table, user: str, name: str) -> None:
-    """DataError when a record in a database has no user."""
+def user_in_database(column: ir.Value) -> ir.Value:
+    """Whose record it is: text without the blanks around it."""
+    return column.strip() if column.type().is_string() else column
+
+
+def refuse_nobody(table: ir.Table, user: str, name: str, markers: Sequence[str] = ()) -> None:
+    """DataError when a record in a database has no user; see `numbered_users`."""
     import ibis.expr.operations as ops
 
     column = table[user]
     missing: Any = column.isnull()
     if column.type().is_string():
-        missing = missing | (column.strip() == "")
+        missing = missing | column.isin(_signs(markers))
     elif column.type().is_floating() and table.get_backend().has_operation(ops.IsNan):
         missing = missing | column.isnan()
     count = int(table.filter(missing).count().to_pyarrow().as_py())
     if count:
         raise _nobodys(name, f"{count} records name no user")
+
+
+def _signs(markers: Sequence[str]) -> list[str]:
+    return sorted({"", *(marker.strip(BLANKS) for marker in markers)})
 
 
 def _nobodys(name: str, what: str) -> DataError:

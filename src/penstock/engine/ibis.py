@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody
+from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody, user_in_database
 from penstock.engine.connection import Stored, first_line
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
 from penstock.engine.plan import cover
@@ -146,7 +146,7 @@ class IbisEngine:
         raw = {name: _free(f"raw {name}", taken) for name in self._coordinates}
         keep |= {column: name for name, column in raw.items()}
         inner = coded(table, schema.codecs, keep)
-        columns: dict[str, Any] = {} if user is None else {"u": inner[user]}
+        columns: dict[str, Any] = {} if user is None else {"u": user_in_database(inner[user])}
         for number, name in enumerate(self._columns.names):
             code = inner[name]
             columns[_code(number)] = code.cast(_integer(self.sizes[name]))
@@ -157,7 +157,7 @@ class IbisEngine:
         self._refuse_outside(encoded.table, table, schema)
         if user is None or schema.unit.column is None:
             return encoded
-        refuse_nobody(encoded.table, "u", schema.unit.column)
+        refuse_nobody(encoded.table, "u", schema.unit.column, schema.missing_values)
         with progress("bounding users"):
             return Stored(keep_some_per_user(encoded.table, "u", schema.unit.records, order_key))
 

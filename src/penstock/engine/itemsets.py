@@ -72,8 +72,8 @@ def open_itemsets(
                 "Correct the name in the schema."
             )
     frame = records.frame(needed)
-    user = schema.unit.column
-    users = None if user is None else numbered_users(user, frame[user]).astype(np.int64)
+    user, gone = schema.unit.column, schema.missing_values
+    users = None if user is None else numbered_users(user, frame[user], gone).astype(np.int64)
     codec = schema.codec(columns.item)
     if columns.transaction is None:
         tokens, lengths = cut(frame[columns.item], columns.separator)
@@ -82,7 +82,7 @@ def open_itemsets(
         owners = np.arange(lengths.size) if users is None else users
     else:
         items = coded(frame[columns.item], codec, lambda place: place)
-        named_sets = numbered_users(columns.transaction, frame[columns.transaction]).astype(np.int64)
+        named_sets = numbered_users(columns.transaction, frame[columns.transaction], gone).astype(np.int64)
         sets, owners = _numbered(named_sets, users)
     key = order_key or fresh_key()
     found = Incidence(*_distinct(sets, items.astype(np.int64), codec.size), owners)

@@ -77,7 +77,7 @@ def _in_memory(records: Source, schema: Schema, needed: list[str], order_key: by
                 coordinates[name] = (values_in_memory(codec, frame[name], codes[name]), Coordinate.of(codec))
     user = schema.unit.column
     if user is not None:
-        users = numbered_users(user, frame[user])
+        users = numbered_users(user, frame[user], schema.missing_values)
         kept = sample_per_user(users, schema.unit.records, order_key)
         codes = {name: column[kept] for name, column in codes.items()}
         coordinates = {name: (values[kept], bounds) for name, (values, bounds) in coordinates.items()}

@@ -82,7 +82,7 @@ def _whole(
 
     symbols = Symbols(coded(tokens, codec, row), lengths)
     user = schema.unit.column
-    return symbols, None if user is None else numbered_users(user, frame[user])
+    return symbols, None if user is None else numbered_users(user, frame[user], schema.missing_values)
 
 
 def cut(column: pl.Series, separator: str | None) -> tuple[pl.Series, Numbers]:
@@ -145,11 +145,11 @@ def _events(
     assert columns.user is not None
     frame = records.frame(needed)
     codes = coded(frame[columns.symbol], codec, lambda place: place)
-    users = numbered_users(columns.user, frame[columns.user])
+    users = numbered_users(columns.user, frame[columns.user], schema.missing_values)
     keys: list[NDArray[Any]] = [users]
     owner = schema.unit.column
     if owner is not None and owner != columns.user:
-        keys.append(numbered_users(owner, frame[owner]))
+        keys.append(numbered_users(owner, frame[owner], schema.missing_values))
     times = [] if columns.time is None else [_instants(columns.time, frame[columns.time], schema)]
     if any(np.any(key[1:] < key[:-1]) for key in keys) or times or len(keys) > 1:
         order = np.lexsort([*times, *keys])

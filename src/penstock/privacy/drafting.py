@@ -91,7 +91,7 @@ def draft_private(
 def _columns(frame: pl.DataFrame, names: Sequence[str], unit: Unit, order_key: bytes | None) -> list[Column]:
     """The columns with at most as many records of each user as the unit allows."""
     if unit.column is not None:
-        users = numbered_users(unit.column, frame[unit.column])
+        users = numbered_users(unit.column, frame[unit.column], MARKERS)
         frame = frame[sample_per_user(users, unit.records, order_key or fresh_key())]
     return [Column(frame[name], unit.records) for name in names]
 
