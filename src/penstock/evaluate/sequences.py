@@ -113,11 +113,9 @@ def evaluate_sequences(
         single = transitions(text).sum(axis=0)
         blind = Markov(np.full((1, alphabet + 1), -1), single[None, :].astype(np.float64))
         floor = [string for string, _ in blind.top(max(MANY))]
-        scores = [
-            _top_score(many, found, truth, floor, resampled)
-            for many in MANY
-            if many <= max(len(truth), MANY[0])
-        ]
+        known = min(len(found), len(truth))
+        sizes = [many for many in MANY if many <= known] or [max(1, known)]
+        scores = [_top_score(many, found, truth, floor, resampled) for many in sizes]
         pictures = [_top_picture(release, truth)]
         if isinstance(release, MarkovRelease):
             drawn = min(max(1, len(original.lengths)), MOST_SYNTHETIC)
