@@ -86,7 +86,7 @@ def box_map(
         raise UsageError(f"The map '{title}' needs one count for each of its {len(corners)} rectangles.")
     left, low, right, high = corners.T
     area = np.maximum((right - left) * (high - low), np.finfo(float).tiny)
-    tint = _softened(numbers / area)
+    tint = _by_order(np.maximum(numbers, 0.0), area)
     steps = np.minimum((tint / (tint.max() or 1.0) * 11.999).astype(int), 11)
     traces = []
     for step in np.unique(steps):
@@ -171,6 +171,15 @@ def point_map(
 def _softened(amounts: Numbers) -> Numbers:
     """Square roots: one crowded cell must not turn all others white."""
     return np.sqrt(np.maximum(amounts, 0.0))
+
+
+def _by_order(numbers: Numbers, area: Numbers) -> Numbers:
+    """Tints for densities that differ a thousandfold: logarithms, full where the densest tenth begins."""
+    density = numbers / area
+    dense = np.argsort(-density)
+    full = density[dense[np.searchsorted(np.cumsum(numbers[dense]), numbers.sum() / 10)]]
+    even = max(float(numbers.sum()), 1.0) / float(area.sum())
+    return np.asarray(np.log1p(np.minimum(density, full) / even), dtype=np.float64)
 
 
 def _map_layout(

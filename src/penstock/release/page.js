@@ -29,7 +29,9 @@
       }
       if (!trace.meta || trace.meta.ramp === undefined) return Object.assign({}, trace);
       const colour = shade(steps, trace.meta.ramp);
-      return Object.assign({}, trace, { fillcolor: colour, line: { width: 0.5, color: theme.layout.xaxis.gridcolor } });
+      // Borders would hide what small rectangles are filled with, and the crowded ones are small.
+      const border = trace.meta.ramp > 0.25 ? colour : theme.layout.xaxis.gridcolor;
+      return Object.assign({}, trace, { fillcolor: colour, line: { width: 0.5, color: border } });
     });
     const layout = Object.assign({}, figure.layout, { template: theme });
     const movable = layout.dragmode === "pan";
