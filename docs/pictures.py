@@ -59,6 +59,8 @@ def main() -> int:
         shot.take("report.png", 1600, 900, framed, framed=True)
         shot.take("independent.png", 1180, 900, [View(columns, 0, 0, 1180, 900)])
         shot.take("uniform-grid.png", 1180, 800, [View(map_of_rides, 0, 0, 1180, 800)])
+        sequences = f"{Records('visits', folder).release()}#the-released-data"
+        shot.take("privtree-sequences.png", 1180, 1600, [View(sequences, 0, 0, 1180, 1600)])
     return 0
 
 
@@ -72,11 +74,11 @@ class Records:
     def release(self, method: str | None = None) -> str:
         """Release it with a method, or the default one; the address of the report."""
         data, schema = self.folder / f"{self.name}.csv", self.folder / f"{self.name}.yaml"
-        frame, text = (
-            (demo.survey(), demo.survey_schema())
-            if self.name == "survey"
-            else (demo.rides(), demo.rides_schema())
-        )
+        frame, text = {
+            "survey": lambda: (demo.survey(), demo.survey_schema()),
+            "rides": lambda: (demo.rides(), demo.rides_schema()),
+            "visits": lambda: (demo.visits(), demo.visits_schema()),
+        }[self.name]()
         frame.write_csv(data)
         schema.write_text(text, encoding="utf-8")
         out = self.folder / f"{self.name}-{method or 'release'}"

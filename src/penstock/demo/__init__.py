@@ -2,5 +2,6 @@
 
 from penstock.demo.survey import survey, survey_schema
 from penstock.demo.town import rides, rides_schema
+from penstock.demo.visits import visits, visits_schema
 
-__all__ = ["rides", "rides_schema", "survey", "survey_schema"]
+__all__ = ["rides", "rides_schema", "survey", "survey_schema", "visits", "visits_schema"]

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from penstock.sequence.suffix_tree import SuffixTreeRelease
 
 BEGINNING_LABEL = "(beginning)"
-SHOWN_STRINGS = 24
+SHOWN_STRINGS = 16
 SHOWN_SYMBOLS = 30
 SHOWN_CONTEXTS = 60
 SHOWN_LENGTHS = 60
+SHOWN_SHARE = 0.995  # of the sequences: the few longest would squeeze the others
 
 
 def strings(release: SequenceRelease) -> Picture:
@@ -44,10 +45,10 @@ def lengths(release: MarkovRelease) -> Picture:
     found = release.lengths()
     shares = found["share"].to_numpy()
     mean = float(shares @ found["length"].to_numpy())
-    shown = shares[: SHOWN_LENGTHS + 1]
-    longer = float(shares[SHOWN_LENGTHS + 1 :].sum())
+    most = min(SHOWN_LENGTHS, int(np.searchsorted(np.cumsum(shares), SHOWN_SHARE)))
+    shown, longer = shares[: most + 1], float(shares[most + 1 :].sum())
     told = f"Sequences have {mean:.3g} symbols on average"
-    told += f"; {percent(longer)} of them, not shown, have more than {SHOWN_LENGTHS}." if longer else "."
+    told += f"; {percent(longer)} of them, not shown, have more than {most}." if longer else "."
     return pictures.histogram(
         "Lengths of sequences",
         (np.arange(len(shown) + 1) - 0.5).tolist(),
