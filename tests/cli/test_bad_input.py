@@ -144,7 +144,7 @@ def test_schema_names_a_missing_column(cli: Cli, desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    "epsilon", ["-1", "0", "nan", "inf", "1000", "1e400", "1e999999999", "one", "1/0", ""]
+    "epsilon", ["-1", "0", "nan", "inf", "1000", "1e400", "1e-400", "1e999999999", "one", "1/0", ""]
 )
 def test_impossible_epsilon(cli: Cli, desk: Desk, epsilon: str) -> None:
     assert "epsilon" in refused(cli, desk, {"--epsilon": epsilon}).err

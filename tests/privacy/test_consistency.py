@@ -42,3 +42,14 @@ def test_all_negative_counts_clamp_to_the_uniform_distribution() -> None:
 def test_weighted_mean_has_the_least_variance() -> None:
     # weights 1/v: variance of the mean is 1 / (1/4 + 1/1) = 0.8, below both
     assert weighted_mean([0.0, 10.0], [4.0, 1.0]) == pytest.approx(8.0)
+
+
+@given(
+    values=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=30),
+    total=st.sampled_from([1.0, 17.0, 1e6, 1e18]),
+)
+def test_the_sum_is_right_however_large_the_noise(values: list[int], total: float) -> None:
+    """A small total beside huge counts, as a tiny budget gives them: nothing may be lost in rounding."""
+    nearest = onto_simplex(np.array(values, dtype=np.int64), total)
+    assert nearest.sum() == pytest.approx(total, rel=1e-12)
+    assert nearest.min() >= 0

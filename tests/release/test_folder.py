@@ -121,6 +121,16 @@ def test_remarks_of_a_draft_stay_out_of_the_release(tmp_path: Path) -> None:
     assert not [name for name in names(folder) if b"18.7731" in (folder / name).read_bytes()]
 
 
+def test_a_folder_holds_a_bounded_number_of_rows_however_large_the_noise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With little budget the noisy number of records can be any; the folder must still fit on a disk."""
+    monkeypatch.setattr("penstock.release.folder.MOST_ROWS", 70)
+    folder = tiny(n=1000).save(tmp_path / "release")
+    assert pl.read_csv(folder / "synthetic.csv").height == 70
+    assert load(folder).sample().height == 1000
+
+
 def test_many_rows_come_as_parquet_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.release.folder.MANY_ROWS", 500)
     folder = tiny().save(tmp_path / "release")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.errors import BudgetError, ReleaseError
+from penstock.errors import BudgetError, QueryError, ReleaseError
 from penstock.privacy.budget import Budget
 from penstock.privacy.randomness import Randomness
 from penstock.privacy.table import Table
@@ -134,3 +134,31 @@ def test_impossible_rows_are_never_drawn() -> None:
     rows = Independent().fit(table, Budget(1, randomness=Randomness.seeded(1))).sample(2000, seed=0)
     assert rows.height == 2000
     assert rows.filter((pl.col("age") < 20) & (pl.col("sex") == "M")).height == 0
+
+
+def test_a_paid_release_is_saved_even_if_all_that_was_found_is_declared_impossible(tmp_path: Path) -> None:
+    """The counts of 2000 records with epsilon 50 leave nothing for the other value."""
+    schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}]\nimpossible: [smoker = true]\n")
+    table = Table.open(pl.DataFrame({"smoker": [True] * 2000}), schema)
+    release = Independent().fit(table, Budget(50, randomness=Randomness.seeded(1)))
+    with pytest.raises(QueryError, match="impossible"):
+        release.query("smoker = false")
+    folder = release.save(tmp_path / "release")
+    assert not (folder / "synthetic.csv").exists()
+    assert "This release has no pictures" in (folder / "report.html").read_text(encoding="utf-8")
+    assert load(folder).counts["smoker"].tolist() == release.counts["smoker"].tolist()
+
+
+@pytest.mark.parametrize("at_most", [1, 10**23])
+def test_any_budget_and_any_bound_give_a_release_that_can_be_saved(
+    tmp_path: Path, at_most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise beyond all measure is still noise: it must not cost the release that it was paid for."""
+    monkeypatch.setattr("penstock.release.folder.MOST_ROWS", 50)
+    top = f"unit: {{protects: user, column: u, at_most: {at_most}}}\n"
+    schema = Schema.from_yaml(top + "fields: [{name: smoker, type: boolean}]")
+    records = pl.DataFrame({"u": [1, 2], "smoker": [True, False]})
+    for seed in range(4):
+        budget = Budget("1e-12", randomness=Randomness.seeded(seed))
+        release = Independent().fit(Table.open(records, schema), budget)
+        assert load(release.save(tmp_path / str(seed))).total == release.total

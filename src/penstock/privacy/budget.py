@@ -34,6 +34,7 @@ __all__ = ["Account", "Amount", "Budget", "Rho", "exact"]
 Amount = int | float | str | Fraction | Decimal
 
 LARGEST_EPSILON = 100
+SMALLEST_EPSILON = Fraction(1, 10**12)
 
 # What a person writes. An exponent of more than three digits is a slip, and expanding it would never end.
 _WRITTEN = re.compile(r"\s*[+-]?(\d{1,400}/\d{1,400}|\d{0,400}\.?\d{0,400}([eE][+-]?\d{1,3})?)\s*", re.ASCII)
@@ -154,6 +155,11 @@ class Budget(_Purse):
         amount, slack = exact(epsilon), exact(delta, "delta")
         if amount <= 0:
             raise BudgetError(f"epsilon must be greater than 0, not {epsilon}. Nothing was spent.")
+        if amount < SMALLEST_EPSILON:
+            raise BudgetError(
+                f"epsilon {epsilon!s:.60} would leave nothing but noise; the smallest that Penstock "
+                f"accepts is {plain(SMALLEST_EPSILON)}. Nothing was spent."
+            )
         if amount > LARGEST_EPSILON:
             raise BudgetError(
                 f"epsilon {epsilon!s:.60} would protect nobody; the largest that Penstock "

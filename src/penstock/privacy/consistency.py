@@ -28,13 +28,17 @@ def onto_simplex(values: NDArray[np.number], total: float) -> Reals:
         return flat.reshape(np.shape(values))
     if total <= 0:
         return np.zeros(np.shape(values))
+    # Adding a constant changes nothing, and what lies further below the largest than the total becomes zero:
+    # measured from the largest and cut there, huge noise does not drown a small total in rounding.
+    flat = np.maximum(flat - flat.max(), -total)
     descending = np.sort(flat)[::-1]
     surplus = np.cumsum(descending) - total
     # the k largest stay positive for the largest k with value_k above its share of the surplus
     kept = np.nonzero(descending * np.arange(1, flat.size + 1) > surplus)[0]
     last = int(kept[-1]) if kept.size else 0
     shift = surplus[last] / (last + 1)
-    return np.asarray(np.maximum(flat - shift, 0.0).reshape(np.shape(values)), dtype=np.float64)
+    nearest = np.maximum(flat - shift, 0.0)
+    return np.asarray((nearest * (total / nearest.sum())).reshape(np.shape(values)), dtype=np.float64)
 
 
 def clamped(values: NDArray[np.number], total: float) -> Reals:

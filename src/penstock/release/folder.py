@@ -4,7 +4,7 @@
     receipt.json       every charge, and the guarantee in words
     schema.yaml        what was public before anyone looked
     model.json         the model, with its tables in model-*.parquet
-    synthetic.csv      synthetic rows, `sample(seed=0)`; also as Parquet when there are many
+    synthetic.csv      synthetic rows, `sample(seed=0)`, up to a million; also as Parquet when there are many
     report.html        the public report
 
 Saving is atomic. Loading runs no code from the folder and believes nothing in it: every file is
@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.errors import PenstockError, ReleaseError
+from penstock.errors import PenstockError, QueryError, ReleaseError, UsageError
 from penstock.progress import progress
 from penstock.release import registry
 from penstock.release.disk import AGAIN, DISTRUST, check_destination, fingerprint, read, whole_folder
@@ -55,6 +55,8 @@ LARGEST = {
 }
 LARGEST_TABLE = 4096 * MEGABYTE
 MANY_ROWS = 100_000
+MOST_ROWS = 1_000_000
+"""As many synthetic rows are put into the folder at most; anyone can draw more from the model."""
 
 _MEDIA = {
     ".json": "application/json",
@@ -236,7 +238,10 @@ def _save_rows(release: Release, partial: Path) -> pl.DataFrame | None:
     """
     if not release.can_sample:
         return None
-    rows = release.sample(seed=0)
+    try:
+        rows = release.sample(min(release.size, MOST_ROWS), seed=0)
+    except (QueryError, UsageError):
+        return None  # the noise is drawn and paid for: what can be saved is saved
     flat(rows).write_csv(partial / "synthetic.csv")
     if rows.height > MANY_ROWS:
         rows.write_parquet(partial / "synthetic.parquet")

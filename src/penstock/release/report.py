@@ -10,6 +10,7 @@ from fractions import Fraction
 from math import exp, nextafter
 from typing import Any, NamedTuple
 
+from penstock.errors import QueryError, UsageError
 from penstock.privacy.receipt import Receipt
 from penstock.release.package import penstock_version
 from penstock.release.page import (
@@ -25,7 +26,7 @@ from penstock.release.page import (
     render,
 )
 from penstock.release.paid import receipt_blocks, receipt_picture, short
-from penstock.release.release import Release, percent
+from penstock.release.release import Picture, Release, percent
 from penstock.schema import Field, Relation, Schema
 
 __all__ = ["belief", "meaning", "receipt_blocks", "receipt_picture", "report"]
@@ -70,7 +71,7 @@ def report(release: Release, *, title: str | None = None) -> str:
 
 
 def _sections(release: Release, folder: str) -> list[Section]:
-    pictures = list(release.pictures())
+    pictures, lacking = _pictures(release)
     declared = "The custodian declared these fields and their domains before anything was counted."
     unchecked = "Some of these facts were read from the records and were not reviewed; they are marked."
     sections = [
@@ -96,9 +97,17 @@ def _sections(release: Release, folder: str) -> list[Section]:
             short="Schema",
         ),
         Section("How to use it", [Commands(_commands(release, folder))], short="Use"),
-        Section("Limits", [Points([*release.limits(), *_limits(release)])], short="Limits"),
+        Section("Limits", [Points([*lacking, *release.limits(), *_limits(release)])], short="Limits"),
     ]
     return sections if pictures else [section for section in sections if section.short != "Pictures"]
+
+
+def _pictures(release: Release) -> tuple[list[Picture], list[str]]:
+    """The pictures, or why there are none: a model that cannot be drawn is paid for all the same."""
+    try:
+        return list(release.pictures()), []
+    except (QueryError, UsageError) as problem:
+        return [], [f"This release has no pictures. {problem}"]
 
 
 def belief(epsilon: Fraction) -> tuple[float, float]:

@@ -172,7 +172,7 @@ class IndependentRelease(TableRelease):
                 "model-counts.parquet does not list the codes of schema.yaml; get the release again."
             )
         names = manifest.schema.names
-        if set(saved.deviations) != set(names) or not 0 <= saved.total < 1e15:
+        if set(saved.deviations) != set(names) or not 0 <= saved.total < np.inf:
             raise ReleaseError("model.json does not fit schema.yaml; get the release again.")
         counts = {name: frame.filter(pl.col("attribute") == name)["count"].to_numpy() for name in names}
         return cls(**manifest.common, total=saved.total, counts=counts, deviations=saved.deviations)
