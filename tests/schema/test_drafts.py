@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import DataError, SchemaError, UsageError
 from penstock.schema import Field, Schema, draft, magnitudes, round_outwards
+from penstock.schema.draft import MARKERS
 
 TEXT = pl.DataFrame(
     {
@@ -47,13 +48,19 @@ def test_types_are_recognised_in_text() -> None:
     kinds = {field.name: field.type for field in proposal.fields}
     assert kinds == {"age": "integer", "zip": "string", "visited": "date", "at": "datetime", "ok": "boolean",
                      "weight": "number", "sex": "string", "day": "string"}  # fmt: skip
-    assert proposal.missing_values == ("", "?")
     assert [field.name for field in proposal.fields if field.missing == "value"] == [
         "age",
         "zip",
         "visited",
         "weight",
     ]
+
+
+def test_signs_for_missing_values_do_not_tell_which_of_them_occur() -> None:
+    """They stand at the top, where no field's review mark would cover them."""
+    with_signs = pl.DataFrame({"age": ["31", "?", "45"], "n": [1.5, float("nan"), 2.0]})
+    without = pl.DataFrame({"age": ["31", "32", "45"], "n": [1.5, 1.5, 2.0]})
+    assert draft(with_signs).missing_values == draft(without).missing_values == MARKERS
 
 
 def test_bounds_are_rounded_outwards() -> None:
@@ -85,7 +92,6 @@ def test_types_are_taken_from_typed_columns() -> None:
     proposal = draft(frame)
     types = ["integer", "number", "boolean", "date", "datetime", "string"]
     assert [field.type for field in proposal.fields] == types
-    assert proposal.missing_values == ("", "NaN")
     assert "# Left out: 'n' holds no values." in proposal.to_yaml()
     assert "# Left out: 'l' holds list(int64) values." in proposal.to_yaml()
     assert len(proposal.encode(frame)) == 6

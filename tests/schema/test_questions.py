@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import DataError, QueryError, SchemaError
-from penstock.schema import Schema, box_of, parse
+from penstock.schema import Constraints, Field, Schema, box_of, parse
 from penstock.schema.syntax import And, Not, Or, Predicate, read
 
 SCHEMA = Schema.from_yaml(
@@ -282,3 +282,29 @@ def test_impossible_combinations_are_structural_zeros() -> None:
     assert not Schema(fields=schema.fields).rules_out(rows).any()
     with pytest.raises(SchemaError, match=r"impossible: marital: 'Maried' is not one of its categories"):
         Schema(fields=schema.fields, impossible=("marital = Maried",))
+
+
+@pytest.mark.parametrize(
+    ("rules", "possible"),
+    [
+        (["age >= 0"], False),
+        (["age < 30", "age >= 30"], False),
+        (["sex = F", "sex = M"], False),
+        (["sex = F and age < 99", "sex = M"], True),
+        (["age < 99"], True),
+        ([], True),
+    ],
+)
+def test_rules_that_leave_no_row_possible_are_refused(rules: list[str], possible: bool) -> None:
+    schema = Schema(
+        fields=(
+            Field(name="age", type="integer", constraints=Constraints(minimum=0, maximum=99)),
+            Field(name="sex", constraints=Constraints(enum=("F", "M"))),
+        ),
+        impossible=tuple(rules),
+    )
+    if possible:
+        schema.refuse_if_nothing_is_possible()
+    else:
+        with pytest.raises(SchemaError, match="no row possible"):
+            schema.refuse_if_nothing_is_possible()

@@ -272,6 +272,12 @@ MISTAKES = [
         "the symbol 'b' is not a field",
     ),
     (one("name: a, constraints: {enum: [x]}", "sequence: {user: u}"), "'symbol' is missing"),
+    (one("name: a, constraints: {enum: [x]}", "unit: {protects: node}"), "'record' or 'user', not 'node'"),
+    (one("name: a, constraints: {enum: [x]}", "unit: {protects: sequence}"), "not 'sequence'"),
+    (
+        one("name: a, type: boolean", "kind: points\nunit: {protects: edge}"),
+        "not 'edge'",
+    ),
     (
         "fields: [{name: a, constraints: {enum: [x]}}, {name: a, constraints: {enum: [x]}}]",
         "a: the field is declared twice",

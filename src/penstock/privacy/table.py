@@ -8,7 +8,7 @@ is sealed too, except where the schema declares it public, as relation `replace`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine import Engine, Marginal, open_engine
+from penstock.engine.merged import MergedEngine
 from penstock.errors import DataError, SchemaError, UsageError
 from penstock.privacy.sealed import Sealed, Sensitivity
 from penstock.schema import Attribute, Relation, Schema
@@ -38,6 +39,7 @@ class Table:
     """
 
     def __init__(self, engine: Engine, schema: Schema) -> None:
+        schema.refuse_if_nothing_is_possible()
         self._engine = engine
         self.schema = schema
         if schema.relation is Relation.REPLACE:
@@ -119,6 +121,13 @@ class Table:
         if not because:
             raise UsageError("A claimed sensitivity needs the reason why it holds.")
         return Sealed(function(self._engine.counts(marginals)), sensitivity, self.relation)
+
+    def merged(self, lookups: Mapping[str, NDArray[np.integer]], schema: Schema) -> Table:
+        """The same records with some attributes coarser: a public lookup from old to new codes for each.
+
+        `schema` describes the new codes; a record still falls into one cell of every marginal.
+        """
+        return Table(MergedEngine(self._engine, lookups), schema)
 
     def size(self) -> Sealed[Counts]:
         """The number of records, as a vector of one."""

@@ -85,7 +85,7 @@ def draft(
         frame = source if isinstance(source, pl.DataFrame) else source.frame()
         if frame.height == 0:
             raise DataError("The data has no records to draft from. Use '--headers-only', or add records.")
-        markers = _markers(frame)
+        markers = MARKERS  # all of them: which ones occur is a fact about the records
         fields = []
         for name in names:
             found = _propose(frame[name], kind, markers, notes)
@@ -138,19 +138,6 @@ def _refuse_bad_names(names: Sequence[str]) -> None:
 def _placeholder(name: str, notes: _Notes) -> Field:
     notes.fields[name] = ("no value was read: declare the type and its enum or bounds",)
     return Field(name=name, type="string", constraints=Constraints(enum=()), review=True)
-
-
-def _markers(frame: pl.DataFrame) -> tuple[str, ...]:
-    """The usual signs for a missing value that occur, and always the empty text."""
-    seen = {""}
-    for column in frame.iter_columns():
-        if column.dtype == pl.String:
-            seen |= set(
-                column.str.strip_chars(BLANKS).filter(column.str.strip_chars(BLANKS).is_in(MARKERS)).unique()
-            )
-        elif column.dtype.is_float() and column.is_nan().any():
-            seen.add("NaN")
-    return tuple(marker for marker in MARKERS if marker in seen)
 
 
 def _propose(column: pl.Series, kind: str, markers: tuple[str, ...], notes: _Notes) -> Field | str:

@@ -28,6 +28,16 @@ if TYPE_CHECKING:
 
 DataKind = Literal["table", "points", "sequences", "itemsets", "graph", "calls"]
 
+# Whose presence can be protected in each kind of data: a guarantee for a node of a table would mean nothing.
+_UNITS: dict[DataKind, tuple[str, ...]] = {
+    "table": ("record", "user"),
+    "points": ("record", "user"),
+    "sequences": ("sequence", "user"),
+    "itemsets": ("record", "user"),
+    "graph": ("edge", "node", "record"),
+    "calls": ("record", "user"),
+}
+
 
 class Sequence(Fact):
     """Which columns make a sequence.
@@ -118,10 +128,11 @@ class Schema(Fact):
                     f"{name}: the category '{both[0]}' is also a sign for a missing value. "
                     "Remove it from the enum, or give the field its own 'missingValues'."
                 )
-        if self.kind == "sequences" and self.unit.protects not in ("sequence", "user"):
+        units = _UNITS[self.kind]
+        if self.unit.protects not in units:
             raise SchemaError(
-                f"unit: for sequences the unit is a whole 'sequence' or a 'user', not "
-                f"'{self.unit.protects}'. Write 'unit: {{protects: sequence}}'."
+                f"unit: in data of kind '{self.kind}' the unit is {' or '.join(map(repr, units))}, not "
+                f"'{self.unit.protects}'. Write 'unit: {{protects: {units[0]}}}', or correct the kind."
             )
         if self.sequence is not None and self.sequence.symbol not in seen:
             raise SchemaError(
@@ -244,6 +255,18 @@ class Schema(Fact):
                 f"schema: not yet reviewed: {shown}. Check each against public knowledge, "
                 "then change its 'review: true' to 'review: false'."
             )
+
+    def refuse_if_nothing_is_possible(self) -> None:
+        """Rules that leave no row possible would make a release useless, and only after it was paid for."""
+        if not self.impossible:
+            return
+        try:
+            left = parse(f"not ({' or '.join(f'({rule})' for rule in self.impossible)})", self.codecs)
+            terms = left.disjoint_terms()
+        except QueryError as problem:
+            raise SchemaError(f"impossible: {problem}") from None
+        if not any(all(weights.any() for weights in term.values()) for term in terms):
+            raise SchemaError("impossible: together the rules leave no row possible. Loosen one of them.")
 
     @cached_property
     def codecs(self) -> dict[str, Codec]:
