@@ -299,6 +299,20 @@ def test_objects_that_hold_no_records() -> None:
         read(pl.LazyFrame({"a": [1]}).select("b"))
 
 
+def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
+    """Nobody ever writes into this one, so that opening it would never end."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(DataError, match="a pipe or a device"):
+        read(tmp_path / "pipe.csv")
+
+
+@pytest.mark.parametrize("name", ["a" * 5000 + ".csv", "a\0b.csv"], ids=["long", "nul"])
+def test_a_name_that_no_file_can_have(name: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read(name)
+    assert len(str(caught.value)) < 250
+
+
 def test_databases_that_are_not_there(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "a.db").execute("CREATE TABLE people (a)").connection.close()
     cases = [

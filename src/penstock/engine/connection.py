@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 _FILES = ("duckdb", "sqlite")
+_EXTRAS = {"postgresql": "postgres", "pyspark": "spark"}  # where the extra is not called like the scheme
 
 
 class Duck:
@@ -130,7 +131,7 @@ def _connected(url: str, shown: str) -> Any:
     except (ImportError, AttributeError):
         raise DataError(
             f"{shown}: no driver for '{scheme}' is installed. Install it, for example with "
-            f"pip install 'penstock[{scheme}]'."
+            f"pip install 'penstock[{_EXTRAS.get(scheme, scheme)}]'."
         ) from None
     except Exception as problem:
         raise DataError(

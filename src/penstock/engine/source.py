@@ -84,6 +84,11 @@ def read(source: Any, *, table: str | None = None) -> Source:
 
 
 def _from_path(path: Path) -> Source:
+    try:
+        path.exists()
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise DataError(f"{str(path):.100}: this is not the name of a file ({reason}). Check it.") from None
     if any(mark in str(path) for mark in "*?[") and not path.exists():
         found = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
         return _from_parquet(path, path.parent, [one for one in found if one.is_file()])
@@ -93,6 +98,9 @@ def _from_path(path: Path) -> Source:
         return _from_parquet(path, path, [one for one in found if one not in hidden])
     if not path.exists():
         raise DataError(f"{path}: there is no such file. Check the path.")
+    if not path.is_file():
+        # A pipe can be read only once, and reading one that nobody writes to would never end.
+        raise DataError(f"{path}: this is a pipe or a device, not a file. Save the records in a file first.")
     try:
         with path.open("rb") as stream:
             magic = stream.read(4)
