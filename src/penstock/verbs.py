@@ -118,7 +118,12 @@ def release(
     source = data if headless else _with_records(read(data, table=table))
     order = {} if seed is None else {"order_key": f"seed {seed}".encode()}
     records = info.load_data().open(source, facts, engine=engine, **order)
-    made: Release = chosen.fit(records, budget)
+    purse = budget
+    if facts.kind == "table":
+        from penstock.privacy.adaptive_bins import prepared
+
+        records, purse = prepared(records, budget)
+    made: Release = chosen.fit(records, purse)
     if out is not None:
         _save(made, out)
     budget.complete(name)

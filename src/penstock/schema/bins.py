@@ -22,14 +22,21 @@ from penstock.schema.fact import Fact
 MOST_BINS = 1 << 20
 ONE_BIN_PER_VALUE_UP_TO = 64
 DEFAULT_BINS = 16
+NARROW_BINS = 1024  # from which adaptive bins are merged
 
 
 class Bins(Fact):
-    """``{count: 16}``, ``{width: 5}`` (dates: days, datetimes: seconds) or ``{edges: [...]}``."""
+    """``{count: 16}``, ``{width: 5}`` (dates: days, datetimes: seconds) or ``{edges: [...]}``.
+
+    ``{adaptive: true, most: 16}`` begins with many narrow bins (1024, or as many as ``count`` or
+    ``width`` say), of which a release of a table keeps at most ``most``, found privately and paid for.
+    """
 
     count: int | None = None
     width: float | None = None
     edges: Annotated[tuple[Any, ...], SkipValidation] | None = None
+    adaptive: bool = False
+    most: int | None = None
 
     @property
     def chosen(self) -> int:
@@ -89,8 +96,14 @@ class Edges:
 
 def cut(field: str, low: float, high: float, whole: bool, bins: Bins | None) -> Edges:
     """The edges of a domain; without a wish: one bin per value up to 64 values, else 16 bins."""
+    if bins is not None and bins.most is not None and (not bins.adaptive or bins.most < 1):
+        raise SchemaError(
+            f"{field}: 'most' is the largest number of adaptive bins. Set 'adaptive: true' and at least 1."
+        )
+    values = int(high) - int(low) + 1 if whole else 0
+    if bins is not None and bins.adaptive and bins.chosen == 0:
+        bins = Bins(count=1 if low == high else min(values, NARROW_BINS) if whole else NARROW_BINS)
     if bins is None:
-        values = int(high) - int(low) + 1 if whole else 0
         if whole and values <= ONE_BIN_PER_VALUE_UP_TO:
             bins = Bins(count=values)
         else:
