@@ -381,3 +381,10 @@ def test_rows_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     drawn.write_csv(tmp_path / "synthetic.csv")
     again = Sequences.open(tmp_path / "synthetic.csv", release.schema)
     assert again._symbols.lengths.tolist() == drawn["s"].str.replace_all(" ", "").str.len_chars().to_list()
+
+
+def test_a_budget_too_small_for_a_tree_is_refused_before_it_is_spent() -> None:
+    budget = Budget(Fraction(1, 10**12), randomness=Randomness.seeded(1))
+    with pytest.raises(UsageError, match="too small"):
+        PrivTreeSequences().fit(opened(EXAMPLE), budget)
+    assert budget.receipt().epsilon == 0

@@ -113,18 +113,16 @@ class Splitter:
             raise UsageError("The decay gamma must be above 0.")
         factor = noise_constant(slope, constant) + (1 if relation is Relation.REPLACE else 0)
         epsilon = pay.left[0]
-        moves = str(paths * step)
+        inverse = int(STEPS * epsilon / (factor * paths * step))  # 1 / lambda in steps, rounded down
+        if 0 < epsilon and inverse < 1:
+            raise UsageError("The budget is too small to decide about a tree. Nothing was spent on it.")
         source = pay.spend(
             "PrivTree decisions",
             amount=epsilon,
             relation=relation,
-            sensitivity=moves,
+            sensitivity=str(paths * step),
             detail=f"fan-out {fan_out}, constant {plain(factor)} ({constant}), threshold {theta}",
         )
-        wanted = factor * paths * step / epsilon
-        inverse = int(STEPS / wanted)  # 1 / lambda in steps, rounded down
-        if inverse < 1:
-            raise UsageError("The budget is too small to decide about a tree.")
         return cls(Fraction(STEPS, inverse), slope, theta, source)
 
     @property

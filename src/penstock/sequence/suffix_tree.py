@@ -196,14 +196,19 @@ class SuffixTreeRelease(MarkovRelease):
         model = self.markov
         values: list[float] = []
         slopes: list[tuple[int, NDArray[np.float64]]] = []
-        unit = np.eye(model.mark + 1)
+
+        def unit(symbol: int) -> NDArray[np.float64]:
+            row = np.zeros(model.mark + 1)
+            row[symbol] = 1.0
+            return row
+
         if codes[0] == model.mark and len(codes) > 1 and len(self.shape) > 1:
             start = int(model.children[0, model.mark])
             values.append(float(model.totals[start]))
             slopes.append((start, (model.weights[start] > 0).astype(np.float64)))
         else:
             values.append(float(model.weights[0, codes[0]]))
-            slopes.append((0, unit[codes[0]]))
+            slopes.append((0, unit(codes[0])))
         for node, symbol in model.steps(codes):
             speaker = int(model.speakers[node])
             values.append(float(model.shares[node, symbol]))
@@ -211,7 +216,7 @@ class SuffixTreeRelease(MarkovRelease):
                 slopes.append((0, np.zeros(model.mark + 1)))
                 continue
             weights, total = model.weights[speaker], float(model.totals[speaker])
-            slopes.append((speaker, (unit[symbol] - (weights > 0) * values[-1]) / total))
+            slopes.append((speaker, (unit(symbol) - (weights > 0) * values[-1]) / total))
         rows = [
             (node, slope * float(np.prod(values[:place] + values[place + 1 :])))
             for place, (node, slope) in enumerate(slopes)
