@@ -114,7 +114,7 @@ class Splitter:
         factor = noise_constant(slope, constant) + (1 if relation is Relation.REPLACE else 0)
         epsilon = pay.left[0]
         inverse = int(STEPS * epsilon / (factor * paths * step))  # 1 / lambda in steps, rounded down
-        if 0 < epsilon and inverse < 1:
+        if epsilon > 0 and inverse < 1:
             raise UsageError("The budget is too small to decide about a tree. Nothing was spent on it.")
         source = pay.spend(
             "PrivTree decisions",
