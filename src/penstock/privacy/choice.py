@@ -264,7 +264,9 @@ def _plan(
     if values.dtype.kind != "f":
         return _Plan(values.size, method, weights, None, moves)
     step = public_step(granularity, power_of_two(moves / 4096) if moves else Fraction(1, 1 << 20))
-    return _Plan(values.size, method, weights, step, moves / step + (2 if moves else 0))
+    # Scores that move all alike (R = 0) are rounded at other places after the move, and drift apart by that.
+    rounding = 2 if scores.sensitivity.linf else 0
+    return _Plan(values.size, method, weights, step, moves / step + rounding)
 
 
 def _epsilon(pay: Budget) -> Fraction:
