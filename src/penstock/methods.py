@@ -59,6 +59,15 @@ METHODS: tuple[MethodInfo, ...] = (
         default=True,
     ),
     MethodInfo(
+        "privbayes",
+        "table",
+        "penstock.tabular.privbayes.method:PrivBayes",
+        "a Bayesian network of noisy conditional tables, with as much dependence as the budget can buy",
+        "pure epsilon",
+        ("add-remove", "replace"),
+        _TABLE,
+    ),
+    MethodInfo(
         "privtree",
         "points",
         "penstock.spatial.privtree:PrivTree",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _FORMS: dict[str, str] = {
     "independent": "penstock.tabular.independent:IndependentRelease",
+    "privbayes": "penstock.tabular.privbayes.release:PrivBayesRelease",
     "marginals": "penstock.tabular.baselines.marginals:MarginalsRelease",
     "full-table": "penstock.tabular.baselines.full_table:FullTableRelease",
     "uniform": "penstock.tabular.baselines.uniform:UniformRelease",

@@ -100,7 +100,7 @@ class Assembly:
                 inside = between(variable, finest, level)
                 weights += (inside[:, None] == inside[None, :]) / variance
                 wanted += sums[inside] / variance
-        totals = np.asarray(np.linalg.lstsq(weights, wanted, rcond=None)[0], dtype=np.float64)
+        totals = np.asarray(np.linalg.solve(weights, wanted), dtype=np.float64)
         lookup = variable.levels[finest].lookup
         estimate = totals[lookup] if finest == 0 else self._inside(alone, totals, lookup)
         estimate += (self.total - estimate.sum()) / size
