@@ -172,7 +172,7 @@ def distribution(schema: Schema, name: str, counts: Series, *, amount: str = "re
     series = _series(counts, attribute.size, amount)
     title = field.title or name
     values = field.edges.values if field.ranged else ()
-    steps = np.diff([*values[:-1], values[-1] + 1] if field.whole else values)
+    steps = np.diff([*values[:-1], values[-1] + 1] if field.ranged and field.whole else values)
     if not field.ranged or attribute.regular < 2 or steps[:-1].max() > 1.5 * steps[:-1].min():
         return bars(title, attribute.labels, series, amount=amount, sort=not attribute.ordered)
     edges: list[Any] = [at(field.type, value) for value in values]
