@@ -388,3 +388,9 @@ def test_a_budget_too_small_for_a_tree_is_refused_before_it_is_spent() -> None:
     with pytest.raises(UsageError, match="too small"):
         PrivTreeSequences().fit(opened(EXAMPLE), budget)
     assert budget.receipt().epsilon == 0
+
+
+def test_endless_sequences_are_not_drawn_by_the_million() -> None:
+    release = hand_made([[10**9, 0, 0], [0, 0, 0], [10**9, 0, 0]], [3, 0, 0, 0])
+    assert release.number.value == 10**9
+    assert release.size == round(50_000_000 / 90)  # each has ten times the longest length, 9

@@ -136,8 +136,7 @@ def evaluate_sequences(
 
 
 def _drawn(release: MarkovRelease, many: int, seed: int) -> tuple[NDArray[np.unsignedinteger], Counts]:
-    codes, lengths = release.markov.draw(many, release.cap, np.random.default_rng(seed))
-    return codes.astype(np.uint32), lengths
+    return release.markov.draw(many, release.cap, np.random.default_rng(seed))
 
 
 def _resampled(symbols: Symbols, rng: np.random.Generator) -> Symbols:

@@ -139,16 +139,19 @@ class Markov:
             offer(string, -count * self.shares[self.node(string), : self.mark])
         return found
 
-    def draw(self, many: int, longest: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], Numbers]:
+    def draw(
+        self, many: int, longest: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.unsignedinteger], Numbers]:
         """Sequences drawn from the beginning to the end or to the `longest` length, all at once.
 
         Gives their symbols end to end and the length of each.
         """
-        alive = np.arange(many)
-        before = [np.full(many, self.mark)]
+        kind = np.min_scalar_type(self.mark)
+        alive = np.arange(many, dtype=np.int32 if many < 1 << 31 else np.int64)
+        before = [np.full(many, self.mark, dtype=kind)]
         owners, symbols = [], []
         for _ in range(longest):
-            drawn = self._next(self._nodes(before), rng)
+            drawn = self._next(self._nodes(before), rng).astype(kind)
             going = drawn != self.mark
             alive, drawn = alive[going], drawn[going]
             if not len(alive):
@@ -157,12 +160,12 @@ class Markov:
             symbols.append(drawn)
             before = [drawn, *(past[going] for past in before[: self.depth - 1])]
         if not owners:
-            return np.zeros(0, dtype=np.int64), np.zeros(many, dtype=np.int64)
+            return np.zeros(0, dtype=kind), np.zeros(many, dtype=np.int64)
         owner = np.concatenate(owners)
         order = np.argsort(owner, kind="stable")
         return np.concatenate(symbols)[order], np.bincount(owner, minlength=many)
 
-    def _nodes(self, before: list[Numbers]) -> Numbers:
+    def _nodes(self, before: list[NDArray[np.unsignedinteger]]) -> Numbers:
         """The node of every sequence, given what came before, the last symbols first."""
         nodes = np.zeros(len(before[0]), dtype=np.int64)
         moving = np.arange(len(nodes))

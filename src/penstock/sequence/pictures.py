@@ -19,6 +19,7 @@ SHOWN_STRINGS = 16
 SHOWN_SYMBOLS = 30
 SHOWN_CONTEXTS = 60
 SHOWN_LENGTHS = 60
+SHOWN_FROM = 20_000
 SHOWN_SHARE = 0.995  # of the sequences: the few longest would squeeze the others
 
 
@@ -42,7 +43,7 @@ def strings(release: SequenceRelease) -> Picture:
 
 def lengths(release: MarkovRelease) -> Picture:
     """How long sequences are."""
-    found = release.lengths()
+    found = release.lengths(of=SHOWN_FROM)
     shares = found["share"].to_numpy()
     mean = float(shares @ found["length"].to_numpy())
     most = min(SHOWN_LENGTHS, int(np.searchsorted(np.cumsum(shares), SHOWN_SHARE)))

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 BEGINNING, END = "$", "&"
 END_LABEL = "(end)"
 MOST_STRINGS = 100_000
+MOST_SYMBOLS = 50_000_000
+"""Where noise drowned the ends of sequences, synthetic ones are long; so many symbols are drawn unasked."""
 LENGTHS_FROM = 100_000
 """How many synthetic sequences the length distribution is read off."""
 
@@ -119,9 +121,12 @@ class MarkovRelease(SequenceRelease):
     def number(self) -> Answer:
         """The estimated number of sequences."""
 
-    @property
+    @cached_property
     def size(self) -> int:
-        return max(0, round(self.number.value))
+        """The estimated number of sequences; fewer where they would have more than `MOST_SYMBOLS` symbols."""
+        _, lengths = self.markov.draw(1000, self.cap, np.random.default_rng(0))
+        most = MOST_SYMBOLS / max(1.0, float(lengths.mean()))
+        return max(0, round(min(self.number.value, most)))
 
     @property
     def cap(self) -> int:
