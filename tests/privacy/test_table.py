@@ -90,3 +90,8 @@ def test_replace_with_several_records_per_user_is_refused() -> None:
 def test_a_claim_without_a_reason_is_refused() -> None:
     with pytest.raises(UsageError, match="reason"):
         table_of(ROWS).derive([("a",)], lambda tables: tables[0], Sensitivity.of(1), because="")
+
+
+def test_rules_that_leave_nothing_possible_are_refused_before_any_charge() -> None:
+    with pytest.raises(SchemaError, match="no row possible"):
+        table_of(ROWS, "impossible: [a = x, a = y]\n")

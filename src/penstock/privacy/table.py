@@ -39,6 +39,7 @@ class Table:
     """
 
     def __init__(self, engine: Engine, schema: Schema) -> None:
+        schema.refuse_if_nothing_is_possible()
         self._engine = engine
         self.schema = schema
         if schema.relation is Relation.REPLACE:
