@@ -27,6 +27,11 @@ class MethodInfo:
     data: str
     default: bool = False
 
+    @property
+    def pure(self) -> bool:
+        """Whether the method has no use for a delta."""
+        return self.guarantee == "pure epsilon"
+
     def load(self) -> type[Any]:
         """The method's class; its constructor takes the parameters, `fit(data, budget)` does the work."""
         return _attribute(self.where)

@@ -91,7 +91,8 @@ def release(
     """Release data under differential privacy, and save the release when `out` names a folder.
 
     `data` is a CSV or Parquet file, a database URL with `table`, or a frame (Polars, pandas, Arrow,
-    Ibis). A `seed` makes the run reproducible, and for that very reason the release unpublishable.
+    Ibis). A `seed` makes the run reproducible, and for that very reason the release unpublishable. A
+    method with a pure guarantee has no use for a `delta`, and none is booked for it.
     """
     from penstock import methods
     from penstock.engine import read
@@ -112,7 +113,7 @@ def release(
     if out is not None:
         check_destination(fspath(out))
     book = _account(ledger, account, f"{info.name} for {name}")
-    budget = Budget(epsilon, delta, randomness=randomness, account=book)
+    budget = Budget(epsilon, 0 if info.pure else delta, randomness=randomness, account=book)
     budget.check(facts.relation)
     headless = facts.items is not None and not facts.items.header
     source = data if headless else _with_records(read(data, table=table))

@@ -83,6 +83,19 @@ def test_the_ledger_shows_what_is_left(cli: Cli, desk: Desk) -> None:
     assert desk.out.name in shown
 
 
+def test_a_delta_that_a_pure_method_cannot_use_is_not_booked(cli: Cli, desk: Desk) -> None:
+    """The account allows no delta at all, and the receipt's total equals its budget exactly."""
+    booked = ("--ledger", desk.ledger, "--account", "people")
+    release = ("release", desk.data, "--schema", desk.schema, "--epsilon", "1/3", "--out", desk.out)
+    done = cli(*release, "--delta", "1e-6", *booked)
+    assert done.code == 0, done.err
+    assert "no delta" in done.err
+    receipt = json.loads((desk.out / "receipt.json").read_text())
+    assert receipt["budget"] == {"epsilon": receipt["epsilon"], "delta": receipt["delta"]}
+    [account] = json.loads(cli("ledger", "show", desk.ledger, "--json").out)["accounts"]
+    assert account["spent"] == {"epsilon": "1/3", "delta": "0"}
+
+
 def test_a_ledger_is_not_made_twice_nor_opened_where_there_is_none(cli: Cli, desk: Desk) -> None:
     assert cli("ledger", "init", desk.ledger).code == 1
     missing = cli("ledger", "show", desk.folder / "nowhere.db")

@@ -124,6 +124,8 @@ def release(
             out=out,
         )
     note(f"[{ACCENT}]{clean(out)}[/]: {clean(made.receipt.guarantee)}.")
+    if info.pure and delta != "0":
+        note(f"{info.name} is pure: it needed no delta, and none was spent.")
     if made.receipt.ledger is None:
         note("Booked in no ledger: nobody adds this release up with the others from the same data.")
     if made.unreviewed:
