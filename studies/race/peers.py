@@ -1,0 +1,124 @@
+"""Who runs: environments, drivers, and the guarantee that each one really gives.
+
+The guarantees are what the software does, found by reading and attacking it, and not what it claims.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment of its own, by the names of what is installed in it."""
+
+    name: str
+    packages: tuple[str, ...]
+    heavy: bool = False
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One entry of the race: a driver, run in an environment (None: that of Penstock) with a method."""
+
+    name: str
+    driver: str
+    method: str
+    environment: Environment | None
+    guarantee: str
+    on_request: bool = False
+    options: tuple[str, ...] = ()
+
+
+DATASYNTHESIZER = Environment("datasynthesizer", ("DataSynthesizer==0.1.13", "pandas<3"))
+DPMM = Environment("dpmm", ("dpmm==0.1.9",))
+MBI = Environment("mbi", ("mbi==2.0.0",))
+OPENDP = Environment("opendp", ("opendp[polars,mbi]==0.16.0",), heavy=True)
+SMARTNOISE = Environment("smartnoise", ("smartnoise-synth==1.0.8",), heavy=True)
+
+OURS = (
+    "pure ε, one record added or removed; domain from the schema; n private; exact noise, system randomness"
+)
+
+PEERS = (
+    Peer("Penstock privbayes", "penstock_driver.py", "adaptive", None, OURS),
+    Peer(
+        "Penstock privbayes, plain",
+        "penstock_driver.py",
+        "plain",
+        None,
+        OURS,
+    ),
+    Peer("Penstock independent", "penstock_driver.py", "independent", None, OURS),
+    Peer(
+        "DataSynthesizer PrivBayes",
+        "datasynthesizer_driver.py",
+        "correlated",
+        DATASYNTHESIZER,
+        "none as shipped: claims pure ε, spends 2ε, half of the noise it needs, all of it from the public "
+        "seed 0; exact n, categories and missing rates are released; float noise",
+    ),
+    Peer(
+        "dpmm PrivBayes",
+        "dpmm_driver.py",
+        "privbayes",
+        DPMM,
+        "claims (ε, δ); fails: scores normalised mutual information with the sensitivity of the plain one; "
+        "discrete noise through OpenDP, choices by NumPy",
+    ),
+    Peer(
+        "dpmm MST",
+        "dpmm_driver.py",
+        "mst",
+        DPMM,
+        "(ε, δ), one record added or removed; domain as given; discrete noise by OpenDP, choices by NumPy",
+    ),
+    Peer(
+        "dpmm AIM",
+        "dpmm_driver.py",
+        "aim",
+        DPMM,
+        "(ε, δ), one record added or removed; domain as given; discrete noise by OpenDP, choices by NumPy",
+        on_request=True,
+    ),
+    Peer(
+        "mbi MST",
+        "mbi_driver.py",
+        "mst",
+        MBI,
+        "(ε, δ), one record added or removed; mechanism by our driver (the wheel has only the estimation); "
+        "float noise by NumPy",
+    ),
+    Peer(
+        "OpenDP MST",
+        "opendp_driver.py",
+        "mst",
+        OPENDP,
+        "pure ε, one record added or removed; keys as given; exact noise and choices",
+        on_request=True,
+    ),
+    Peer(
+        "OpenDP AIM",
+        "opendp_driver.py",
+        "aim",
+        OPENDP,
+        "pure ε, one record added or removed; keys as given; exact noise and choices",
+        on_request=True,
+    ),
+    Peer(
+        "smartnoise MST",
+        "smartnoise_driver.py",
+        "mst",
+        SMARTNOISE,
+        "(ε, δ), one record added or removed, but the exact n is used and released; choices by NumPy",
+        on_request=True,
+    ),
+    Peer(
+        "smartnoise AIM",
+        "smartnoise_driver.py",
+        "aim",
+        SMARTNOISE,
+        "(ε, δ), one record added or removed; choices by NumPy",
+        on_request=True,
+    ),
+)

@@ -1,0 +1,187 @@
+"""Run the race: each peer in its own environment and process, on the same table and budget.
+
+    python studies/race/run.py                              # both tables, epsilon 1, the light peers
+    python studies/race/run.py --table nltcs --epsilon 0.1
+    python studies/race/run.py --peer "OpenDP AIM"          # one that is run on request only
+    python studies/race/run.py --show                       # the table of what was run last
+
+Peers see the training part (80 %) as integer codes with the number of codes of each column. Wall and CPU time
+are those of the whole process, imports, reading and writing included. Approximate peers get a delta of 1e-5.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import polars as pl
+
+from frame.data import Dataset, MissingDataError, load
+from frame.store import RESULTS
+from race.environments import python_of
+from race.peers import PEERS, Peer
+from race.scores import bounds, scored
+from race.table import table
+
+DRIVERS = Path(__file__).resolve().parent / "drivers"
+TABLES = ("nltcs", "adult-race")
+DELTA = 1e-5
+LIMIT = 900.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one process did."""
+
+    table: str
+    epsilon: str
+    peer: str
+    when: str
+    wall: float
+    cpu: float
+    memory: float  # the largest resident size of any of its processes, in MiB
+    failure: str = ""
+    scores: dict[str, float] = field(default_factory=dict)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--table", action="append", choices=TABLES)
+    parser.add_argument("--epsilon", action="append", help="1 by default")
+    parser.add_argument("--peer", action="append", help="only this one; also those on request")
+    parser.add_argument("--repetitions", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for each process")
+    parser.add_argument("--show", action="store_true")
+    given = parser.parse_args()
+    peers = [peer for peer in PEERS if (peer.name in given.peer if given.peer else not peer.on_request)]
+    if given.peer and len(peers) < len(set(given.peer)):
+        raise SystemExit(f"Unknown peer; there are {', '.join(peer.name for peer in PEERS)}.")
+    try:
+        for name in given.table or TABLES:
+            for epsilon in given.epsilon or ["1"]:
+                if not given.show:
+                    race(name, epsilon, peers, given.repetitions, given.limit)
+                print(table(name, epsilon, runs(name, epsilon), bounds(name)))
+    except MissingDataError as missing:
+        raise SystemExit(str(missing)) from None
+
+
+def race(name: str, epsilon: str, peers: list[Peer], repetitions: int, limit: float) -> None:
+    train = load(f"{name} train")
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        _write_inputs(train, place)
+        for peer in peers:
+            python = python_of(peer.environment)
+            for _ in range(repetitions):
+                keep(one(peer, python, name, epsilon, train, place, limit))
+
+
+def _write_inputs(train: Dataset, place: Path) -> None:
+    pl.DataFrame({name: codes.astype("int64") for name, codes in train.codes.items()}).write_csv(
+        place / "train.csv"
+    )
+    (place / "domain.json").write_text(json.dumps(train.sizes))
+    train.schema.save(place / "schema.yaml")
+
+
+def one(peer: Peer, python: Path, name: str, epsilon: str, train: Dataset, place: Path, limit: float) -> Run:
+    """Run a peer once; what goes wrong is part of the result."""
+    out = place / "synthetic.csv"
+    out.unlink(missing_ok=True)
+    command = [
+        str(python), str(DRIVERS / peer.driver),
+        str(place / "train.csv"), str(place / "domain.json"), str(out),
+        "--schema", str(place / "schema.yaml"), "--method", peer.method, "--epsilon", epsilon,
+        "--delta", str(DELTA), "--rho", str(_rho(epsilon)), "--rows", str(train.rows), *peer.options,
+    ]  # fmt: skip
+    print(f"{name} ε {epsilon}: {peer.name}", file=sys.stderr, flush=True)
+    log = place / "log.txt"
+    wall, cpu, memory, failure = watched(command, log, limit, place)
+    scores: dict[str, float] = {}
+    if not failure:
+        if out.exists():
+            scores = scored(out, name)
+        else:
+            failure = "wrote no rows"
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    return Run(name, epsilon, peer.name, when, round(wall, 2), round(cpu, 2), round(memory), failure, scores)
+
+
+def watched(command: list[str], log: Path, limit: float, folder: Path) -> tuple[float, float, float, str]:
+    """Wall seconds, CPU seconds, peak memory, and why it failed ('' if it did not)."""
+    started = time.perf_counter()
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            command, stdout=file, stderr=subprocess.STDOUT, cwd=folder, start_new_session=True
+        )
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            os.killpg(process.pid, signal.SIGKILL)  # the session that was started for this process alone
+
+        timer = threading.Timer(limit, stop)
+        timer.start()
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        finally:
+            timer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - started
+    failure = ""
+    if late.is_set():
+        failure = f"not finished after {limit:.0f} s"
+    elif process.returncode:
+        last = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+        failure = (last[-1] if last else f"exit code {process.returncode}")[:200]
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, failure
+
+
+def _rho(epsilon: str) -> float:
+    from fractions import Fraction
+
+    from penstock.privacy.accounting import rho_of
+
+    return float(rho_of(Fraction(epsilon), Fraction(str(DELTA))))
+
+
+def _path(name: str, epsilon: str) -> Path:
+    return RESULTS / "race" / f"{name}-{epsilon}.jsonl"
+
+
+def keep(run: Run) -> None:
+    path = _path(run.table, run.epsilon)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(run)) + "\n")
+    outcome = run.failure or ", ".join(f"{key} {value:.4f}" for key, value in run.scores.items())
+    print(
+        f"  wall {run.wall:.1f} s, CPU {run.cpu:.1f} s, {run.memory:.0f} MiB; {outcome}",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def runs(name: str, epsilon: str) -> list[Run]:
+    path = _path(name, epsilon)
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [Run(**json.loads(line)) for line in lines]
+
+
+if __name__ == "__main__":
+    main()

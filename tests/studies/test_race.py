@@ -1,0 +1,107 @@
+"""The race's own machinery: what is measured of a process, and what the table says."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from race import peers, scores
+from race.run import Run, watched
+from race.table import table
+
+BUSY = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def test_time_and_memory_of_a_process_are_those_of_the_process(tmp_path: Path) -> None:
+    work = f"x = bytearray(200_000_000)\n{BUSY}"
+    wall, cpu, memory, failure = watched(python(work), tmp_path / "log", 60, tmp_path)
+    assert failure == ""
+    assert 0.3 <= cpu < 5
+    assert wall > 0.3
+    assert 190 < memory < 400
+
+
+def test_children_of_a_process_count_too(tmp_path: Path) -> None:
+    outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BUSY!r}])"
+    _, cpu, _, failure = watched(python(outer), tmp_path / "log", 60, tmp_path)
+    assert failure == ""
+    assert cpu >= 0.3
+
+
+def test_a_peer_that_takes_too_long_is_stopped_and_said_so(tmp_path: Path) -> None:
+    wall, _, _, failure = watched(python("while True: pass"), tmp_path / "log", 0.5, tmp_path)
+    assert failure == "not finished after 0 s"
+    assert wall < 10
+
+
+def test_the_last_words_of_a_peer_that_fails_are_kept(tmp_path: Path) -> None:
+    *_, failure = watched(python("raise ValueError('no such domain')"), tmp_path / "log", 60, tmp_path)
+    assert failure == "ValueError: no such domain"
+
+
+def test_every_peer_has_a_driver_and_a_guarantee() -> None:
+    folder = Path(peers.__file__).parent / "drivers"
+    for peer in peers.PEERS:
+        assert (folder / peer.driver).is_file()
+        assert len(peer.guarantee) > 20
+        assert peer.on_request or peer.environment is None or not peer.environment.heavy
+
+
+def test_the_table_shows_means_failures_bounds_and_guarantees() -> None:
+    good = {"2-way": 0.01, "3-way": 0.02, "accuracy": 0.8}
+    runs = [
+        Run("t", "1", "Penstock privbayes", "", 2.0, 1.0, 200, "", good),
+        Run("t", "1", "Penstock privbayes", "", 2.0, 3.0, 200, "", {**good, "2-way": 0.03}),
+        Run("t", "1", "mbi MST", "", 50.0, 40.0, 800, "", {**good, "3-way": 0.1}),
+        Run("t", "1", "dpmm MST", "", 900.0, 850.0, 900, "not finished after 900 s"),
+    ]
+    text = table("t", "1", runs, {"original, resampled": good})
+    lines = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("|")}
+    ours = [cell.strip() for cell in lines["Penstock privbayes"].split("|")[2:-1]]
+    assert ours == ["2", "2.0", "2.0", "1.0", "200", ".0200", ".0200", ".8000"]
+    assert "20.0" in lines["mbi MST"]  # 40 s against our 2
+    assert "original, resampled" in lines
+    assert "dpmm MST: not finished after 900 s (CPU 850 s)." in text
+    assert "- mbi MST: (ε, δ)" in text
+
+
+def test_original_rows_score_like_the_original(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(scores.TARGET, "made-up", "b")
+    train = scores.load("made-up train")
+    path = tmp_path / "rows.csv"
+    pl.DataFrame({name: codes.astype("int64") for name, codes in train.codes.items()}).write_csv(path)
+    assert scores.scored(path, "made-up") == {"2-way": 0.0, "3-way": 0.0, "accuracy": 1.0}
+    bounds = scores.bounds("made-up")
+    assert bounds["independent columns, no noise"]["2-way"] > 0.1
+    assert bounds["original, resampled"]["2-way"] < 0.05
+
+
+def test_our_driver_writes_rows_of_the_domain(tmp_path: Path) -> None:
+    """The whole way of one peer, ours, on the made-up table."""
+    from race.run import DRIVERS, _write_inputs
+
+    train: Any = scores.load("made-up train")
+    _write_inputs(train, tmp_path)
+    out = tmp_path / "synthetic.csv"
+    command = [
+        sys.executable,
+        str(DRIVERS / "penstock_driver.py"),
+        *(str(tmp_path / name) for name in ("train.csv", "domain.json", "synthetic.csv")),
+        *("--schema", str(tmp_path / "schema.yaml"), "--method", "independent"),
+        *("--epsilon", "1", "--rows", "321"),
+    ]
+    *_, failure = watched(command, tmp_path / "log", 60, tmp_path)
+    assert failure == ""
+    frame = pl.read_csv(out)
+    assert frame.height == 321
+    assert json.loads((tmp_path / "domain.json").read_text()) == {"a": 4, "b": 2, "c": 2}
+    assert frame["a"].max() == 3
