@@ -301,6 +301,9 @@ def test_events_come_back_as_events() -> None:
     assert (first["position"] == 1).all()
     assert rows_drawn["u"].max() <= 40
     assert set(rows_drawn["s"]) <= {"A", "B"}
+    odd = events.rename({"u": "position"})
+    other = fit(Sequences.open(odd, schema("AB", 9, ", user: position, time: t")), 20)
+    assert other.sample(5, seed=2).columns == ["position", "place in the sequence", "s"]
 
 
 @pytest.mark.parametrize(

@@ -220,11 +220,12 @@ def laid_out(
     codec = schema.codec(columns.symbol)
     symbols = codec.decode(codes, rng)
     if columns.user is not None:
+        place = "position" if "position" not in (columns.user, columns.symbol) else "place in the sequence"
         begins = np.cumsum(lengths) - lengths
         return pl.DataFrame(
             {
                 columns.user: np.repeat(np.arange(1, len(lengths) + 1), lengths),
-                "position": np.arange(len(codes)) - np.repeat(begins, lengths) + 1,
+                place: np.arange(len(codes)) - np.repeat(begins, lengths) + 1,
                 columns.symbol: symbols,
             }
         )
