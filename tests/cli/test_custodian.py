@@ -34,6 +34,20 @@ def test_a_private_draft_is_paid_for_and_booked(cli: Cli, desk: Desk) -> None:
     assert not (desk.folder / "b.yaml").exists()
 
 
+def test_a_release_names_the_price_of_its_privately_drafted_schema(cli: Cli, desk: Desk) -> None:
+    desk.write(ROWS * 20)
+    target = desk.folder / "private.yaml"
+    assert cli("draft", desk.data, "-o", target, "--epsilon", "6", "--delta", "1e-4").code == 0
+    target.write_text(target.read_text().replace("review: true", "review: false"))
+    assert cli("release", desk.data, "-s", target, "-e", "1", "-o", desk.out).code == 0
+    price = "epsilon 6 and delta 0.0001 for one record"
+    assert price in (desk.out / "report.html").read_text()
+    assert price in cli("inspect", desk.out).out
+    facts = json.loads(cli("inspect", desk.out, "--json").out)
+    assert facts["drafted"] == {"epsilon": "6", "delta": "0.0001", "unit": "one record"}
+    assert facts["epsilon"] == "1"
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -283,7 +283,7 @@ def test_a_private_draft_end_to_end() -> None:
     assert schema.to_review() == ["note", "unit"]
     text = schema.to_yaml()
     assert "canary" not in text
-    assert "Drafted privately for epsilon 1, delta 1e-06." in text
+    assert "Drafted privately: epsilon 1 and delta 1e-06 for one record." in text
     assert "'patient_id' identifies people" in text
     receipt = budget.receipt()
     assert Fraction(9, 10) < receipt.epsilon <= 1

@@ -53,6 +53,8 @@ def _headline(out: Console, folder: str, release: Release) -> None:
     ]
     ledger = release.receipt.ledger
     lines.append(f"Booked in a ledger as {clean(ledger)}." if ledger else "Booked in no ledger.")
+    if release.schema.drafted is not None:
+        lines.append(f"On top, drafting its schema privately cost {clean(release.schema.drafted.words)}.")
     if release.unreviewed:
         facts = ", ".join(release.unreviewed[:6]) + (", …" if len(release.unreviewed) > 6 else "")
         lines.append(

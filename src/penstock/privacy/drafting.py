@@ -20,7 +20,7 @@ from penstock.errors import DataError, UsageError
 from penstock.privacy.bounds import Column, bounds, frequent, kinds
 from penstock.privacy.budget import Budget
 from penstock.privacy.receipt import plain
-from penstock.schema import Constraints, Field, Schema, draft, round_outwards
+from penstock.schema import Constraints, Drafted, Field, Schema, draft, round_outwards
 from penstock.schema.draft import MARKERS, identifies_a_person
 from penstock.schema.schema import DataKind
 from penstock.schema.unit import Unit
@@ -68,8 +68,9 @@ def draft_private(
     columns = _columns(frame, names, who, order_key)
     found = kinds(columns, budget.part("types", "1/5", delta_share=0))
     domains = _domains(columns, [kind_of_value for kind_of_value, _ in found], budget.rest("domains"))
+    paid = Drafted(epsilon=plain(budget.epsilon), delta=plain(budget.delta), unit=who.words)
     top = [
-        f"Drafted privately for epsilon {plain(budget.epsilon)}, delta {plain(budget.delta)}.",
+        f"Drafted privately: {paid.words}. A release with this schema costs its own epsilon on top.",
         *(f"Left out: '{name}' identifies people." for name in known.names if name not in [*names, *odd]),
         *(f"Left out: '{name}' holds {str(frame[name].dtype).lower()} values." for name in odd),
     ]
@@ -84,7 +85,9 @@ def draft_private(
         remarks[column.name] = (_remark(field, type_, with_delta=budget.delta > 0),)
     if not fields:
         raise DataError("No column is a coordinate; draft with another kind, or write the schema by hand.")
-    schema = Schema(kind=cast(DataKind, kind), unit=who, missing_values=MARKERS, fields=tuple(fields))
+    schema = Schema(
+        kind=cast(DataKind, kind), unit=who, missing_values=MARKERS, fields=tuple(fields), drafted=paid
+    )
     return schema.with_remarks({"": tuple(top), **remarks})
 
 

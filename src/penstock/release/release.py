@@ -312,6 +312,7 @@ class Release(ABC):
             "delta": str(self.receipt.delta),
             "publishable": self.publishable,
             "unreviewed": list(self.unreviewed),
+            "drafted": None if self.schema.drafted is None else self.schema.drafted.model_dump(),
             "fields": list(self.schema.names),
             "receipt": self.receipt.to_dict(),
         }

@@ -73,6 +73,7 @@ def report(release: Release, *, title: str | None = None) -> str:
 def _sections(release: Release, folder: str) -> list[Section]:
     pictures, lacking = _pictures(release)
     declared = "The custodian declared these fields and their domains before anything was counted."
+    found = "Facts that were found privately in the records, and paid for separately (see the limits)."
     unchecked = "Some of these facts were read from the records and were not reviewed; they are marked."
     sections = [
         Section(
@@ -93,7 +94,7 @@ def _sections(release: Release, folder: str) -> list[Section]:
         Section(
             "What was public beforehand",
             [_fields_table(release.schema)],
-            lead=unchecked if release.unreviewed else declared,
+            lead=unchecked if release.unreviewed else found if release.schema.drafted else declared,
             short="Schema",
         ),
         Section("How to use it", [Commands(_commands(release, folder))], short="Use"),
@@ -286,6 +287,11 @@ def _limits(release: Release) -> list[str]:
         sentences.append(
             f"One {one} is protected at a time. A person with several {one}s, or whose {one} comes only "
             "together with others, is protected less: by the epsilon times their number."
+        )
+    if release.schema.drafted is not None:
+        sentences.append(
+            "The facts of the schema were found in the same records under differential privacy, which had "
+            f"cost {release.schema.drafted.words}. This comes on top of the guarantee above."
         )
     if release.unreviewed:
         sentences.append(

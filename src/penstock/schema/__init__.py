@@ -7,7 +7,7 @@ from penstock.schema.draft import draft
 from penstock.schema.expression import Condition, box_of, parse
 from penstock.schema.field import Constraints, Field
 from penstock.schema.magnitudes import magnitudes, round_outwards
-from penstock.schema.schema import Schema, Sequence
+from penstock.schema.schema import Drafted, Schema, Sequence
 from penstock.schema.taxonomy import Taxonomy
 from penstock.schema.unit import Relation, Unit
 
@@ -17,6 +17,7 @@ __all__ = [
     "Codec",
     "Condition",
     "Constraints",
+    "Drafted",
     "Edges",
     "Field",
     "Level",

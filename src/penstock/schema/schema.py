@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pydantic import PrivateAttr, model_validator
+from pydantic import PrivateAttr, StringConstraints, model_validator
 
 from penstock.errors import DataError, QueryError, SchemaError
 from penstock.schema import document
@@ -26,6 +26,7 @@ from penstock.schema.values import BLANKS
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
+Amount = Annotated[str, StringConstraints(pattern=r"^[0-9][0-9./e-]{0,200}$")]
 DataKind = Literal["table", "points", "sequences", "itemsets", "graph", "calls"]
 
 # Whose presence can be protected in each kind of data: a guarantee for a node of a table would mean nothing.
@@ -70,6 +71,23 @@ class Sequence(Fact):
         return self
 
 
+class Drafted(Fact):
+    """What finding this schema's facts in the records cost; a release costs its own amount on top.
+
+    >>> Drafted(epsilon="0.1", unit="one record").words
+    'epsilon 0.1 for one record'
+    """
+
+    epsilon: Amount
+    delta: Amount = "0"
+    unit: Annotated[str, StringConstraints(max_length=300)] = "one record"
+
+    @property
+    def words(self) -> str:
+        delta = "" if self.delta == "0" else f" and delta {self.delta}"
+        return f"epsilon {self.epsilon}{delta} for {self.unit}"
+
+
 class Schema(Fact):
     """Columns, domains, taxonomies, bounds and the privacy unit.
 
@@ -93,6 +111,7 @@ class Schema(Fact):
     sequence: Sequence | None = None
     items: Items | None = None
     impossible: tuple[str, ...] = ()
+    drafted: Drafted | None = None
 
     _remarks: dict[str, tuple[str, ...]] = PrivateAttr(default_factory=dict)
 
