@@ -23,8 +23,9 @@ from penstock.audit.target import Kind, Target
 from penstock.errors import UsageError
 from penstock.privacy.sparse_design import Design, preset
 
-SHIPPED = (*sparse.targets(), *top.targets())
-BROKEN = broken_sparse.targets()
+ALL = (*sparse.targets(), *top.targets(), *broken_sparse.targets())
+SHIPPED = [target for target in ALL if target.kind is Kind.SHIPPED]
+BROKEN = [target for target in ALL if target.kind is Kind.BROKEN]
 
 
 def standard(c: int) -> Variant:
@@ -194,7 +195,8 @@ def test_one_query_by_hand() -> None:
 @pytest.mark.parametrize("target", SHIPPED, ids=by_name)
 def test_exact_loss_of_every_shipped_selection_is_at_most_epsilon(target: Target) -> None:
     found = exact_bound(target)
-    assert found.epsilon <= 1 + 1e-9
+    claimed = float(target.claim.epsilon)
+    assert found.epsilon <= claimed * (1 + 1e-9)
     tight = {
         "sparse-vector",
         "sparse-vector-monotone",
@@ -203,12 +205,12 @@ def test_exact_loss_of_every_shipped_selection_is_at_most_epsilon(target: Target
         "top-one-shot",
     }
     if target.name in tight:
-        assert found.epsilon == pytest.approx(1, abs=2e-4)
+        assert found.epsilon == pytest.approx(claimed, abs=2e-4)
 
 
 @pytest.mark.parametrize("target", SHIPPED, ids=by_name)
 def test_running_shipped_selections_does_not_refute_them(target: Target) -> None:
-    assert examine(replace(target, pairs=target.pairs[:2], effort=1), 400).status is Status.HOLDS
+    assert examine(replace(target, pairs=target.pairs[:2], effort=1), 240).status is Status.HOLDS
 
 
 @pytest.mark.parametrize("target", [each for each in BROKEN if each.loss], ids=by_name)
@@ -223,8 +225,9 @@ def test_integration_refutes_every_published_mistake(target: Target) -> None:
 def test_the_audit_finds_pair_and_event_by_itself(target: Target) -> None:
     """No event is given, and the pair is one of many; wrong with probability at most 1e-6 each."""
     assert not target.events
-    assert len(target.pairs) > 4
-    assert examine(replace(target, effort=1), 8_000).status is Status.REFUTED
+    assert len(target.pairs) > 1
+    runs = 8_000 if "forgotten" in target.name else 4_000
+    assert examine(replace(target, effort=1), runs).status is Status.REFUTED
 
 
 def test_running_the_variants_without_an_end_refutes_them_too() -> None:

@@ -157,7 +157,7 @@ def test_best_several_follows_the_law_of_its_price(method: SeveralMethod, monoto
     source, scores = Randomness.seeded(5), [4, 3, 1, 0]
     drawn = [
         tuple(best_several(sealed(scores, monotone=monotone), 2, Budget(3, randomness=source), method=method))
-        for _ in range(1500)
+        for _ in range(800)
     ]
     rate = 1.5 if monotone else 0.75
     once = exact.exponential if method == "exponential" else exact.permute_and_flip

@@ -198,7 +198,7 @@ def test_replacing_needs_a_public_number_of_sets() -> None:
     assert found.receipt.relation is Relation.REPLACE
     with pytest.raises(SchemaError, match="at_most to 1"):
         sets(replace % "size: 2000\nunit: {protects: user, column: who, at_most: 2}\n")
-    with pytest.raises(SchemaError, match="of item sets a 'record'"):
+    with pytest.raises(SchemaError, match="the unit is 'record' or 'user'"):
         sets(BASKETS.replace("fields:", "unit: {protects: node}\nfields:"))
 
 

@@ -216,28 +216,28 @@ def split(noes: int, yeses: int) -> tuple[Pair, tuple[Answer, ...]]:
     pair = Pair(
         (0,) * noes + (1,) * yeses,
         (1,) * noes + (0,) * yeses,
-        f"{noes} queries rise from 0, {yeses} fall from 1",
+        f"{noes} rise from 0, {yeses} fall from 1",
     )
     return pair, (False,) * noes + (True,) * yeses
 
 
 def noes_then(noes: int, *others: float, answer: Answer = True) -> tuple[Pair, tuple[Answer, ...]]:
     """Some queries rise and are denied, the others stay and are affirmed."""
-    pair = Pair((0,) * noes + others, (1,) * noes + others, f"{noes} queries rise from 0, {len(others)} stay")
+    pair = Pair((0,) * noes + others, (1,) * noes + others, f"{noes} rise from 0, {len(others)} stay")
     return pair, (False,) * noes + (answer,) * len(others)
 
 
 def _bits(half: int) -> tuple[Pair, tuple[Answer, ...]]:
     """The databases {a, b, b} and {b, b}, asked for a and for b, threshold 1."""
     pair = Pair(
-        (0,) * half + (1,) * half, (-1,) * half + (1,) * half, f"{half} queries fall from 0, {half} stay at 1"
+        (0,) * half + (1,) * half, (-1,) * half + (1,) * half, f"{half} fall from 0, {half} stay at 1"
     )
     return pair, (True,) * half + (False,) * half
 
 
 def _told_bits(queries: int) -> tuple[Pair, tuple[Answer, ...]]:
     """The databases {a, b} and {a, a, b}, asked for a again and again, then for b."""
-    pair = Pair((1,) * queries, (2,) * (queries - 1) + (1,), f"{queries - 1} queries rise from 1, one stays")
+    pair = Pair((1,) * queries, (2,) * (queries - 1) + (1,), f"{queries - 1} rise from 1, one stays")
     return pair, (False,) * (queries - 1) + (Told(1.0),)
 
 

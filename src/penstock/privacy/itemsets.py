@@ -36,11 +36,6 @@ class ItemSets:
     def __init__(self, incidence: Incidence, schema: Schema) -> None:
         _ = schema.item_columns
         self._incidence, self.schema = incidence, schema
-        if schema.unit.protects not in ("record", "user"):
-            raise SchemaError(
-                f"unit: of item sets a 'record' (one set) or a 'user' is protected, not "
-                f"'{schema.unit.protects}'. Correct the unit."
-            )
         if schema.relation is Relation.REPLACE:
             if schema.unit.records > 1:
                 raise SchemaError(
