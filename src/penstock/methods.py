@@ -61,7 +61,6 @@ METHODS: tuple[MethodInfo, ...] = (
         "pure epsilon",
         ("add-remove", "replace"),
         _TABLE,
-        default=True,
     ),
     MethodInfo(
         "privbayes",
@@ -71,6 +70,7 @@ METHODS: tuple[MethodInfo, ...] = (
         "pure epsilon",
         ("add-remove", "replace"),
         _TABLE,
+        default=True,
     ),
     MethodInfo(
         "privtree",
@@ -80,6 +80,7 @@ METHODS: tuple[MethodInfo, ...] = (
         "pure epsilon",
         ("add-remove",),
         _POINTS,
+        default=True,
     ),
     MethodInfo(
         "uniform-grid",
@@ -89,7 +90,6 @@ METHODS: tuple[MethodInfo, ...] = (
         "pure epsilon",
         ("add-remove",),
         _POINTS,
-        default=True,
     ),
     MethodInfo(
         "privtree-sequences",

@@ -155,7 +155,20 @@ def test_parameters_reach_the_method(cli: Cli, tmp_path: Path) -> None:
     data.write_text("x,y\n" + "0.2,0.3\n0.7,0.9\n" * 200)
     bounds = "type: number, constraints: {minimum: 0, maximum: 1}"
     schema.write_text(f"kind: points\nfields:\n  - {{name: x, {bounds}}}\n  - {{name: y, {bounds}}}\n")
-    done = cli("release", data, "--schema", schema, "--epsilon", "2", "--param", "side=4", "--out", out)
+    done = cli(
+        "release",
+        data,
+        "--schema",
+        schema,
+        "--epsilon",
+        "2",
+        "--method",
+        "uniform-grid",
+        "--param",
+        "side=4",
+        "--out",
+        out,
+    )
     assert done.code == 0, done.err
     facts = json.loads(cli("inspect", out, "--json").out)
     assert facts["method"] == "uniform-grid"
@@ -170,6 +183,8 @@ def test_parameters_reach_the_method(cli: Cli, tmp_path: Path) -> None:
         schema,
         "--epsilon",
         "2",
+        "--method",
+        "uniform-grid",
         "--param",
         "side=four",
         "--out",
@@ -361,7 +376,7 @@ def test_the_script_works_end_to_end_as_a_process(desk: Desk) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     shown = penstock("inspect", desk.out, "--json")
-    assert json.loads(shown.stdout)["method"] == "independent"
+    assert json.loads(shown.stdout)["method"] == "privbayes"
     assert (
         penstock(
             "release", desk.data, "--schema", desk.schema, "--epsilon", "1", "--out", desk.out
