@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.errors import DataError
 from penstock.evaluate.evaluation import Score
@@ -21,12 +20,10 @@ from penstock.release.page import Block, Gallery, Section
 from penstock.release.pictures import histogram
 from penstock.release.release import Picture, Release
 from penstock.schema import Schema
+from penstock.spatial.box import Boxes, Reals, random_boxes
 
 if TYPE_CHECKING:
     import polars as pl
-
-Reals = NDArray[np.float64]
-Boxes = tuple[Reals, Reals]
 
 VOLUMES: Mapping[str, tuple[float, float]] = {
     "small boxes": (0.0001, 0.001),
@@ -92,9 +89,7 @@ def evaluate_points(
     return tuple(scores), details, _sections(names, points, synthetic, low, high)
 
 
-def coordinates(
-    frame: pl.DataFrame, schema: Schema, names: Sequence[str], low: Reals, high: Reals
-) -> Reals:
+def coordinates(frame: pl.DataFrame, schema: Schema, names: Sequence[str], low: Reals, high: Reals) -> Reals:
     """The points as numbers inside the declared box; points without a coordinate are left out."""
     from penstock.schema.reading import read
 
@@ -106,17 +101,6 @@ def coordinates(
         present &= ~(reading.missing | reading.unreadable)
     points = np.column_stack(columns)[present]
     return np.clip(points, low, high)
-
-
-def random_boxes(
-    low: Reals, high: Reals, volumes: tuple[float, float], count: int, rng: np.random.Generator
-) -> Boxes:
-    """Boxes with a volume uniform between two shares of the domain, of random shape and position."""
-    dimensions = len(low)
-    volume = rng.uniform(*volumes, count)
-    sides = volume[:, None] ** rng.dirichlet(np.ones(dimensions), count)
-    start = rng.random((count, dimensions)) * (1 - sides)
-    return low + start * (high - low), low + (start + sides) * (high - low)
 
 
 def _sorted(points: Reals) -> Reals:

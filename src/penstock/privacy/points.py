@@ -107,18 +107,35 @@ class Points:
 
     def histogram(self, sides: Sequence[int]) -> Sealed[Counts]:
         """Counts of the cells of a regular grid over the public box, flat in C order."""
-        bits = [LATTICE_BITS] * len(sides)
-        if isinstance(self._engine, MemoryEngine):
-            columns, weights = self._engine.places(self.names, bits), None
-        else:
-            positions, weights = self._engine.lattice(self.names, bits)
-            columns = list(positions.T)
-        cells = np.zeros(len(columns[0]), dtype=np.int64)
-        for column, side in zip(columns, sides, strict=True):
-            cells *= side
-            cells += (column * side) >> LATTICE_BITS
+        columns, weights = self._positions(len(sides))
+        cells = _in_grid(columns, sides)
         counts = np.bincount(cells, weights=weights, minlength=prod(sides)).astype(np.int64)
         return Sealed(counts, self.sensitivity, self.relation)
+
+    def patchwork(self, side: int, inner: Counts) -> Sealed[Counts]:
+        """Counts of a regular grid whose cells are cut into `inner` parts along every axis, each as it likes.
+
+        Cell by cell, the parts of each in C order. A point still lies in exactly one of them.
+        """
+        columns, weights = self._positions(len(self.names))
+        outer = _in_grid(columns, [side] * len(columns))
+        parts = inner[outer]
+        cells = np.zeros(len(outer), dtype=np.int64)
+        for column in columns:
+            cells *= parts
+            cells += ((column * side * parts) >> LATTICE_BITS) - ((column * side) >> LATTICE_BITS) * parts
+        sizes = inner ** len(columns)
+        cells += (np.cumsum(sizes) - sizes)[outer]
+        counts = np.bincount(cells, weights=weights, minlength=int(sizes.sum())).astype(np.int64)
+        return Sealed(counts, self.sensitivity, self.relation)
+
+    def _positions(self, dimensions: int) -> tuple[list[Counts], Counts | None]:
+        """Raw: all points on the lattice, and how often each occurs (None: once)."""
+        bits = [LATTICE_BITS] * dimensions
+        if isinstance(self._engine, MemoryEngine):
+            return self._engine.places(self.names, bits), None
+        positions, weights = self._engine.lattice(self.names, bits)
+        return list(positions.T), weights
 
     def top(self, space: Space) -> Crowd:
         """The whole of a space over these fields as one cell, from which PrivTree grows."""
@@ -161,3 +178,12 @@ class Points:
             for number, (axis, column) in enumerate(zip(space.axes, positions.T, strict=True))
         ]
         return Cloud.of(space.keys(places), weights, finer)
+
+
+def _in_grid(columns: Sequence[Counts], sides: Sequence[int]) -> Counts:
+    """The cell of a regular grid, in C order, that each lattice position lies in."""
+    cells = np.zeros(len(columns[0]), dtype=np.int64)
+    for column, side in zip(columns, sides, strict=True):
+        cells *= side
+        cells += (column * side) >> LATTICE_BITS
+    return cells

@@ -25,6 +25,8 @@ _FORMS: dict[str, str] = {
     "grid": "penstock.spatial.grid:GridRelease",
     "selection": "penstock.selection.release:SelectionRelease",
     "tree": "penstock.spatial.tree:TreeRelease",
+    "adaptive-grid": "penstock.spatial.baselines.adaptive_grid:AdaptiveGridRelease",
+    "simple-tree": "penstock.spatial.baselines.simple_tree:SimpleTreeRelease",
     "suffix-tree": "penstock.sequence.suffix_tree:SuffixTreeRelease",
     "n-gram": "penstock.sequence.ngram:NGramRelease",
     "top-strings": "penstock.sequence.top_strings:TopStringsRelease",

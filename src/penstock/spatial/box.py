@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from penstock.schema import Field, Schema
 
 Reals = NDArray[np.float64]
+Boxes = tuple[Reals, Reals]
+"""Rows of lower and rows of upper corners."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,17 @@ class Grid:
         width = (high - low) / np.array(self.sides)
         below = low + index * width
         return below, np.where(index + 1 == np.array(self.sides), high, below + width)
+
+
+def random_boxes(
+    low: Reals, high: Reals, volumes: tuple[float, float], count: int, rng: np.random.Generator
+) -> Boxes:
+    """Boxes with a volume uniform between two shares of the domain, of random shape and position."""
+    dimensions = len(low)
+    volume = rng.uniform(*volumes, count)
+    sides = volume[:, None] ** rng.dirichlet(np.ones(dimensions), count)
+    start = rng.random((count, dimensions)) * (1 - sides)
+    return low + start * (high - low), low + (start + sides) * (high - low)
 
 
 def corners(low: ArrayLike, high: ArrayLike, dimensions: int) -> tuple[Reals, Reals]:

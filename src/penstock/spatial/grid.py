@@ -26,10 +26,11 @@ from penstock.privacy import noise
 from penstock.privacy.budget import Budget
 from penstock.privacy.consistency import onto_simplex
 from penstock.privacy.points import Points
+from penstock.privacy.space import Space
 from penstock.release import Answer, Manifest, Model, Picture, Release
-from penstock.schema import box_of
 from penstock.spatial.box import Box, Grid, Reals, as_frame, corners
 from penstock.spatial.running import Running
+from penstock.spatial.selection import selection
 
 if TYPE_CHECKING:
     import polars as pl
@@ -160,9 +161,21 @@ class GridRelease(Release):
         return 1.96 * self.deviation * np.sqrt(squares)
 
     def ask(self, expression: str) -> Answer:
-        """The number of points in the box that a conjunction of ranges describes."""
-        low, high = box_of(expression, self.schema)
-        return self.count(Box(low, high))
+        """The estimated number of points that meet a condition on the coordinates."""
+        space = Space.of(self.schema, deepest=0)
+        share = np.zeros(self.grid.sides)
+        for term in selection(expression, self.schema, space):
+            part: Reals = np.ones(())
+            for number, axis in enumerate(space.axes):
+                along = axis.interval(*[self.grid.edges(number)] * 2)[0]
+                whole = np.array([0.0, axis.length])
+                positions, selected = term.get(number, (whole, whole))
+                part = np.multiply.outer(
+                    part, np.diff(np.interp(along, positions, selected)) / np.diff(along)
+                )
+            share += part
+        error = None if self.deviation is None else 1.96 * self.deviation * float(np.sqrt(np.sum(share**2)))
+        return Answer(float(self.counts @ share.ravel()), error, "points")
 
     def draw(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
         """Points drawn from the cells in proportion to their plausible counts, evenly inside a cell."""

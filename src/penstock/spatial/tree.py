@@ -32,7 +32,7 @@ WIDE = 1.96  # standard deviations on either side of a 95 % interval
 class _Saved(BaseModel):
     together: int | None
     deepest: int | None
-    deviation: float
+    deviation: float | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -47,8 +47,8 @@ class TreeRelease(Release):
     form: ClassVar[str] = "tree"
 
     partition: Partition
-    counts: NDArray[np.int64]
-    deviation: float
+    counts: NDArray[np.int64] | Reals
+    deviation: float | None
     together: int | None = None
     deepest: int | None = None
 
@@ -78,15 +78,17 @@ class TreeRelease(Release):
         Points are taken to be even inside a leaf. The error bar is that of the noise: it does not
         cover uneven leaves at the border of the box.
         """
-        value = self.range_counts([box.low], [box.high])
-        return Answer(float(value[0]), float(self.range_errors([box.low], [box.high])[0]), "points")
+        value, error = self.range_counts([box.low], [box.high]), self.range_errors([box.low], [box.high])
+        return Answer(float(value[0]), None if error is None else float(error[0]), "points")
 
     def range_counts(self, low: ArrayLike, high: ArrayLike) -> Reals:
         """The estimated numbers of points in many boxes: rows of lower and of upper corners."""
         return self.ranges.count(*self._corners(low, high))
 
-    def range_errors(self, low: ArrayLike, high: ArrayLike) -> Reals:
-        """Half the width of a 95 % interval for the noise in each of many range counts."""
+    def range_errors(self, low: ArrayLike, high: ArrayLike) -> Reals | None:
+        """Half the width of a 95 % interval for the noise in each of many range counts, where known."""
+        if self.deviation is None:
+            return None
         return WIDE * self.deviation * np.sqrt(self.ranges.squares(*self._corners(low, high)))
 
     def ask(self, expression: str) -> Answer:
@@ -94,7 +96,7 @@ class TreeRelease(Release):
         terms = selection(expression, self.schema, self.space)
         leaves = self.partition.leaves
         share = shares(terms, self.partition.low[leaves], self.partition.high[leaves])
-        error = WIDE * self.deviation * float(np.sqrt(np.sum(share**2)))
+        error = None if self.deviation is None else WIDE * self.deviation * float(np.sqrt(np.sum(share**2)))
         return Answer(float(self.counts @ share), error, "points")
 
     def _corners(self, low: ArrayLike, high: ArrayLike) -> tuple[Reals, Reals]:
@@ -192,11 +194,16 @@ class TreeRelease(Release):
 
     def explain(self) -> Sequence[str]:
         shape = self.partition.shape
+        noise = (
+            "an estimate made from noisy counts of several cells."
+            if self.deviation is None
+            else f"a count to which exact noise with a standard deviation of {self.deviation:.3g} was added."
+        )
         return [
             f"A tree with {len(shape.leaves):,} leaves, the deepest at depth {shape.depth}. Whether a cell "
-            "was split was itself a noisy decision, so the shape of the tree is public. Each leaf holds a "
-            f"count to which exact noise with a standard deviation of {self.deviation:.3g} was added. Counts "
-            "of larger areas add up the leaves; inside a leaf, points are taken to be spread evenly.",
+            "was split was itself a noisy decision, so the shape of the tree is public. Each leaf holds "
+            f"{noise} Counts of larger areas add up the leaves; inside a leaf, points are taken to be spread "
+            "evenly.",
         ]
 
     def limits(self) -> Sequence[str]:
