@@ -39,6 +39,10 @@ SMARTNOISE = Environment("smartnoise", ("smartnoise-synth==1.0.8",), heavy=True)
 OURS = (
     "pure ε, one record added or removed; domain from the schema; n private; exact noise, system randomness"
 )
+NOTHING = (
+    "none as shipped: claims pure ε, spends 2ε, half of the noise it needs, all of it from the public "
+    "seed 0; exact n, categories and missing rates are released; float noise"
+)
 
 PEERS = (
     Peer("Penstock privbayes", "penstock_driver.py", "adaptive", None, OURS),
@@ -55,8 +59,16 @@ PEERS = (
         "datasynthesizer_driver.py",
         "correlated",
         DATASYNTHESIZER,
-        "none as shipped: claims pure ε, spends 2ε, half of the noise it needs, all of it from the public "
-        "seed 0; exact n, categories and missing rates are released; float noise",
+        NOTHING,
+        on_request=True,
+    ),
+    Peer(
+        "DataSynthesizer PrivBayes, k = 2",
+        "datasynthesizer_driver.py",
+        "correlated",
+        DATASYNTHESIZER,
+        NOTHING,
+        options=("--degree", "2"),
     ),
     Peer(
         "dpmm PrivBayes",

@@ -28,7 +28,7 @@ def table(name: str, epsilon: str, runs: Sequence[Run], bounds: Mapping[str, Map
             continue
         guarantees.append(f"- {peer.name}: {peer.guarantee}.")
         if not done:
-            failed.append(f"- {peer.name}: {mine[-1].failure} (CPU {mine[-1].cpu:.0f} s).")
+            failed.append(f"- {peer.name}: {mine[-1].failure}.")
             continue
         cpu = mean(run.cpu for run in done)
         rows.append(

@@ -17,6 +17,7 @@ def arguments() -> SimpleNamespace:
     parser.add_argument("--delta", type=float, default=0.0)
     parser.add_argument("--rho", type=float, default=0.0, help="the zCDP that (epsilon, delta) buys")
     parser.add_argument("--rows", type=int, required=True)
+    parser.add_argument("--degree", type=int, default=0, help="parents of a node; 0 leaves it to the peer")
     parser.add_argument("--schema", default="", help="YAML schema, for drivers that read one")
     given = parser.parse_args()
     with open(given.domain) as file:

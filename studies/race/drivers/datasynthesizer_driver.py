@@ -12,6 +12,7 @@ def main() -> None:
     describer = DataDescriber(category_threshold=max(given.sizes.values()) + 1)
     describer.describe_dataset_in_correlated_attribute_mode(
         dataset_file=given.train,
+        k=given.degree,
         epsilon=float(given.epsilon),
         attribute_to_is_categorical=dict.fromkeys(given.sizes, True),
         attribute_to_is_candidate_key=dict.fromkeys(given.sizes, False),

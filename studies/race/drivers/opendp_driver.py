@@ -22,6 +22,6 @@ table = (
     )
     .release()
 )
-synthetic = table.synthesize()
+synthetic = table.synthesize(rows=given.rows)
 frame = synthetic if isinstance(synthetic, pl.DataFrame) else pl.DataFrame(synthetic)
 frame.select(list(given.sizes)).write_csv(given.out)
