@@ -119,13 +119,18 @@ def distances(dataset: Dataset, outcome: Outcome, way: int) -> list[tuple[Subset
 
 @dataclass(frozen=True)
 class MeanDistance:
-    """The mean total variation distance over all marginals of this many attributes: the task Q_way."""
+    """The mean total variation distance over all marginals of this many attributes: the task Q_way.
+
+    An outcome that answers marginals of some sizes only names them in `ways`.
+    """
 
     way: int
     datasets: tuple[str, ...] = ()
 
     def __call__(self, dataset: Dataset, outcome: Outcome, seed: int) -> float | None:
         if self.datasets and dataset.name not in self.datasets:
+            return None
+        if self.way not in getattr(outcome, "ways", (self.way,)):
             return None
         return float(np.mean([distance for _, distance in distances(dataset, outcome, self.way)]))
 
