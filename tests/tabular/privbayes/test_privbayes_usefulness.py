@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from penstock.tabular.privbayes.usefulness import cell_limit, degree, usefulness
+from penstock.tabular.privbayes.usefulness import affordable, candidates, cell_limit, degree, usefulness
 
 GRID = [Fraction(x) for x in ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6")]
 JOURNAL, THESIS = (Fraction(7, 10), Fraction(4)), (Fraction(1, 2), Fraction(3))
@@ -56,3 +56,12 @@ def test_degree_is_capped_and_never_negative() -> None:
     assert degree(-5, Fraction(1), 16, Fraction(4)) == 0
     assert degree(10**9, Fraction(1), 1, Fraction(4)) == 0
     assert cell_limit(-5, Fraction(1), 3, Fraction(4)) == 0
+
+
+def test_degrees_that_would_take_too_long_are_left_out() -> None:
+    assert [candidates(16, k) for k in (1, 2, 6)] == [680, 2395, 24375]
+    assert affordable(16) == 15  # all of them
+    assert affordable(23) == 5
+    assert affordable(52) == 2  # Adult in bits
+    assert affordable(1) == 0
+    assert affordable(5, most=10) == 0

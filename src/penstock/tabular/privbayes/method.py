@@ -35,7 +35,7 @@ from penstock.tabular.privbayes.release import PrivBayesRelease
 from penstock.tabular.privbayes.scores import ScoreName
 from penstock.tabular.privbayes.sensitivity import Bound
 from penstock.tabular.privbayes.structure import SealedScores, binary_candidates, general_candidates, learn
-from penstock.tabular.privbayes.usefulness import cell_limit, degree
+from penstock.tabular.privbayes.usefulness import affordable, cell_limit, degree
 
 Preset = Literal["adaptive", "plain", "journal", "thesis"]
 
@@ -59,7 +59,8 @@ class PrivBayes:
 
     The other parameters change the last three presets. `beta` is the share of the budget for the
     network, `theta` how useful a marginal must be, `degree` fixes the number of parents of a binary
-    network (chosen by theta otherwise) and `max_degree` caps it.
+    network (chosen by theta otherwise) and `max_degree` caps it; without a cap of yours, degrees that
+    would take more than some 400,000 candidates are left out for their computing time.
     """
 
     preset: Preset = "adaptive"
@@ -227,7 +228,8 @@ class _Fit:
         if self.encoding.binary:
             k = recipe.degree
             if k is None:
-                k = degree(n, (1 - recipe.beta) * left, d, recipe.theta, l1, recipe.max_degree)
+                largest = affordable(d) if recipe.max_degree is None else recipe.max_degree
+                k = degree(n, (1 - recipe.beta) * left, d, recipe.theta, l1, largest)
             self.facts["degree"] = k
             candidates = binary_candidates(self.variables, k)
         else:

@@ -9,6 +9,10 @@ one record). Everything here is exact rational arithmetic.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import comb
+
+MOST_CANDIDATES = 400_000
+"""Candidates that a binary network is chosen from when nobody says how large its degree may be."""
 
 
 def usefulness(n: int, epsilon2: Fraction, attributes: int, k: int, l1: Fraction | int = 2) -> Fraction:
@@ -36,6 +40,26 @@ def degree(
     top = attributes - 1 if largest is None else min(attributes - 1, largest)
     useful = [k for k in range(1, top + 1) if usefulness(n, epsilon2, attributes, k, l1) >= theta]
     return max(useful, default=0)
+
+
+def candidates(attributes: int, k: int) -> int:
+    """How many candidates are scored in all rounds of a binary network of degree k.
+
+    >>> candidates(16, 6), candidates(23, 4)
+    (24375, 134659)
+    """
+    return comb(attributes + 1, k + 2) + sum(attributes - i for i in range(1, k))
+
+
+def affordable(attributes: int, most: int = MOST_CANDIDATES) -> int:
+    """The largest degree whose candidates are no more than `most`; for computing time, never for privacy.
+
+    Degrees are taken in turn: the number of candidates falls again for very large ones.
+    """
+    k = 0
+    while k < attributes - 1 and candidates(attributes, k + 1) <= most:
+        k += 1
+    return k
 
 
 def cell_limit(n: int, epsilon2: Fraction, attributes: int, theta: Fraction, l1: Fraction | int = 2) -> int:
