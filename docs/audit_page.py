@@ -38,8 +38,8 @@ def main() -> int:
     return photograph(picture(verdicts).figure)
 
 
-def photograph(figure: Any) -> int:
-    """The figure alone, on white."""
+def photograph(figure: Any, name: str = "audit.png") -> int:
+    """The figure alone, on white, as a picture in the assets."""
     from pictures import Camera, View  # beside this file
 
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -53,7 +53,7 @@ def photograph(figure: Any) -> int:
             figure.update_layout(width=980).to_html(config={"displayModeBar": False}), encoding="utf-8"
         )
         view = View(sheet.as_uri(), 0, 0, 1000, height + 16)
-        Camera(chromium, sheet.parent).take("audit.png", 1000, height + 16, [view])
+        Camera(chromium, sheet.parent).take(name, 1000, height + 16, [view])
     return 0
 
 

@@ -59,6 +59,10 @@ def main() -> int:
         shot.take("report.png", 1600, 900, framed, framed=True)
         shot.take("independent.png", 1180, 900, [View(columns, 0, 0, 1180, 900)])
         shot.take("uniform-grid.png", 1180, 800, [View(map_of_rides, 0, 0, 1180, 800)])
+        network = f"{survey.release('privbayes')}#the-released-data"
+        shot.take("privbayes.png", 1180, 1000, [View(network, 0, 0, 1180, 1000)])
+        tree = f"{rides.release('privtree')}#the-released-data"
+        shot.take("privtree.png", 1180, 800, [View(tree, 0, 0, 1180, 800)])
         sequences = f"{Records('visits', folder).release()}#the-released-data"
         shot.take("privtree-sequences.png", 1180, 1600, [View(sequences, 0, 0, 1180, 1600)])
     return 0
