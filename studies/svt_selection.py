@@ -3,7 +3,7 @@
     python studies/svt_selection.py                    # 100 repetitions; about five minutes
     python studies/svt_selection.py --repetitions 10
     python studies/svt_selection.py --fast             # the eight cells that the tests check, 100 repetitions
-    python studies/svt_selection.py --write            # also writes studies/results/svt_selection.md
+    python studies/svt_selection.py --write            # also writes docs/studies/selection.md
 
 Every figure comes from Penstock's own mechanisms with exact noise (a lattice of 1/1024 for the real-valued
 Zipf scores, paid for); they are fast enough that no shortcut is needed. The protocol is the dissertation's:
@@ -298,11 +298,13 @@ def verdict(cells: Sequence[Cell]) -> tuple[bool, str]:
 
 
 def report(cells: Sequence[Cell], repetitions: int, seconds: float) -> str:
+    told = (__doc__ or "").split("\n\n")
     parts = [
-        "# Selecting the c best\n",
-        f"Made by `python studies/svt_selection.py --repetitions {repetitions} --write`, "
-        f"{seconds:.0f} seconds.\n",
-        f"{verdict(cells)[1]}\n",
+        "# Study: selecting the c best\n",
+        f"The experiments of Su's dissertation (chapter 5), run again by "
+        f"`python studies/svt_selection.py --repetitions {repetitions} --write` in {seconds:.0f} seconds. "
+        f"**{verdict(cells)[1]}**\n",
+        *(f"{paragraph.strip()}\n" for paragraph in told[2:]),
         "## Zipf beside the published figures\n",
         comparison(cells) + "\n",
         "## All datasets: score error (false negative rate)\n",
@@ -318,7 +320,7 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=100)
     parser.add_argument("--datasets", nargs="+", choices=list(DATASETS), default=list(DATASETS))
     parser.add_argument("--fast", action="store_true", help="the eight cells that the tests check")
-    parser.add_argument("--write", action="store_true", help="write studies/results/svt_selection.md")
+    parser.add_argument("--write", action="store_true", help="write docs/studies/selection.md")
     options = parser.parse_args()
     started = perf_counter()
     if options.fast:
@@ -343,7 +345,7 @@ def main() -> int:
         text = report(cells, options.repetitions, perf_counter() - started)
         print(text)
         if options.write:
-            place = Path(__file__).parent / "results" / "svt_selection.md"
+            place = Path(__file__).resolve().parents[1] / "docs" / "studies" / "selection.md"
             place.parent.mkdir(exist_ok=True)
             place.write_text(text, encoding="utf-8")
     good, words = verdict(cells)

@@ -95,7 +95,11 @@ def targets() -> tuple[Target, ...]:
             "the shipped code, told half of the sensitivity",
             _pairs(1, monotone=True, noes=10)[:2],
             run=run_understated,
-            effort=0.05,
+            effort=0.1,
+            facts={
+                "truth": "2 times epsilon",
+                "why": "noise of half the scale lets everybody see twice as far",
+            },
         ),
     )
 
