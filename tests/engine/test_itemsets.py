@@ -11,7 +11,7 @@ import pytest
 
 from penstock.engine.itemsets import Incidence, open_itemsets
 from penstock.errors import DataError, SchemaError
-from penstock.schema import Schema
+from penstock.schema import Schema, draft
 
 ITEMS = """
 kind: itemsets
@@ -147,3 +147,10 @@ def test_a_universe_may_lie_in_a_file_beside_the_schema(tmp_path: Path) -> None:
     path.write_text(ITEMS.replace("[ale, bun, cod]", "../universe.txt") % ("", "", ""), encoding="utf-8")
     with pytest.raises(SchemaError, match="is not beside the schema"):
         Schema.load(path)
+
+
+def test_a_draft_says_what_is_missing() -> None:
+    text = draft(
+        pl.DataFrame({"product": ["ale", "bun"] * 9, "basket": range(18)}), kind="itemsets"
+    ).to_yaml()
+    assert "# Say which columns make an item set: items: {item: ..., transaction: ...}" in text

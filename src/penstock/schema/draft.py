@@ -29,6 +29,10 @@ from penstock.schema.values import BLANKS, DATE, DATETIME, NUMBER, Type, at
 MARKERS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
 MOST_CATEGORIES = 256
 _SAY_WHICH = "Say which columns make a sequence: sequence: {user: ..., time: ..., symbol: ..., longest: 20}"
+_SAY_ITEMS = (
+    "Say which columns make an item set: items: {item: ..., transaction: ...}, or items: {item: ...} where every "
+    "row is a whole set. Keep the field of the items and remove the others."
+)
 _FEW = 20
 _PERSON = r"(user|person|patient|customer|client|member|subject|subscriber|caller|employee)"
 _PEOPLE = re.compile(rf"^({_PERSON}|{_PERSON}?[_. -]?(id|uid|uuid|no|nr|key|number))$", re.IGNORECASE)
@@ -102,6 +106,8 @@ def draft(
                 "No column can become a field: all look like identifiers or free text. "
                 "Write the schema by hand, starting from '--headers-only'."
             )
+    if kind == "itemsets":
+        notes.top.append(_SAY_ITEMS)
     if kind != "sequences":
         _suggest_unit(names, notes)
     schema = Schema(
