@@ -30,8 +30,8 @@ MARKERS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
 MOST_CATEGORIES = 256
 _SAY_WHICH = "Say which columns make a sequence: sequence: {user: ..., time: ..., symbol: ..., longest: 20}"
 _SAY_ITEMS = (
-    "Say which columns make an item set: items: {item: ..., transaction: ...}, or items: {item: ...} where every "
-    "row is a whole set. Keep the field of the items and remove the others."
+    "Say which columns make an item set: items: {item: ..., transaction: ...}, or items: {item: ...} where "
+    "every row is a whole set. Keep the field of the items and remove the others."
 )
 _FEW = 20
 _PERSON = r"(user|person|patient|customer|client|member|subject|subscriber|caller|employee)"
