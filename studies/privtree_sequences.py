@@ -1,6 +1,6 @@
 """PrivTree for sequences: frequent strings and lengths, beside N-gram, EM and Truncate.
 
-python studies/privtree_sequences.py           # about ten minutes
+python studies/privtree_sequences.py           # about twenty minutes
 python studies/privtree_sequences.py --full    # 100 repetitions, as published
 python studies/privtree_sequences.py --speed   # how long msnbc takes
 """
@@ -58,8 +58,9 @@ def references() -> list[Reference]:
 
 
 def settings(datasets: tuple[str, ...] = REAL) -> Iterator[tuple[str, str, str]]:
+    """Every figure once: bpic has 56 different strings, so that its top 100 and top 200 are the same."""
     for dataset in datasets:
-        for metric in STRINGS:
+        for metric in STRINGS[:2] if dataset == "bpic" else STRINGS:
             for epsilon in BUDGETS:
                 yield dataset, metric, epsilon
 
@@ -159,6 +160,11 @@ CLAIMS = (
         "N-gram is more than 0.1 below PrivTree in most settings.",
         lambda r: beats(r, "N-gram", margin=0.1),
     ),
+    Claim(
+        "8.3",
+        "The same on the generated source, which the paper does not have.",
+        lambda r: beats(r, "N-gram", ("markov",), margin=0.1),
+    ),
     Claim("8.3", "EM is worse for more strings.", worse_with_more_strings),
     Claim("8.3", "Lengths: PrivTree within 0.05 of Truncate from ε 0.2 on.", lengths_like_truncate),
     Claim("8.3", "Lengths: N-gram is very far off at all ε.", lengths_of_ngrams),
@@ -184,7 +190,7 @@ def study() -> Study:
         budgets=BUDGETS,
         metrics={"precision": Precision(), LENGTHS: LengthDistance()},
         repetitions=10,
-        fewer={"msnbc": 2},
+        fewer={"msnbc": 5},
         fixed=frozenset({"Truncate"}),
         references=references(),
         source="of the prototype",
@@ -198,7 +204,9 @@ def study() -> Study:
             "original and 50,000 synthetic sequences (5,000 for the generated source, as in the prototype). "
             "At most 20 symbols are kept of msnbc, 6 of bpic, 28 of the generated source; an end counts as "
             "one.",
-            "bpic stands in for mooc, which cannot be had; none of its sequences is cut.",
+            "bpic stands in for mooc, which cannot be had; none of its sequences is cut, and it has only 56 "
+            "different strings, so that its top 100 and top 200 are the same.",
+            "A tie does not refute a claim that one method finds more than another.",
         ),
     )
 

@@ -67,5 +67,5 @@ def test_the_order_of_the_methods_is_the_published_one(source: SequenceData) -> 
 
 def test_the_study_names_its_cells_and_claims() -> None:
     planned = study()
-    assert len(planned.claims) == 9
+    assert len(planned.claims) == 10
     assert {cell.dataset for cell in planned.cells(1)} == {"markov", "bpic", "msnbc"}
