@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from penstock.privacy.budget import Budget
-from penstock.privacy.privtree import Splitter, decay, noise_constant
+from penstock.privacy.privtree import Splitter, decay, log_chances, noise_constant
 from penstock.privacy.randomness import Randomness
 from penstock.privacy.sealed import Sealed, Sensitivity
 from penstock.schema import Relation
@@ -65,6 +65,28 @@ def test_root_split_probabilities_of_the_worked_example() -> None:
     assert float(root.lam) == pytest.approx(3, rel=1e-6)
     assert root.probability(0, 0) == 0.5
     assert root.probability(1, 0) == pytest.approx(0.641734, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("u", "ratio", "bound"),
+    [
+        (-3, 0.214286, 0.214286),
+        (0, 0.214286, 0.214286),
+        (0.5, 0.203909, 0.214286),
+        (1, 0.176372, 0.214286),
+        (2, 0.122666, 0.172954),
+        (5, 0.050646, 0.090937),
+        (10, 0.015004, 0.031148),
+        (20, 0.001657, 0.003654),
+    ],
+)
+def test_the_cost_of_one_split_is_that_of_the_lemma(u: float, ratio: float, bound: float) -> None:
+    # lambda = 14/3, u the score above the threshold: ln Pr[split at u] / Pr[split at u - 1], and its bound
+    lam = 14 / 3
+    more, less = (log_chances(np.array([score / lam]))[0][0] for score in (u, u - 1))
+    assert more - less == pytest.approx(ratio, abs=1e-6)
+    assert (1 / lam if u < 1 else exp((1 - u) / lam) / lam) == pytest.approx(bound, abs=1e-6)
+    assert more - less <= bound + 1e-12
 
 
 def test_a_clamped_node_splits_with_one_half_of_the_inverse_fan_out() -> None:
@@ -142,6 +164,14 @@ def test_worst_loss_over_falling_scores_stays_below_epsilon() -> None:
 def test_without_clamp_or_bias_the_loss_exceeds_epsilon(broken: dict[str, bool], at_least: float) -> None:
     tree = splitter(1, 2, constant="published")
     assert max(loss(tree, [n + 1] * 60, [n] * 60, **broken)[0] for n in range(400)) > at_least
+
+
+@pytest.mark.parametrize(("depth", "cost"), [(5, 1.667), (20, 6.667)])
+def test_without_bias_every_level_of_a_sparse_path_costs_again(depth: int, cost: float) -> None:
+    # lambda = 3 and all scores at or below the threshold: each split costs 1/3
+    tree = splitter(1, 2, constant="published", theta=1)
+    paths = [1] * depth, [0] * depth
+    assert loss(tree, *paths, clamp=False, bias=False)[0] == pytest.approx(cost, abs=1e-3)
 
 
 def test_loss_of_the_tight_constant_never_exceeds_epsilon_on_a_grid() -> None:

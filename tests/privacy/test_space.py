@@ -186,7 +186,7 @@ def test_keys_sort_places_by_cells_in_any_number_of_dimensions(count: int) -> No
     )
     schema = Schema.from_yaml(f"kind: points\nfields:\n{fields}")
     space = Space.of(schema)
-    assert space.fan_out == (2**count if count <= 6 else 4)
+    assert space.fan_out == (2**count if count <= 6 else 8)
     rng = np.random.default_rng(count)
     points = Points.open(pl.DataFrame({f"c{i}": rng.random(500) ** 20 for i in range(count)}), schema)
     growth = grow(

@@ -24,7 +24,7 @@ from penstock.schema import Edges, Field, Relation, Schema
 
 Counts = NDArray[np.int64]
 
-CELLS_AT_ONCE = 1 << 22
+CELLS_AT_ONCE = 1 << 20
 """How many cells a database is asked for at once; finer ones only where a tree has grown."""
 
 

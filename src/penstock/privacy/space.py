@@ -36,7 +36,7 @@ MOST_CHILDREN = 4096
 MOST_LISTED = 4096  # whole numbers up to this many are places one by one; beyond, cells may hold two
 FLAT = 16  # a plain list of more categories than this is cut in several steps
 TOGETHER = 6  # more axes than this take turns
-IN_TURN = 2
+IN_TURN = 3
 LONG_WINDOW, SHORT_WINDOW = 15, 6
 
 
@@ -212,10 +212,11 @@ class _Slot:
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """All cells over some axes. `turns` lists, depth by depth, which axes are cut."""
+    """All cells over some axes. `turns` lists, depth by depth, which axes are cut: `together` at a time."""
 
     axes: tuple[Axis, ...]
     turns: tuple[tuple[int, ...], ...]
+    together: int
 
     @classmethod
     def of(cls, schema: Schema, *, together: int | None = None, deepest: int | None = None) -> Space:
@@ -227,7 +228,7 @@ class Space:
             together = count if count <= TOGETHER else IN_TURN
         if together < 1 or (deepest is not None and deepest < 0):
             raise UsageError("together must be at least 1 and deepest at least 0.")
-        space = cls(axes, tuple(_turns([axis.depth for axis in axes], together, deepest)))
+        space = cls(axes, tuple(_turns([axis.depth for axis in axes], together, deepest)), together)
         if space.fan_out > MOST_CHILDREN:
             raise SchemaError(
                 f"Cutting {', '.join(schema.names)} at once makes up to {space.fan_out:,} children of one "

@@ -37,7 +37,7 @@ class PrivTree:
 
     `tree_frac` is the share of the budget that the shape gets, the rest pays for the counts. `theta`
     is the threshold of a split and `constant` the one in the noise of the decisions, "tight" or
-    "published". `together` axes are cut at a time (None: all of up to six, two in turn beyond),
+    "published". `together` axes are cut at a time (None: all of up to six, three in turn beyond),
     `deepest` and `most_nodes` bound the tree; all of them are public and chosen without the data.
 
     >>> import polars as pl
@@ -96,7 +96,7 @@ class PrivTree:
             counts=np.asarray(noise.counts(counts, pay=for_counts)),
             receipt=budget.receipt(points.schema.unit, points.relation),
             deviation=deviation,
-            together=self.together,
+            together=space.together,
             deepest=self.deepest,
         )
 
@@ -106,7 +106,7 @@ class PrivTree:
             "tree_frac": str(Fraction(exact(self.tree_frac, "tree_frac"))),
             "theta": self.theta,
             "constant": self.constant,
-            "together": self.together,
+            "together": space.together,
             "deepest": space.deepest,
             "most_nodes": self.most_nodes,
             "fan_out": space.fan_out,

@@ -1,0 +1,207 @@
+"""Studies of points: their datasets, the methods of the literature, and its two measures.
+
+Importing this module makes the datasets known to `frame.data.load`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from frame.data import LOADERS, file
+from penstock.evaluate.points import VOLUMES, count_boxes, relative_error
+from penstock.privacy.budget import Budget
+from penstock.privacy.points import Points
+from penstock.privacy.randomness import Randomness
+from penstock.schema import Schema
+from penstock.spatial.baselines import AdaptiveGrid
+from penstock.spatial.box import Boxes, random_boxes
+from penstock.spatial.grid import UniformGrid
+
+Reals = NDArray[np.float64]
+SETS = {name.removesuffix(" boxes"): volumes for name, volumes in VOLUMES.items()}
+NAMES = ("x", "y", "u", "v")
+
+
+@dataclass(frozen=True, eq=False)
+class PointData:
+    """Points in a public box, and the range counts they are asked for."""
+
+    name: str
+    points: Reals
+    low: Sequence[float]
+    high: Sequence[float]
+    queries: int = 1000
+
+    @cached_property
+    def schema(self) -> Schema:
+        fields = "\n".join(
+            f"  - {{name: {name}, type: number, constraints: {{minimum: {low}, maximum: {high}}}}}"
+            for name, low, high in zip(NAMES, self.low, self.high, strict=False)
+        )
+        return Schema.from_yaml(f"kind: points\nfields:\n{fields}\n")
+
+    @cached_property
+    def sealed(self) -> Points:
+        return Points.open(pl.DataFrame(self.points, schema=list(self.schema.names)), self.schema)
+
+    @cached_property
+    def asked(self) -> dict[str, tuple[Boxes, Reals]]:
+        """For each set of queries its boxes and their true counts."""
+        low, high = np.array(self.low), np.array(self.high)
+        found = {}
+        for name, volumes in SETS.items():
+            boxes = random_boxes(low, high, volumes, self.queries, np.random.default_rng(11))
+            found[name] = (boxes, counted(self.points, boxes, high))
+        return found
+
+
+def counted(points: Reals, boxes: Boxes, top: Reals) -> Reals:
+    """How many points lie in each box."""
+    return count_boxes(points[np.argsort(points[:, 0], kind="stable")], boxes, top)
+
+
+def _clusters(
+    rng: np.random.Generator, k: int, widest: float, narrowest: float
+) -> tuple[Reals, Reals, Reals]:
+    centres = rng.random((k, 2))
+    weights = rng.pareto(1.0, k) + 0.05
+    return centres, weights / weights.sum(), 10 ** rng.uniform(narrowest, widest, k)
+
+
+def skew2d(n: int = 100_000) -> PointData:
+    """Clusters of very different sizes and widths on the unit square; needs no file."""
+    rng = np.random.default_rng(7)
+    centres, weights, widths = _clusters(rng, 60, -1.5, -3.5)
+    chosen = rng.choice(60, n, p=weights)
+    points = (centres[chosen] + rng.normal(size=(n, 2)) * widths[chosen][:, None]) % 1
+    return PointData("skew2d", points, (0, 0), (1, 1))
+
+
+def even2d(n: int = 100_000) -> PointData:
+    """Half of the points anywhere, half around the middle: hardly skewed at all; needs no file."""
+    rng = np.random.default_rng(8)
+    half = n // 2
+    points = np.concatenate([rng.random((half, 2)), rng.normal(0.5, 0.25, (n - half, 2)) % 1])
+    return PointData("even2d", points, (0, 0), (1, 1))
+
+
+def trips4d(n: int = 98_013) -> PointData:
+    """Trips between clusters, each row an origin and a destination; needs no file."""
+    rng = np.random.default_rng(3)
+    centres, weights, widths = _clusters(rng, 40, -1.5, -3.0)
+    towards = rng.dirichlet(np.full(40, 0.1), 40)
+    origin = rng.choice(40, n, p=weights)
+    ladder = np.cumsum(towards, axis=1)
+    destination = np.minimum((ladder[origin] < rng.random(n)[:, None]).sum(axis=1), 39)
+    ends = [(centres[at] + rng.normal(size=(n, 2)) * widths[at][:, None]) % 1 for at in (origin, destination)]
+    return PointData("trips4d", np.hstack(ends), (0,) * 4, (1,) * 4, queries=500)
+
+
+def us_roads() -> PointData:
+    """87,575 road intersections of the continental United States, on a grid of whole numbers."""
+    frame = pl.read_csv(file("us_roads/us_road_intersections.csv.gz"))
+    return PointData("us_roads", frame.select("x", "y").to_numpy().astype(float), (0, 0), (10_000, 4235))
+
+
+def gowalla() -> PointData:
+    """107,091 of the visits of Gowalla's users, anywhere in the world."""
+    frame = pl.read_csv(file("gowalla/gowalla_user_poi_visits.csv.gz"))
+    points = frame.select("lon", "lat").to_numpy().astype(float)
+    chosen = np.random.default_rng(0).choice(len(points), 107_091, replace=False)
+    return PointData("gowalla", points[chosen], (-180, -90), (180, 90))
+
+
+def checkin() -> PointData:
+    """107,091 check-ins drawn from the histogram of all 6,442,863, anywhere inside their cells."""
+    grid = np.load(file("dpbench/checkin_256x256.npz"))["x"].astype(float)
+    rng = np.random.default_rng(0)
+    cells = rng.choice(grid.size, 107_091, p=grid.ravel() / grid.sum())
+    places = np.stack(np.unravel_index(cells, grid.shape), axis=-1) + rng.random((len(cells), 2))
+    return PointData("checkin", places / 256, (0, 0), (1, 1))
+
+
+def nyc_taxi() -> PointData:
+    """16,451 taxi trips of New York: where they began and ended."""
+    frame = pl.read_csv(file("nyc_taxi/nyc_taxi_manhattan_2016_4d.csv.gz"))
+    low, high = (-74.05, 40.68, -74.05, 40.68), (-73.85, 40.83, -73.85, 40.83)
+    points = np.clip(frame.to_numpy().astype(float), low, high)
+    return PointData("nyc_taxi", points, low, high, queries=500)
+
+
+MADE = {"skew2d": skew2d, "even2d": even2d, "trips4d": trips4d}
+REAL = {"us_roads": us_roads, "gowalla": gowalla, "checkin": checkin, "nyc_taxi": nyc_taxi}
+LOADERS.update({**MADE, **REAL})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A method of Penstock, fitted with a seed."""
+
+    method: Any
+
+    def __call__(self, dataset: Any, epsilon: str, seed: int) -> Any:
+        return self.method.fit(dataset.sealed, Budget(epsilon, randomness=Randomness.seeded(seed)))
+
+
+@dataclass(frozen=True)
+class PublishedUniformGrid:
+    """The uniform grid as published: its side from the exact number of points, taken to be public."""
+
+    def __call__(self, dataset: Any, epsilon: str, seed: int) -> Any:
+        n, dimensions = dataset.points.shape
+        side = max(1, round((n * float(epsilon) / 10) ** (2 / (dimensions + 2))))
+        return Fitted(UniformGrid(side=side))(dataset, epsilon, seed)
+
+
+@dataclass(frozen=True)
+class PublishedAdaptiveGrid:
+    """The adaptive grid as published: its coarse side from the exact number of points."""
+
+    def __call__(self, dataset: Any, epsilon: str, seed: int) -> Any:
+        return Fitted(AdaptiveGrid(size=len(dataset.points)))(dataset, epsilon, seed)
+
+
+@dataclass(frozen=True)
+class RelativeError:
+    """The mean of |answer - truth| / max(truth, 0.1 % of the points), for each set of queries."""
+
+    def __call__(self, dataset: Any, outcome: Any, seed: int) -> Mapping[str, float]:
+        return {
+            name: relative_error(outcome.range_counts(*boxes), truth, len(dataset.points))
+            for name, (boxes, truth) in dataset.asked.items()
+        }
+
+
+@dataclass(frozen=True)
+class AbsoluteError:
+    """The mean of |answer - truth|, for each set of queries."""
+
+    def __call__(self, dataset: Any, outcome: Any, seed: int) -> Mapping[str, float]:
+        return {
+            name: float(np.abs(outcome.range_counts(*boxes) - truth).mean())
+            for name, (boxes, truth) in dataset.asked.items()
+        }
+
+
+@dataclass(frozen=True)
+class SyntheticError:
+    """The relative error of counts in synthetic points, as many as the release believes in."""
+
+    methods: tuple[str, ...] = ("privtree",)
+    datasets: tuple[str, ...] = ("skew2d",)
+
+    def __call__(self, dataset: Any, outcome: Any, seed: int) -> Mapping[str, float] | None:
+        if outcome.method not in self.methods or dataset.name not in self.datasets:
+            return None
+        drawn = outcome.sample(seed=seed).to_numpy()
+        return {
+            name: relative_error(counted(drawn, boxes, np.array(dataset.high)), truth, len(dataset.points))
+            for name, (boxes, truth) in dataset.asked.items()
+        }
