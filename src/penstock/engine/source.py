@@ -88,7 +88,7 @@ def _from_path(path: Path) -> Source:
         path.exists()
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or problem
-        raise DataError(f"{str(path):.100}: this is not the name of a file ({reason}). Check it.") from None
+        raise DataError(f"{path!s:.100}: this is not the name of a file ({reason}). Check it.") from None
     if any(mark in str(path) for mark in "*?[") and not path.exists():
         found = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
         return _from_parquet(path, path.parent, [one for one in found if one.is_file()])
