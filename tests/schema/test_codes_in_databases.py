@@ -187,7 +187,7 @@ def test_one_column_can_be_coded_on_its_own() -> None:
 
 @settings(max_examples=5, deadline=None)
 @given(st.sets(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=3), min_size=40, max_size=80))
-def test_long_lists_of_categories_are_searched_by_their_bytes(words: set[str]) -> None:
+def test_long_lists_of_categories_are_told_apart_by_their_bytes(words: set[str]) -> None:
     known = sorted({word.strip(" ") for word in words} - {"", "NA", "?", "nan", "-999"})
     column = pl.Series("x", [*words, "ZZ", "zz", "\U0010ffff", "e", "é", "", None])
     for rules in ({}, {"outside": "other", "missing": "value"}):

@@ -254,8 +254,10 @@ def _numbers(result: Any, name: str) -> NDArray[np.int64]:
 
 def _example(codec: Codec, table: ir.Table, name: str) -> object:
     """One raw value that the schema refuses, for the message."""
-    refused = table.filter(codec.expression(table[name]) < 0).select(name).limit(1)
-    found = refused.to_pyarrow()[name].to_pylist()
+    from penstock.schema.database import coded
+
+    both = coded(table, {name: codec}, {f"raw {name}": name})
+    found = both.filter(both[name] < 0).limit(1).to_pyarrow()[f"raw {name}"].to_pylist()
     return found[0] if found else None
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 import ibis.expr.operations as ops
+import pyarrow as pa
 
 from penstock.errors import DataError
 from penstock.schema.field import Field
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from penstock.schema.codec import Codec
 
 REFUSED = -1
-_LINEAR = 32
+_LINEAR = 32  # a longer list of categories is joined instead of compared one by one
 
 
 @dataclass(frozen=True)
@@ -66,17 +67,39 @@ def coded(table: ir.Table, codecs: Mapping[str, Codec], keep: Mapping[str, str])
             f"readable {name}": read.readable,
         }
     inner = table.select(**first)
+    listed = [name for name, codec in codecs.items() if _long(codec, table[name].type())]
+    for name in listed:
+        inner = _joined(inner, f"value {name}", f"code {name}", codecs[name])
     second = {name: inner[f"kept {name}"] for name in keep}
     for name, codec in codecs.items():
         read = _Read(inner[f"value {name}"], inner[f"missing {name}"], inner[f"readable {name}"])
-        second[name] = _coded(codec, table[name].type(), read)
+        place = inner[f"code {name}"] if name in listed else None
+        second[name] = _coded(codec, table[name].type(), read, place)
     return inner.select(**second)
 
 
-def _coded(codec: Codec, dtype: Any, read: _Read) -> Any:
+def _long(codec: Codec, dtype: Any) -> bool:
+    return codec.field.type == "string" and dtype.is_string() and len(codec.keys) > _LINEAR
+
+
+def _joined(table: ir.Table, value: str, code: str, codec: Codec) -> ir.Table:
+    """The table with the code of each known category beside it; an expression with thousands of
+    comparisons would take longer to be written down than to be answered."""
+    text = f"text of {value}"
+    known = ibis.memtable(
+        pa.table({text: pa.array([str(key) for key in codec.keys]), code: pa.array(codec.keys.values())})
+    )
+    return table.left_join(known, table[value] == known[text]).drop(text)
+
+
+def _coded(codec: Codec, dtype: Any, read: _Read, place: Any = None) -> Any:
+    """The code of a value that was read; `place` is the code of its category where that was looked up."""
     field, attribute = codec.field, codec.attribute
     gone = REFUSED if attribute.missing is None else attribute.missing
-    found = _bins(field, read) if field.ranged else _categories(codec, dtype, read)
+    if place is not None:
+        found = [(place.notnull(), place)]
+    else:
+        found = _bins(field, read) if field.ranged else _categories(codec, dtype, read)
     return ibis.cases((read.missing, _code(gone)), *found, else_=_code(_stray(codec)))
 
 
@@ -161,29 +184,7 @@ def _categories(codec: Codec, dtype: Any, read: _Read) -> list[tuple[Any, Any]]:
             for label in field.labels
             if (key := _iso_key(kind, label.strip(BLANKS))) is not None
         ]
-    if len(codec.keys) > _LINEAR and _compares_bytes(read.value):
-        ranked_texts = sorted(
-            ((str(key), code) for key, code in codec.keys.items()), key=lambda pair: pair[0].encode()
-        )
-        return [(read.readable, _search(read.value, ranked_texts, _stray(codec)))]
     return [(read.value == str(key), _code(code)) for key, code in codec.keys.items()]
-
-
-def _search(text: Any, ranked: Sequence[tuple[str, int]], stray: int) -> Any:
-    """Nested comparisons that find a category in the logarithm of their number."""
-    if len(ranked) == 1:
-        return ibis.ifelse(text == ranked[0][0], _code(ranked[0][1]), _code(stray))
-    middle = len(ranked) // 2
-    below, above = _search(text, ranked[:middle], stray), _search(text, ranked[middle:], stray)
-    return ibis.ifelse(text < ranked[middle][0], below, above)
-
-
-def _compares_bytes(text: Any) -> bool:
-    """Whether the database orders text by its UTF-8 bytes, whatever the language of its users."""
-    try:
-        return text.get_backend().name in ("duckdb", "sqlite")
-    except ibis.common.exceptions.IbisError:
-        return False
 
 
 def _iso_key(kind: Any, label: str) -> int | None:
