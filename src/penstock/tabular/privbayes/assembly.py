@@ -27,6 +27,9 @@ from penstock.tabular.privbayes.parents import Pair, Parent, ParentSet
 
 Reals = NDArray[np.float64]
 
+MOST_STORED = 1 << 20
+"""Cells of the conditional table of a family, with all codes of the child."""
+
 TIES = 4
 """An attribute's place in the order depends on this many of its strongest ties to those before it."""
 
@@ -69,6 +72,10 @@ class Assembly:
         return max(0.0, weighted_mean(sums, [max(view.total_variance, 1e-12) for view in self.views]))
 
     @cached_property
+    def _reals(self) -> dict[int, Reals]:
+        return {id(view): view.counts.astype(np.float64) for view in self.views}
+
+    @cached_property
     def shares(self) -> list[Reals]:
         """The distribution of each variable: least squares over all views that see it, then the simplex."""
         return [self._shares(number) for number in range(len(self.variables))]
@@ -84,7 +91,9 @@ class Assembly:
         if self.total <= 0 or not seen:
             return np.full(size, 1 / size)
         alone = [(view, level) for view, level in seen if len(view.parts) == 1 and level == 0]
-        finest = min((level for view, level in seen if (view, level) not in alone), default=0)
+        if len(alone) == len(seen):
+            return self._projected(self._pooled(alone))
+        finest = min(level for view, level in seen if (view, level) not in alone)
         groups = variable.sizes[finest]
         weights, wanted = np.zeros((groups, groups)), np.zeros(groups)
         for view, level in seen:
@@ -101,19 +110,23 @@ class Assembly:
                 weights += (inside[:, None] == inside[None, :]) / variance
                 wanted += sums[inside] / variance
         totals = np.asarray(np.linalg.solve(weights, wanted), dtype=np.float64)
-        lookup = variable.levels[finest].lookup
-        estimate = totals[lookup] if finest == 0 else self._inside(alone, totals, lookup)
-        estimate += (self.total - estimate.sum()) / size
-        return onto_simplex(estimate, self.total) / self.total
+        groups_of = variable.levels[finest].lookup
+        if finest == 0:
+            return self._projected(totals)
+        counts = self._pooled(alone)
+        missing = totals - np.bincount(groups_of, counts)
+        return self._projected(counts + (missing / np.bincount(groups_of))[groups_of])
 
-    def _inside(
-        self, alone: Sequence[tuple[Measured, int]], totals: Reals, groups: NDArray[np.int64]
-    ) -> Reals:
-        """The codes of a variable from its one-way counts, moved to these totals of its groups."""
+    def _pooled(self, alone: Sequence[tuple[Measured, int]]) -> Reals:
+        """One-way counts of the same variable, averaged by their precision."""
         precision = [1 / max(view.deviation**2, 1e-12) for view, _ in alone]
-        counts = sum(p * view.counts for p, (view, _) in zip(precision, alone, strict=True)) / sum(precision)
-        missing = totals - np.bincount(groups, counts)
-        return np.asarray(counts + (missing / np.bincount(groups))[groups])
+        sums = sum(p * view.counts for p, (view, _) in zip(precision, alone, strict=True))
+        return np.asarray(sums / sum(precision), dtype=np.float64)
+
+    def _projected(self, counts: Reals) -> Reals:
+        """As shares: non-negative, and adding up to one."""
+        moved = counts + (self.total - counts.sum()) / len(counts)
+        return onto_simplex(moved, self.total) / self.total
 
     def expected(self, one: Parent, two: Parent) -> Reals:
         """The counts of a pair if it were independent."""
@@ -133,7 +146,7 @@ class Assembly:
         found: dict[tuple[int, int], tuple[float, int]] = {}
         for view in self.views:
             for one, two in combinations(view.parts, 2):
-                counts = added_up(view.counts.astype(np.float64), view.parts, (one, two), self.variables)
+                counts = added_up(self._reals[id(view)], view.parts, (one, two), self.variables)
                 gap = np.abs(counts - self.expected(one, two)).sum()
                 noise = _MEAN_NOISE * view.deviation * sqrt(view.counts.size * counts.size)
                 strength = float(gap - self.limits.doubt * noise) / (2 * max(self.total, 1.0))
@@ -184,7 +197,8 @@ class Assembly:
             key=lambda other: (-self.ties[child, other][0], other),
         )
         chosen: list[Parent] = []
-        cells = self.variables[child].size
+        cells = self.variables[child].sizes[self._level(child, tied)]
+        stored = self.variables[child].size
         for other in tied:
             if len(chosen) == self.limits.parents:
                 break
@@ -192,29 +206,41 @@ class Assembly:
             levels = [
                 level
                 for level in range(self.ties[child, other][1], len(sizes))
-                if cells * sizes[level] <= self.limits.cells
+                if cells * sizes[level] <= self.limits.cells and stored * sizes[level] <= MOST_STORED
             ]
             if levels:
                 chosen.append(Parent(other, levels[0]))
                 cells *= sizes[levels[0]]
+                stored *= sizes[levels[0]]
         return tuple(chosen)
 
+    def _level(self, child: int, others: Sequence[int]) -> int:
+        """The finest level at which a child was seen together with any of these."""
+        return min((self.ties[other, child][1] for other in others), default=0)
+
     def _table(self, pair: Pair) -> Reals:
-        parts = pair.parts
+        """Of a child given its parents; within a group of its codes that no view told apart, as alone."""
+        child = Parent(pair.child, self._level(pair.child, [parent.variable for parent in pair.parents]))
         if not pair.parents:
             return self.shares[pair.child][None, :]
-        shape = [self.variables[variable].sizes[level] for variable, level in parts]
-        codes = np.indices(shape, dtype=np.int64).reshape(len(parts), -1)
+        family = (child, *pair.parents)
+        shape = [self.variables[variable].sizes[level] for variable, level in family]
+        codes = np.indices(shape, dtype=np.int64).reshape(len(family), -1)
         base = np.ones(prod(shape))
-        for axis, part in enumerate(parts):
+        for axis, part in enumerate(family):
             base *= self._at(part)[codes[axis]]
         constraints = [
-            found for view in self.views if (found := self._constraint(view, parts, codes)) is not None
+            found for view in self.views if (found := self._constraint(view, family, codes)) is not None
         ]
-        joint = fitted(
-            base, constraints, self.total, ridge=self.limits.ridge, steps=self.limits.steps
-        ).reshape(shape)
-        return conditional(joint, "back off")
+        joint = fitted(base, constraints, self.total, ridge=self.limits.ridge, steps=self.limits.steps)
+        table = conditional(joint.reshape(shape), "back off")
+        if child.level == 0:
+            return table
+        groups = self.variables[pair.child].levels[child.level].lookup
+        mass = self._at(child)[groups]
+        alone = 1 / np.bincount(groups)[groups]
+        within = np.divide(self.shares[pair.child], mass, out=alone, where=mass > 0)
+        return np.asarray(table[:, groups] * within)
 
     def _constraint(self, view: Measured, parts: ParentSet, codes: NDArray[np.int64]) -> Constraint | None:
         """What a view says about a family: its counts over the variables that they share."""
@@ -224,7 +250,7 @@ class Assembly:
         if not shared or (len(shared) == 1 and len(view.parts) > 1):
             return None
         seen = tuple(Parent(part.variable, max(part.level, levels[part.variable])) for part in shared)
-        counts = added_up(view.counts.astype(np.float64), view.parts, seen, self.variables)
+        counts = added_up(self._reals[id(view)], view.parts, seen, self.variables)
         cells = np.zeros(codes.shape[1], dtype=np.int64)
         for variable, level in seen:
             own = codes[place[variable]]

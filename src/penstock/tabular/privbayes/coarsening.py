@@ -24,50 +24,51 @@ def levels_by_mass(
 ) -> tuple[Grouping, ...]:
     """All codes, then ever fewer groups, each level a merge of the one before.
 
-    The two groups that hold the least together are merged first: neighbours in an ordered attribute,
-    members of one branch as long as a taxonomy has branches, any two otherwise.
+    The lightest are merged first: two neighbours in an ordered attribute; else the lightest group and the
+    next lightest of its branch, as long as the taxonomy has branches of several groups, or of all.
     """
-    groups = [[code] for code in range(attribute.size)]
-    mass = [float(share) for share in shares]
-    branches = [level.codes for level in attribute.levels[1:]] if not attribute.ordered else []
-    found = [_grouping(groups)]
+    merging = _Merging(attribute, shares)
+    found = [merging.grouping()]
     for size in sizes:
-        if size >= len(groups):
-            continue
-        while len(groups) > size:
-            first, second = _lightest(groups, mass, attribute.ordered, branches)
-            groups[first] += groups.pop(second)
-            mass[first] += mass.pop(second)
-        found.append(_grouping(groups))
+        if size < len(merging.mass):
+            while len(merging.mass) > size:
+                merging.merge()
+            found.append(merging.grouping())
     return tuple(found)
 
 
-def _lightest(
-    groups: list[list[int]], mass: list[float], ordered: bool, branches: Sequence[NDArray[np.unsignedinteger]]
-) -> tuple[int, int]:
-    """The positions of the two groups to merge, the earlier one first."""
-    if ordered:
-        first = min(range(len(groups) - 1), key=lambda i: mass[i] + mass[i + 1])
+class _Merging:
+    """Groups of codes, their mass, and the branches that they lie in, finest branches first."""
+
+    def __init__(self, attribute: Attribute, shares: NDArray[np.float64]) -> None:
+        self.ordered = attribute.ordered
+        self.mass = np.array(shares, dtype=np.float64)
+        self.groups = [[code] for code in range(attribute.size)]
+        levels = [] if attribute.ordered else attribute.levels[1:]
+        self.branches = [level.codes.astype(np.int64) for level in levels]
+        self.branches.append(np.zeros(attribute.size, dtype=np.int64))
+
+    def merge(self) -> None:
+        first, second = self._neighbours() if self.ordered else self._siblings()
+        self.groups[first] += self.groups.pop(second)
+        self.mass[first] += self.mass[second]
+        self.mass = np.delete(self.mass, second)
+        self.branches = [np.delete(branch, second) for branch in self.branches]
+
+    def grouping(self) -> Grouping:
+        numbers = [0] * sum(len(codes) for codes in self.groups)
+        for number, codes in enumerate(self.groups):
+            for code in codes:
+                numbers[code] = number
+        return Grouping(tuple(numbers), len(self.groups))
+
+    def _neighbours(self) -> tuple[int, int]:
+        first = int(np.argmin(self.mass[:-1] + self.mass[1:]))
         return first, first + 1
-    for branch in branches:  # finest branches first: merge within them as long as any holds two groups
-        members: dict[int, list[int]] = {}
-        for place, codes in enumerate(groups):
-            members.setdefault(int(branch[codes[0]]), []).append(place)
-        pairs = [_two_lightest(places, mass) for places in members.values() if len(places) > 1]
-        if pairs:
-            return min(pairs, key=lambda pair: mass[pair[0]] + mass[pair[1]])
-    return _two_lightest(list(range(len(groups))), mass)
 
-
-def _two_lightest(places: list[int], mass: list[float]) -> tuple[int, int]:
-    one, two = sorted(places, key=lambda place: mass[place])[:2]
-    return min(one, two), max(one, two)
-
-
-def _grouping(groups: list[list[int]]) -> Grouping:
-    size = sum(len(codes) for codes in groups)
-    numbers = [0] * size
-    for number, codes in enumerate(groups):
-        for code in codes:
-            numbers[code] = number
-    return Grouping(tuple(numbers), len(groups))
+    def _siblings(self) -> tuple[int, int]:
+        branch = next(each for each in self.branches if (np.bincount(each) > 1).any())
+        one = int(np.argmin(np.where(np.bincount(branch)[branch] > 1, self.mass, np.inf)))
+        others = (branch == branch[one]) & (np.arange(len(branch)) != one)
+        two = int(np.argmin(np.where(others, self.mass, np.inf)))
+        return min(one, two), max(one, two)
