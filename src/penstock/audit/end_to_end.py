@@ -316,6 +316,7 @@ AUDITS: tuple[MethodAudit, ...] = (
     MethodAudit("privbayes", _COLOURS, _COLOUR_RECORDS, read_off=_seen_categories),
     MethodAudit("privbayes", _SIZES, _SIZE_RECORDS, label="two-columns"),
     MethodAudit("privbayes", _SIZES, _SIZE_RECORDS, parameters={"preset": "plain"}, label="plain"),
+    MethodAudit("privbayes", f"relation: replace\nsize: 2\n{_SIZES}", _SIZE_RECORDS, label="replace"),
     MethodAudit("uniform-grid", _SQUARE, _CORNERS, parameters={"side": 2}, read_off=_bounding_box),
     MethodAudit("uniform-grid", _SQUARE, _CORNERS, label="adaptive-side", largest=3),
     MethodAudit("privtree", _SQUARE, _CORNERS, parameters=_SHALLOW, read_off=_bounding_box),
