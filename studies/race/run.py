@@ -122,12 +122,27 @@ def one(peer: Peer, python: Path, name: str, epsilon: str, train: Dataset, place
     return Run(name, epsilon, peer.name, when, round(wall, 2), round(cpu, 2), round(memory), failure, scores)
 
 
+# A process starts with the peak memory of the one that started it, so a small one stands between.
+SMALL_PARENT = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[2:])
+with open(sys.argv[1], "w") as file:
+    file.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+sys.exit(code if code >= 0 else 128 - code)
+"""
+
+
 def watched(command: list[str], log: Path, limit: float, folder: Path) -> tuple[float, float, float, str]:
     """Wall seconds, CPU seconds, peak memory, and why it failed ('' if it did not)."""
     started = time.perf_counter()
+    peak = log.with_suffix(".peak")
     with log.open("wb") as file:
         process = subprocess.Popen(
-            command, stdout=file, stderr=subprocess.STDOUT, cwd=folder, start_new_session=True
+            [sys.executable, "-I", "-S", "-c", SMALL_PARENT, str(peak), *command],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            start_new_session=True,
         )
         late = threading.Event()
 
@@ -149,7 +164,8 @@ def watched(command: list[str], log: Path, limit: float, folder: Path) -> tuple[
     elif process.returncode:
         last = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
         failure = (last[-1] if last else f"exit code {process.returncode}")[:200]
-    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, failure
+    memory = int(peak.read_text()) if peak.exists() else usage.ru_maxrss
+    return wall, usage.ru_utime + usage.ru_stime, memory / 1024, failure
 
 
 def _rho(epsilon: str) -> float:

@@ -119,7 +119,7 @@ class Page:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def wait(self, expression: str, seconds: float = 30) -> None:
+    def wait(self, expression: str, seconds: float = 120) -> None:
         """Return when the expression is true in the page."""
         end = time.monotonic() + seconds
         while not self.ask(expression):
