@@ -63,6 +63,20 @@ def test_gaps_move_by_at_most_one_for_an_added_and_two_for_a_replaced_record(see
             assert moved.max() <= swapped.of_all(expected).sensitivity.linf == 2
 
 
+def test_gaps_against_exact_one_way_counts_would_move_further() -> None:
+    """The mistake that the proof rules out: an expected table that follows the records is no constant."""
+    schema = schema_of([3, 3])
+
+    def gap(rows: np.ndarray) -> int:
+        shares = [np.bincount(rows[:, i], minlength=3) for i in range(2)]
+        expected = {(0, 1): np.rint(np.outer(*shares) / len(rows)).astype(np.int64)}
+        return int(open_seal(gaps_of(rows, schema).of_all(expected))[0])
+
+    rows = np.array([[0, 0]] * 4 + [[1, 0], [0, 1], [1, 1], [2, 2], [2, 0], [0, 2]])
+    moves = [abs(gap(np.vstack([rows, [a, b]])) - gap(rows)) for a in range(3) for b in range(3)]
+    assert max(moves) > 1
+
+
 def test_bounds_are_attained() -> None:
     schema = schema_of([2, 2])
     nothing = {(0, 1): np.zeros((2, 2), dtype=np.int64)}

@@ -1,0 +1,60 @@
+"""The same records, schema and seed give the same release, byte for byte, wherever they are counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import penstock
+
+TABLE = """
+fields:
+  - {name: job, constraints: {enum: [cook, nurse, clerk]}, outside: other}
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 99}, bins: {width: 10}, missing: value}
+  - {name: income, type: number, constraints: {minimum: 0, maximum: 5000}, bins: {count: 7}, outside: clamp}
+"""
+POINTS = """
+kind: points
+fields:
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 99}, outside: clamp, missing: value}
+  - {name: income, type: number, constraints: {minimum: 0, maximum: 5000}, outside: clamp}
+"""
+
+
+def records(path: Path) -> Path:
+    rng = np.random.default_rng(3)
+    ages = pl.Series("age", rng.integers(0, 100, 400)).cast(pl.String)
+    frame = pl.DataFrame(
+        {
+            "job": rng.choice(["cook", " nurse", "clerk", "spy"], 400),
+            "age": ages.set(pl.Series(rng.random(400) < 0.1), None),
+            "income": rng.normal(2000, 1500, 400),
+        }
+    )
+    frame.write_parquet(path) if path.suffix == ".parquet" else frame.write_csv(path)
+    return path
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize(("method", "schema"), [("independent", TABLE), ("uniform-grid", POINTS)])
+def test_a_release_does_not_depend_on_the_engine_or_the_file(
+    tmp_path: Path, method: str, schema: str
+) -> None:
+    facts = penstock.Schema.from_yaml(schema)
+    made = []
+    for number, (file, engine) in enumerate(
+        (file, engine) for file in ("a.csv", "a.parquet") for engine in ("memory", "duckdb")
+    ):
+        out = tmp_path / str(number) / "release"
+        source = records(tmp_path / file)
+        penstock.release(source, facts, epsilon="1/2", method=method, engine=engine, seed=8, out=out)
+        made.append(files(out))
+    assert {"receipt.json", "model.json", "synthetic.csv", "report.html"} <= set(made[0])
+    for other in made[1:]:
+        assert other == made[0]
