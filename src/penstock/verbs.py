@@ -7,6 +7,7 @@ is anything charged.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import fields
 from difflib import get_close_matches
@@ -14,13 +15,13 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import DataError, ReleaseError, SchemaError, UsageError
+from penstock.errors import DataError, LedgerError, ReleaseError, SchemaError, UsageError
 
 if TYPE_CHECKING:
     from penstock.engine import Source
     from penstock.evaluate import Evaluation
     from penstock.methods import MethodInfo
-    from penstock.privacy.budget import Account, Amount
+    from penstock.privacy.budget import Account, Amount, Budget
     from penstock.privacy.ledger import Ledger
     from penstock.release.release import Release
     from penstock.schema import Schema, Unit
@@ -68,7 +69,7 @@ def draft(
     budget = Budget(epsilon, delta, account=_account(ledger, account, "private draft of a schema"))
     budget.check(Relation.ADD_REMOVE)
     schema = draft_private(_with_records(read(source, table=table)), budget, kind=kind, unit=unit)
-    budget.complete("a schema, drafted privately")
+    _complete(budget, "a schema, drafted privately")
     return schema
 
 
@@ -127,7 +128,7 @@ def release(
     made: Release = chosen.fit(records, purse)
     if out is not None:
         _save(made, out)
-    budget.complete(name)
+    _complete(budget, name)
     return made
 
 
@@ -247,6 +248,20 @@ def _account(ledger: Ledger | str | None, account: str | None, label: str) -> Ac
 
     book = Ledger.open(ledger) if isinstance(ledger, str) else ledger
     return book.account(account, label)
+
+
+def _complete(budget: Budget, name: str) -> None:
+    """Note in the ledger what became of its entry; without the note it counts as spent just the same.
+
+    So a ledger that cannot be reached now must not cost the result that was paid for.
+    """
+    try:
+        budget.complete(name)
+    except LedgerError:
+        warnings.warn(
+            "The ledger cannot be reached, so its entry stays 'reserved', which counts as spent.",
+            stacklevel=3,
+        )
 
 
 def _save(made: Release, out: Place) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from typing import Any, TypeVar
@@ -189,8 +189,14 @@ class Receipt:
         amount = f"epsilon = {plain(self.epsilon)}" + (f", delta = {plain(self.delta)}" if self.delta else "")
         return f"{kind}, {amount}, for {self.unit.words}; neighbouring datasets: {self.relation.words}"
 
-    def with_ledger(self, entry: str) -> Receipt:
-        return replace(self, ledger=entry)
+    def epsilon_at(self, delta: Fraction | float | str) -> float:
+        """A tighter epsilon for the whole receipt at this delta, by Google's `dp_accounting`.
+
+        Computed in floating point with pessimistic rounding: it informs; the exact total decides.
+        """
+        from penstock.privacy.events import epsilon_at
+
+        return epsilon_at(self, delta)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON; every amount is an exact fraction in text."""
