@@ -33,12 +33,13 @@ class Peer:
 DATASYNTHESIZER = Environment("datasynthesizer", ("DataSynthesizer==0.1.13", "pandas<3"))
 DPMM = Environment("dpmm", ("dpmm==0.1.9",))
 MBI = Environment("mbi", ("mbi==2.0.0",))
-OPENDP = Environment("opendp", ("opendp[polars,mbi]==0.16.0",), heavy=True)
+OPENDP = Environment("opendp", ("opendp[polars,mbi]==0.16.0",))
 SMARTNOISE = Environment("smartnoise", ("smartnoise-synth==1.0.8",), heavy=True)
 
 OURS = (
     "pure ε, one record added or removed; domain from the schema; n private; exact noise, system randomness"
 )
+OURS_REPLACE = "pure ε, one record replaced, n public; domain from the schema; exact noise, system randomness"
 NOTHING = (
     "none as shipped: claims pure ε, spends 2ε, half of the noise it needs, all of it from the public "
     "seed 0; exact n, categories and missing rates are released; float noise"
@@ -52,6 +53,14 @@ PEERS = (
         "plain",
         None,
         OURS,
+    ),
+    Peer(
+        "Penstock privbayes, journal",
+        "penstock_driver.py",
+        "journal",
+        None,
+        OURS_REPLACE,
+        options=("--relation", "replace"),
     ),
     Peer("Penstock independent", "penstock_driver.py", "independent", None, OURS),
     Peer(
@@ -107,6 +116,13 @@ PEERS = (
         "mst",
         OPENDP,
         "pure ε, one record added or removed; keys as given; exact noise and choices",
+    ),
+    Peer(
+        "OpenDP contingency table, all pairs",
+        "opendp_driver.py",
+        "pairs",
+        OPENDP,
+        "pure ε, one record added or removed; keys as given; exact noise",
         on_request=True,
     ),
     Peer(

@@ -2,11 +2,13 @@
 
     python studies/race/run.py                              # both tables, epsilon 1, the light peers
     python studies/race/run.py --table nltcs --epsilon 0.1
-    python studies/race/run.py --peer "OpenDP AIM"          # one that is run on request only
-    python studies/race/run.py --show                       # the table of what was run last
+    python studies/race/run.py --all --limit 1800           # also those that take long, after the others
+    python studies/race/run.py --peer "OpenDP AIM"          # one more, for the run that was made last
+    python studies/race/run.py --show                       # the table of that run
 
 Peers see the training part (80 %) as integer codes with the number of codes of each column. Wall and CPU time
-are those of the whole process, imports, reading and writing included. Approximate peers get a delta of 1e-5.
+are those of the whole process, imports, reading and writing included; each draws 45,222 synthetic rows.
+Approximate peers get a delta of 1e-5.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ DRIVERS = Path(__file__).resolve().parent / "drivers"
 TABLES = ("nltcs", "adult-race")
 DELTA = 1e-5
 LIMIT = 900.0
+ROWS = 45_222  # of synthetic data; the complete records of Adult
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Run:
     table: str
     epsilon: str
     peer: str
-    when: str
+    race: str  # when the run began that this belongs to
     wall: float
     cpu: float
     memory: float  # the largest resident size of any of its processes, in MiB
@@ -62,25 +65,33 @@ def main() -> None:
     )
     parser.add_argument("--table", action="append", choices=TABLES)
     parser.add_argument("--epsilon", action="append", help="1 by default")
-    parser.add_argument("--peer", action="append", help="only this one; also those on request")
+    parser.add_argument("--all", action="store_true", help="also the peers that are run on request only")
+    parser.add_argument("--peer", action="append", help="this one, added to the run that was made last")
     parser.add_argument("--repetitions", type=int, default=1)
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for each process")
     parser.add_argument("--show", action="store_true")
     given = parser.parse_args()
-    peers = [peer for peer in PEERS if (peer.name in given.peer if given.peer else not peer.on_request)]
+    if given.peer:
+        peers = [peer for peer in PEERS if peer.name in given.peer]
+    else:
+        peers = [peer for peer in PEERS if given.all or not peer.on_request]
+        peers.sort(key=lambda peer: peer.on_request)
     if given.peer and len(peers) < len(set(given.peer)):
         raise SystemExit(f"Unknown peer; there are {', '.join(peer.name for peer in PEERS)}.")
     try:
         for name in given.table or TABLES:
             for epsilon in given.epsilon or ["1"]:
                 if not given.show:
-                    race(name, epsilon, peers, given.repetitions, given.limit)
-                print(table(name, epsilon, runs(name, epsilon), bounds(name)))
+                    begun = datetime.now(UTC).isoformat(timespec="seconds")
+                    if given.peer:
+                        begun = max((run.race for run in runs(name, epsilon)), default=begun)
+                    race(name, epsilon, begun, peers, given.repetitions, given.limit)
+                print(table(name, epsilon, runs(name, epsilon), bounds(name, ROWS)))
     except MissingDataError as missing:
         raise SystemExit(str(missing)) from None
 
 
-def race(name: str, epsilon: str, peers: list[Peer], repetitions: int, limit: float) -> None:
+def race(name: str, epsilon: str, begun: str, peers: list[Peer], repetitions: int, limit: float) -> None:
     train = load(f"{name} train")
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -88,7 +99,7 @@ def race(name: str, epsilon: str, peers: list[Peer], repetitions: int, limit: fl
         for peer in peers:
             python = python_of(peer.environment)
             for _ in range(repetitions):
-                keep(one(peer, python, name, epsilon, train, place, limit))
+                keep(one(peer, python, name, epsilon, begun, train, place, limit))
 
 
 def _write_inputs(train: Dataset, place: Path) -> None:
@@ -99,7 +110,16 @@ def _write_inputs(train: Dataset, place: Path) -> None:
     train.schema.save(place / "schema.yaml")
 
 
-def one(peer: Peer, python: Path, name: str, epsilon: str, train: Dataset, place: Path, limit: float) -> Run:
+def one(
+    peer: Peer,
+    python: Path,
+    name: str,
+    epsilon: str,
+    begun: str,
+    train: Dataset,
+    place: Path,
+    limit: float,
+) -> Run:
     """Run a peer once; what goes wrong is part of the result."""
     out = place / "synthetic.csv"
     out.unlink(missing_ok=True)
@@ -107,7 +127,8 @@ def one(peer: Peer, python: Path, name: str, epsilon: str, train: Dataset, place
         str(python), str(DRIVERS / peer.driver),
         str(place / "train.csv"), str(place / "domain.json"), str(out),
         "--schema", str(place / "schema.yaml"), "--method", peer.method, "--epsilon", epsilon,
-        "--delta", str(DELTA), "--rho", str(_rho(epsilon)), "--rows", str(train.rows), *peer.options,
+        "--delta", str(DELTA), "--rho", str(_rho(epsilon)), "--rows", str(ROWS),
+        "--records", str(train.rows), *peer.options,
     ]  # fmt: skip
     print(f"{name} ε {epsilon}: {peer.name}", file=sys.stderr, flush=True)
     log = place / "log.txt"
@@ -118,8 +139,7 @@ def one(peer: Peer, python: Path, name: str, epsilon: str, train: Dataset, place
             scores = scored(out, name)
         else:
             failure = "wrote no rows"
-    when = datetime.now(UTC).isoformat(timespec="seconds")
-    return Run(name, epsilon, peer.name, when, round(wall, 2), round(cpu, 2), round(memory), failure, scores)
+    return Run(name, epsilon, peer.name, begun, round(wall, 2), round(cpu, 2), round(memory), failure, scores)
 
 
 # A process starts with the peak memory of the one that started it, so a small one stands between.
@@ -144,10 +164,10 @@ def watched(command: list[str], log: Path, limit: float, folder: Path) -> tuple[
             cwd=folder,
             start_new_session=True,
         )
-        late = threading.Event()
+        late: list[tuple[float, float]] = []
 
         def stop() -> None:
-            late.set()
+            late.append(used(process.pid))
             os.killpg(process.pid, signal.SIGKILL)  # the session that was started for this process alone
 
         timer = threading.Timer(limit, stop)
@@ -159,13 +179,31 @@ def watched(command: list[str], log: Path, limit: float, folder: Path) -> tuple[
         process.returncode = os.waitstatus_to_exitcode(status)
     wall = time.perf_counter() - started
     failure = ""
-    if late.is_set():
-        failure = f"not finished after {limit:.0f} s"
-    elif process.returncode:
+    if late:
+        cpu, memory = late[0]
+        return wall, cpu, memory, f"not finished after {limit:.0f} s"
+    if process.returncode:
         last = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
         failure = (last[-1] if last else f"exit code {process.returncode}")[:200]
     memory = int(peak.read_text()) if peak.exists() else usage.ru_maxrss
     return wall, usage.ru_utime + usage.ru_stime, memory / 1024, failure
+
+
+def used(session: int) -> tuple[float, float]:
+    """CPU seconds and peak MiB so far of the processes of a session (Linux)."""
+    cpu, peak = 0.0, 0.0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state = (folder / "stat").read_text().rpartition(")")[2].split()
+            status = (folder / "status").read_text()
+        except OSError:
+            continue  # it ended meanwhile
+        if int(state[3]) != session:
+            continue
+        cpu += sum(int(ticks) for ticks in state[11:15]) / os.sysconf("SC_CLK_TCK")
+        high = next((line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")), "0")
+        peak = max(peak, int(high) / 1024)
+    return cpu, peak
 
 
 def _rho(epsilon: str) -> float:
@@ -194,9 +232,12 @@ def keep(run: Run) -> None:
 
 
 def runs(name: str, epsilon: str) -> list[Run]:
+    """Those of the race that was begun last."""
     path = _path(name, epsilon)
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return [Run(**json.loads(line)) for line in lines]
+    every = [Run(**json.loads(line)) for line in lines]
+    last = max((run.race for run in every), default="")
+    return [run for run in every if run.race == last]
 
 
 if __name__ == "__main__":

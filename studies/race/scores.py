@@ -40,15 +40,15 @@ def measured(codes: Codes, name: str) -> dict[str, float]:
 
 
 @cache
-def bounds(name: str) -> dict[str, dict[str, float]]:
+def bounds(name: str, rows: int) -> dict[str, dict[str, float]]:
     """The floors and the ceiling: no peer, no privacy, no budget."""
     train = load(f"{name} train")
     rng = np.random.default_rng(0)
-    uniform = {column: rng.integers(size, size=train.rows) for column, size in train.sizes.items()}
+    uniform = {column: rng.integers(size, size=rows) for column, size in train.sizes.items()}
     return {
         "uniform rows": measured(uniform, name),
-        "independent columns, no noise": measured(independent_columns(train.codes, train.rows, rng), name),
-        "original, resampled": measured(resampled(train.codes, train.rows, rng), name),
+        "independent columns, no noise": measured(independent_columns(train.codes, rows, rng), name),
+        "original, resampled": measured(resampled(train.codes, rows, rng), name),
     }
 
 

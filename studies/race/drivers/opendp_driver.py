@@ -1,4 +1,6 @@
-"""OpenDP's contingency tables with the MST or AIM algorithm, pure epsilon."""
+"""OpenDP's contingency tables with the MST or AIM algorithm, or with all pairs, pure epsilon."""
+
+import itertools
 
 import opendp.prelude as dp
 import polars as pl
@@ -6,7 +8,11 @@ from arguments import arguments
 
 given = arguments()
 dp.enable_features("contrib")
-algorithm = {"mst": dp.mbi.MST, "aim": dp.mbi.AIM}[given.method]()
+if given.method == "pairs":
+    pairs = itertools.combinations(given.sizes, 2)
+    algorithm = dp.mbi.Fixed(queries=[dp.mbi.Count(by=pair) for pair in pairs])
+else:
+    algorithm = {"mst": dp.mbi.MST, "aim": dp.mbi.AIM}[given.method]()
 epsilon = float(given.epsilon)
 context = dp.Context.compositor(
     data=pl.scan_csv(given.train),

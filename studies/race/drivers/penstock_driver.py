@@ -4,10 +4,12 @@ from arguments import arguments
 
 from penstock.privacy.budget import Budget
 from penstock.privacy.table import Table
-from penstock.schema import Schema
+from penstock.schema import Relation, Schema
 
 given = arguments()
 schema = Schema.load(given.schema)
+if given.relation == "replace":
+    schema = schema.model_copy(update={"relation": Relation.REPLACE, "size": given.records})
 table = Table.open(given.train, schema)
 budget = Budget(given.epsilon)
 if given.method == "independent":
