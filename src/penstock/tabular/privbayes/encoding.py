@@ -61,7 +61,7 @@ class Variable:
         if not self.levels:
             object.__setattr__(self, "levels", (Grouping(tuple(range(self.size)), self.size),))
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The number of values at each level."""
         return tuple(level.size for level in self.levels)
