@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from penstock.cli import run
+from penstock.release import load
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +57,8 @@ def test_counts_the_top_and_what_comes_next(folder: Path, capsys: pytest.Capture
         (["--next", "home,&"], "'&' is not a symbol"),
         (["--box", "0,1"], "--box is for releases of points"),
         (["--top", "3", "--count", "home"], "Ask one question"),
+        (["--counts", "none.csv"], "'none.csv' cannot be read: No such file"),
+        (["--file", "conditions.txt"], "strings of symbols are counted with --counts"),
         ([], "Ask one question"),
     ],
 )
@@ -85,3 +88,74 @@ def test_a_schema_for_another_kind_of_data_is_refused(
     assert run(["release", str(folder / "visits.csv"), *arguments, "--out", str(folder / "no")]) != 0
     assert "method for data of kind 'points'" in capsys.readouterr().err
     assert not (folder / "no").exists()
+
+
+@pytest.mark.parametrize("form", ["lines.txt", "lines.csv", "table.csv", "table.parquet", "lists.parquet"])
+def test_many_strings_from_a_file_are_counted_as_one_by_one(
+    folder: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    strings = ["home", "home,news", "$,sport", "news,&", "$"]
+    path = folder / form
+    frame = pl.DataFrame({"id": range(5), "string": strings})
+    if form.startswith("lines"):
+        path.write_text("\n".join(strings[:2]) + "\n\n" + "\n".join(strings[2:]) + "\n")
+    elif form == "table.csv":
+        frame.write_csv(path)
+    elif form == "table.parquet":
+        frame.write_parquet(path)
+    else:
+        frame.with_columns(pl.col("string").str.split(",")).write_parquet(path)
+    shown = pl.read_csv(asked(folder, capsys, "--counts", str(path)).encode())
+    assert shown.columns == [*(() if form.startswith("lines") else ("id",)), "string", "count", "error"]
+    assert shown["string"].to_list() == strings
+    release = load(folder / "out")
+    single = [release.query(text) for text in strings]
+    assert shown["count"].to_list() == pytest.approx([answer.value for answer in single])
+    assert shown["error"].to_list() == pytest.approx([answer.error for answer in single])
+    listed = json.loads(asked(folder, capsys, "--counts", str(path), "--json"))
+    assert [row["count"] for row in listed] == pytest.approx(shown["count"].to_list())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "strings.csv' is empty; write one string in each line"),
+        ("\n \n", "strings.csv' is empty"),
+        ("id,string\n", "has a header and no rows"),
+        ("home\n\nhome,weather\n", "line 3: 'weather' is not a symbol of this release"),
+        (
+            "id,string\n1,home\n2,nevs\n",
+            "row 2: 'nevs' is not a symbol of this release (did you mean 'news'?)",
+        ),
+        ("id,string\n1,home\n2,home,news\n", "row 2: 3 values where the header has 2 names"),
+        ("id,string\n1,home\n2,\n", "row 2: the string is empty"),
+        ('home,"news\n', "line 1: A quote is not closed"),
+        ('id,string\n1,"home\n', "cannot be read"),
+    ],
+)
+def test_files_of_strings_that_make_no_sense_are_refused_with_one_sentence(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    path = folder / "strings.csv"
+    path.write_text(text)
+    capsys.readouterr()
+    assert run(["query", str(folder / "out"), "--counts", str(path)]) == 1
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.err.count("\n") == 1
+    assert printed.out == ""
+
+
+def test_a_symbol_called_string_is_no_header(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.csv").write_text("kinds\n" + "string wind\n" * 200)
+    (tmp_path / "notes.yaml").write_text(
+        "kind: sequences\nsequence: {symbol: kinds, longest: 3}\n"
+        "fields: [{name: kinds, constraints: {enum: [string, wind]}}]\n"
+    )
+    out = str(tmp_path / "out")
+    arguments = ["--schema", str(tmp_path / "notes.yaml"), "--epsilon", "5", "--seed", "1", "--out", out]
+    assert run(["release", str(tmp_path / "notes.csv"), *arguments]) == 0
+    (tmp_path / "strings.txt").write_text("string\nstring,wind\n")
+    capsys.readouterr()
+    assert run(["query", out, "--counts", str(tmp_path / "strings.txt")]) == 0
+    assert pl.read_csv(capsys.readouterr().out.encode())["string"].to_list() == ["string", "string,wind"]

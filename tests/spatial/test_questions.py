@@ -111,6 +111,30 @@ def test_the_command_line_answers_boxes_and_writes_the_map(
     assert "one question" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("form", ["lines.txt", "table.csv"])
+def test_many_conditions_from_a_file_are_answered_as_one_by_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    release = fit(square(clustered(500)))
+    release.save(tmp_path / "out")
+    conditions = ["x < 0.5", "x >= 0.25 and y < 0.5", "x < 0.1 or y > 0.9"]
+    path = tmp_path / form
+    if form == "lines.txt":
+        path.write_text("\n".join(conditions))
+    else:
+        pl.DataFrame({"name": ["a", "b", "c"], "condition": conditions}).write_csv(path)
+    assert run(["query", str(tmp_path / "out"), "--file", str(path)]) == 0
+    shown = pl.read_csv(capsys.readouterr().out.encode())
+    answers = [release.query(condition) for condition in conditions]
+    assert shown["count"].to_list() == pytest.approx([answer.value for answer in answers])
+    assert shown["error"].to_list() == pytest.approx([answer.error for answer in answers])
+    path.write_text("x < 0.5\nz < 1\n")
+    assert run(["query", str(tmp_path / "out"), "--file", str(path)]) == 1
+    assert "line 2: At position 1: 'z' is not a field" in capsys.readouterr().err
+    assert run(["query", str(tmp_path / "out"), "--counts", str(path)]) == 1
+    assert "--counts is for releases of sequences" in capsys.readouterr().err
+
+
 def test_a_release_is_made_with_parameters_from_the_command_line(tmp_path: Path) -> None:
     square(clustered(300)).write_csv(tmp_path / "points.csv")
     (tmp_path / "schema.yaml").write_text(SQUARE.to_yaml())

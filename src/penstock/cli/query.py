@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -71,6 +72,24 @@ def query(
             help="For sequences: what comes after a string of symbols.",
         ),
     ] = None,
+    counts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="For sequences: how often all strings of a file occur. One in each line, written as for "
+            "--count, or a CSV or Parquet file with a column 'string'.",
+        ),
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="For tables and points: all conditions of a file. One in each line, or a CSV or Parquet "
+            "file with a column 'condition'.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Ask a release how many records meet a condition, at no further privacy cost.
@@ -85,33 +104,45 @@ def query(
         penstock query visits-release --count home,news,home
         penstock query visits-release --top 20
         penstock query visits-release --next home,news
+        penstock query visits-release --counts strings.csv > counts.csv
+        penstock query people-release --file conditions.txt --json
+
+    Many questions from a file (--boxes, --counts, --file) are answered as CSV, the columns of the file with
+    count and error added, or as JSON.
     """
     from penstock.cli.screen import print_json, screen
     from penstock.errors import UsageError
     from penstock.release import load
 
-    questions = (expression, box, boxes, geojson, count, top, after)
+    questions = (expression, file, box, boxes, geojson, count, counts, top, after)
     if sum(question is not None for question in questions) != 1:
         raise UsageError(
-            "Ask one question: an EXPRESSION, --box, --boxes, --geojson, --count, --top or --next."
+            "Ask one question: an EXPRESSION, --box, --count, --top or --next; or many with --file, --boxes "
+            "or --counts; or write the map with --geojson."
         )
     opened = load(folder)
     if boxes is not None:
-        _count_many(opened, boxes, as_json=as_json)
+        _print_many(_count_boxes(opened, boxes), as_json)
+        return
+    if counts is not None:
+        _print_many(_count_strings(opened, counts), as_json)
+        return
+    if file is not None:
+        _print_many(_count_conditions(opened, file), as_json)
         return
     if geojson is not None:
         _write_map(opened, geojson)
         return
     if top is not None:
-        _show(_sequences(opened, "top", top), f"top {top}", as_json)
+        _show(_of_sequences(opened, "top", "--top")(top), f"top {top}", as_json)
         return
     if after is not None:
-        _show(_sequences(opened, "next", after), f"next {after}", as_json)
+        _show(_of_sequences(opened, "next", "--next")(after), f"next {after}", as_json)
         return
     if box is not None:
         answer = _count_in(opened, box)
     elif count is not None:
-        answer = _sequences(opened, "count", count)
+        answer = _of_sequences(opened, "count", "--count")(count)
     else:
         assert expression is not None
         answer = opened.query(expression)
@@ -124,21 +155,21 @@ def query(
         screen().print(str(answer), markup=False)
 
 
-def _sequences(opened: Release, verb: str, question: str | int) -> Any:
-    """The answer of a release of sequences, or why it has none."""
+def _of_sequences(opened: Release, verb: str, option: str) -> Callable[[str | int], Any]:
+    """How a release of sequences is asked with an option, or why it cannot be."""
     from penstock.errors import QueryError
 
-    ask = getattr(opened, verb, None)
     if opened.kind != "sequences":
         raise QueryError(
-            f"--{verb} is for releases of sequences, and this one is of kind '{opened.kind}'; "
+            f"{option} is for releases of sequences, and this one is of kind '{opened.kind}'; "
             "ask it with an EXPRESSION."
         )
+    ask: Callable[[str | int], Any] | None = getattr(opened, verb, None)
     if ask is None:
         raise QueryError(
-            f"A {opened.method} release cannot be asked with --{verb}; it has the --top strings."
+            f"A {opened.method} release cannot be asked with {option}; it has the --top strings."
         )
-    return ask(question)
+    return ask
 
 
 def _show(rows: pl.DataFrame, question: str, as_json: bool) -> None:
@@ -188,20 +219,43 @@ def _count_in(opened: Release, box: str) -> Answer:
     return answer
 
 
-def _count_many(opened: Release, path: str, *, as_json: bool) -> None:
+def _count_boxes(opened: Release, path: str) -> pl.DataFrame:
     """The numbers of points in all boxes of a file."""
     import polars as pl
 
-    from penstock.cli.screen import print_json
     from penstock.spatial.questions import read_boxes
 
     _refuse_unless_points(opened, "--boxes")
     frame, low, high = read_boxes(path, opened.schema)
     counts, errors = (getattr(opened, name)(low, high) for name in ("range_counts", "range_errors"))
     empty = pl.Series("error", [None] * frame.height, dtype=pl.Float64)
-    answers = frame.with_columns(
+    return frame.with_columns(
         pl.Series("count", counts), empty if errors is None else pl.Series("error", errors)
     )
+
+
+def _count_strings(opened: Release, path: str) -> pl.DataFrame:
+    """How often all strings of a file occur."""
+    from penstock.cli.questions import answered
+
+    ask = _of_sequences(opened, "count", "--counts")
+    is_symbol = "string" in getattr(opened, "alphabet", ())
+    return answered(path, "string", ask, named=not is_symbol)
+
+
+def _count_conditions(opened: Release, path: str) -> pl.DataFrame:
+    """The answers to all conditions of a file."""
+    from penstock.cli.questions import answered
+    from penstock.errors import QueryError
+
+    if opened.kind == "sequences":
+        raise QueryError("--file is for conditions on fields; strings of symbols are counted with --counts.")
+    return answered(path, "condition", opened.query)
+
+
+def _print_many(answers: pl.DataFrame, as_json: bool) -> None:
+    from penstock.cli.screen import print_json
+
     if as_json:
         print_json(answers.to_dicts())
     else:
