@@ -25,3 +25,7 @@ def assert_renders(shown: Page) -> None:
         .map(plot => plot.querySelector('.main-svg').getBoundingClientRect().width - plot.clientWidth)
         .filter(difference => Math.abs(difference) > 2).length""")
     assert cut == 0, "a chart is not as wide as its place"
+    tallest = shown.ask(
+        "Math.max(0, ...[...document.querySelectorAll('tr')].map(e => e.getBoundingClientRect().height))"
+    )
+    assert tallest < 400, "a cell of a table is too narrow for its words"
