@@ -33,7 +33,7 @@ class Peer:
 DATASYNTHESIZER = Environment("datasynthesizer", ("DataSynthesizer==0.1.13", "pandas<3"))
 DPMM = Environment("dpmm", ("dpmm==0.1.9",))
 MBI = Environment("mbi", ("mbi==2.0.0",))
-OPENDP = Environment("opendp", ("opendp[polars,mbi]==0.16.0",))
+OPENDP = Environment("opendp", ("opendp[polars,mbi]==0.16.0", "pandas"))  # synthesize() imports pandas
 SMARTNOISE = Environment("smartnoise", ("smartnoise-synth==1.0.8",), heavy=True)
 
 OURS = (

@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 from penstock.errors import ReleaseError
 from penstock.privacy.accounting import rho_of
 from penstock.privacy.budget import Budget
-from penstock.privacy.receipt import Apart, Charge, Concentrated, Entry, Portion, Receipt, Together, plain
+from penstock.privacy.receipt import (
+    Apart,
+    Charge,
+    Concentrated,
+    Entry,
+    Portion,
+    Receipt,
+    Together,
+    brief,
+    plain,
+)
 from penstock.schema.unit import Relation, Unit
 
 fractions = st.fractions(min_value=0, max_value=5, max_denominator=10**6)
@@ -316,3 +326,10 @@ def test_a_tighter_total_can_be_asked_of_the_receipt_itself() -> None:
     receipt = Receipt(Fraction(10), Fraction(0), Relation.ADD_REMOVE, Unit(), paid)
     assert receipt.epsilon == 10
     assert 4 < receipt.epsilon_at("1e-6") < 5
+
+
+def test_long_fractions_are_shown_rounded_whatever_a_file_says() -> None:
+    assert brief("discrete Laplace: scale 52096031/892000") == "discrete Laplace: scale ≈ 58.4"
+    assert brief("3/10 of 1/600") == "3/10 of 1/600"
+    for hostile in ("12/000", "7" * 5000 + "/" + "1" * 4000, "12/" + "1" * 5000):
+        assert brief(hostile) == hostile

@@ -42,7 +42,7 @@ def test_finds_a_canary_in_compressed_parquet(tmp_path: Path) -> None:
 
 
 def test_finds_a_canary_in_the_packed_numbers_of_a_chart(tmp_path: Path) -> None:
-    drawn = pictures.histogram("numbers", np.linspace(0, 1, 4), [1.0, NUMBER, 2.0], caption="none")
+    drawn = pictures.histogram("numbers", np.linspace(0, 1, 4), [1.0, NUMBER, 2.0], caption="none", amount="")
     page = render("page", [Section("s", [Gallery([drawn])])])
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
     assert found_in(tmp_path / "page.html", NUMBER)

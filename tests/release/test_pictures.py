@@ -34,6 +34,18 @@ def test_several_series_are_compared_side_by_side() -> None:
     assert picture.rows == (("a", 1.0, 3.0), ("b", 2.0, 4.0))
 
 
+def test_counts_are_shown_whole_and_percents_to_a_tenth() -> None:
+    bars = pictures.bars("b", ["a", "b", "c"], [2.02e-9, 63.4, -1e-12])
+    assert bars.rows == (("a", 0.0), ("b", 63.0), ("c", 0.0))
+    assert list(bars.figure.data[0].text) == ["0", "63", "0"]
+    grid = [[1.14e-05, 41.64], [99.98, 0.06]]
+    assert [row[2] for row in pictures.heatmap("h", "ab", "cd", grid).rows] == [0, 42, 100, 0]
+    percents = pictures.heatmap("h", "ab", "cd", grid, amount="percent")
+    assert [row[2] for row in percents.rows] == [0, 41.6, 100, 0.1]
+    strengths = pictures.heatmap("h", "ab", "cd", grid, amount="strength")
+    assert [row[2] for row in strengths.rows] == [1.14e-05, 41.64, 99.98, 0.06]
+
+
 def test_a_histogram_draws_columns_as_wide_as_its_bins() -> None:
     trace = pictures.histogram("h", [0, 10, 30], [5, 6]).figure.data[0]
     assert list(trace.x) == [5, 20]

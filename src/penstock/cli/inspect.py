@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from penstock.cli.options import Folder, Json
@@ -98,31 +97,26 @@ def _receipt(out: Console, receipt: Receipt) -> None:
 
 def _hang(tree: Tree, parts: tuple[Entry, ...]) -> None:
     from penstock.cli.screen import ACCENT, clean
-    from penstock.privacy.receipt import Apart, Charge, Concentrated, plain
+    from penstock.privacy.receipt import Apart, Charge, Concentrated, brief, plain
 
     for part in parts[:_FOLD_AFTER]:
         epsilon, delta = part.cost
-        price = f"[{ACCENT}]{_short(plain(epsilon))}[/]" + (
-            f" [dim]delta[/] {_short(plain(delta))}" if delta else ""
+        price = f"[{ACCENT}]{brief(plain(epsilon))}[/]" + (
+            f" [dim]delta[/] {brief(plain(delta))}" if delta else ""
         )
         if isinstance(part, Charge):
-            detail = f", {clean(_short(part.detail))}" if part.detail else ""
+            detail = f", {clean(brief(part.detail))}" if part.detail else ""
             tree.add(f"{price}  {clean(part.label)}  [dim]{clean(part.mechanism)}{detail}[/]")
         elif isinstance(part, Concentrated):
-            branch = tree.add(f"{price}  {clean(part.label)} [dim](rho {_short(plain(part.rho))})[/]")
+            branch = tree.add(f"{price}  {clean(part.label)} [dim](rho {brief(plain(part.rho))})[/]")
             for portion in part.parts[:_FOLD_AFTER]:
-                share = f"rho {_short(plain(portion.rho))}"
+                share = f"rho {brief(plain(portion.rho))}"
                 branch.add(f"{share}  {clean(portion.label)}  [dim]{clean(portion.mechanism)}[/]")
         else:
             how = " [dim](disjoint parts: the dearest counts)[/]" if isinstance(part, Apart) else ""
             _hang(tree.add(f"{price}  {clean(part.label)}{how}"), part.parts)
     if len(parts) > _FOLD_AFTER:
         tree.add(f"[dim]… and {len(parts) - _FOLD_AFTER} more, all in receipt.json[/]")
-
-
-def _short(text: str) -> str:
-    """Long fractions as rounded decimals; receipt.json has them exactly."""
-    return re.sub(r"(\d{2,})/(\d{3,})", lambda found: f"≈{int(found[1]) / int(found[2]):.4g}", text)
 
 
 def _fields(out: Console, schema: Schema) -> None:

@@ -22,6 +22,9 @@ from penstock.schema.unit import Relation, Unit
 
 T = TypeVar("T")
 
+# A receipt may come from anybody's file: neither a zero below the line nor a number without end.
+_LONG_FRACTION = re.compile(r"(?<!\d)(\d{2,300})/([1-9]\d{2,299})(?!\d)")
+
 
 @dataclass(frozen=True)
 class Charge:
@@ -252,6 +255,15 @@ class Receipt:
 
 
 _NO_LEDGER = "none: this release is in no ledger"
+
+
+def brief(text: str) -> str:
+    """Words with their long fractions as rounded decimals, for eyes; receipt.json has them exactly.
+
+    >>> brief("scale 52096031/892000"), brief("scale 1/3, 40 candidates")
+    ('scale ≈ 58.4', 'scale 1/3, 40 candidates')
+    """
+    return _LONG_FRACTION.sub(lambda found: f"≈ {int(found[1]) / int(found[2]):.4g}", text)
 
 
 def plain(amount: Fraction) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import cycle
 
-from penstock.privacy.receipt import Apart, Charge, Concentrated, Entry, Receipt, Together, plain
+from penstock.privacy.receipt import Apart, Charge, Concentrated, Entry, Receipt, Together, brief, plain
 from penstock.release.page import Block, Table, Text
 from penstock.release.release import Picture
 from penstock.release.theme import PALETTE, figure, ink_on, mixed, safe
@@ -70,7 +70,7 @@ def receipt_blocks(receipt: Receipt) -> list[Block]:
         caption=f"All {len(found)} lines of the receipt" if many else "",
     )
     blocks: list[Block] = [receipt_picture(receipt), table] if receipt.epsilon else [table]
-    if any(line.epsilon.startswith("≈") for line in found):
+    if any("≈" in line.epsilon + line.how for line in found):
         blocks.append(Text([_ROUNDED], tone="quiet"))
     return blocks
 
@@ -168,7 +168,7 @@ def _lines(group: Together | Apart, depth: int) -> Iterator[Line]:
 
 def _how(entry: Entry) -> str:
     if isinstance(entry, Charge):
-        return entry.mechanism + (f": {entry.detail}" if entry.detail else "")
+        return entry.mechanism + (f": {brief(entry.detail)}" if entry.detail else "")
     if isinstance(entry, Concentrated):
         return f"zero-concentrated, rho {short(entry.rho)}: the parts add up in rho"
     if isinstance(entry, Apart):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Series = ArrayLike | Mapping[str, ArrayLike]
 Numbers = NDArray[np.float64]
 
+_COUNTED = ("records", "points", "occurrences")
 _COMPARED = (GREY, BLUE, VERMILLION, *PALETTE[1:])
 
 
@@ -46,7 +47,7 @@ def bars(
     """
     import plotly.graph_objects as go
 
-    series = _series(values, len(labels), amount)
+    series = _series(values, len(labels), amount, amount)
     names = [str(label) for label in labels]
     first = next(iter(series.values()))
     kept = _kept(first, most, sort=sort)
@@ -106,7 +107,7 @@ def histogram(
     """
     import plotly.graph_objects as go
 
-    series = _series(counts, len(edges) - 1, amount)
+    series = _series(counts, len(edges) - 1, amount, amount)
     dated = isinstance(edges[0], date)
     cuts = np.array([_instant(edge) for edge in edges])
     words = list(labels) or [_span(edges[i], edges[i + 1]) for i in range(len(edges) - 1)]
@@ -169,7 +170,7 @@ def distribution(schema: Schema, name: str, counts: Series, *, amount: str = "re
     else becomes bars, ordered by size unless the field has an order of its own.
     """
     field, attribute = schema.field(name), schema.attribute(name)
-    series = _series(counts, attribute.size, amount)
+    series = _series(counts, attribute.size, amount, amount)
     title = field.title or name
     values = field.edges.values if field.ranged else ()
     steps = np.diff([*values[:-1], values[-1] + 1] if field.ranged and field.whole else values)
@@ -204,7 +205,7 @@ def heatmap(
     """A two-way table as colours; small ones also show their numbers."""
     import plotly.graph_objects as go
 
-    grid = finite(values)
+    grid = _rounded(finite(values), amount)
     if grid.shape != (len(rows), len(columns)):
         raise UsageError(
             f"The heat map '{title}' needs {len(rows)} x {len(columns)} values, not {grid.shape}."
@@ -308,18 +309,22 @@ def lines(
 # How numbers and labels become shapes ----------------------------------------------------------------
 
 
-def _series(values: Series, length: int, name: str) -> dict[str, Numbers]:
-    found = (
-        {key: finite(numbers).ravel() for key, numbers in values.items()}
-        if isinstance(values, Mapping)
-        else {name: finite(values).ravel()}
-    )
+def _series(values: Series, length: int, name: str, amount: str = "") -> dict[str, Numbers]:
+    given = values if isinstance(values, Mapping) else {name: values}
+    found = {key: _rounded(finite(numbers).ravel(), amount) for key, numbers in given.items()}
     for key, numbers in found.items():
         if len(numbers) != length:
             raise UsageError(
                 f"A picture of {length} positions cannot show the {len(numbers)} values of '{key}'."
             )
     return found
+
+
+def _rounded(numbers: Numbers, amount: str) -> Numbers:
+    """As fine as a reader can use: whole records, tenths of a percent. The model has the rest."""
+    if amount not in _COUNTED and not amount.startswith("percent"):
+        return numbers
+    return np.round(numbers, 0 if amount in _COUNTED else 1) + 0.0  # no minus zero
 
 
 def finite(values: ArrayLike) -> Numbers:

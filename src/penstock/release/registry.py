@@ -42,8 +42,10 @@ def find(form: str) -> type[Release]:
     """The class for a form; unknown names are refused."""
     where = _FORMS.get(form)
     if where is None:
-        raise ReleaseError(f"This version of Penstock knows no release of the form {form[:80]!r}; "
-                           f"it knows {', '.join(forms())}. A newer version may.")
+        raise ReleaseError(
+            f"This version of Penstock knows no release of the form {form[:80]!r}; "
+            f"it knows {', '.join(forms())}. A newer version may."
+        )
     module, _, name = where.partition(":")
     found: type[Release] = getattr(import_module(module), name)
     return found
