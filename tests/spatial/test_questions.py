@@ -16,7 +16,14 @@ from penstock.privacy.points import Points
 from penstock.privacy.randomness import Randomness
 from penstock.spatial.box import Box
 from penstock.spatial.grid import UniformGrid
-from penstock.spatial.questions import named_box, parse_box, read_boxes
+from penstock.spatial.questions import count_boxes, named_box, parse_box, read_boxes
+
+EARTH = """
+kind: points
+fields:
+  - {name: lon, type: number, constraints: {minimum: -180, maximum: 180}}
+  - {name: lat, type: number, constraints: {minimum: -90, maximum: 90}}
+"""
 
 
 def test_a_named_box_is_the_same_question_as_one_by_position() -> None:
@@ -64,6 +71,7 @@ def test_boxes_are_read_from_files(tmp_path: Path, form: str) -> None:
         ("a,b\n1,2\n", "none of the columns"),
         ("x_low,x_high\n0,1\n0,oops\n", "x_high in box 2 is not a finite number"),
         ("x_low,x_high\n0,1\n1,0\n", "box 2 has a lower bound above"),
+        ("x_low,x_high\n0,1\n0,1,2\n", "row 2: 3 values where the header has 2 names"),
     ],
 )
 def test_files_that_hold_no_boxes_are_refused_with_one_sentence(
@@ -75,6 +83,72 @@ def test_files_that_hold_no_boxes_are_refused_with_one_sentence(
         read_boxes(path, SQUARE)
     with pytest.raises(QueryError, match="cannot be read"):
         read_boxes(tmp_path / "none.csv", SQUARE)
+
+
+def test_boxes_of_a_file_may_cross_the_seam_of_a_circle(tmp_path: Path) -> None:
+    release = noise_free(rides(600), RIDES, epsilon=50)
+    path = tmp_path / "boxes.csv"
+    path.write_text("lon_low,lon_high,hour_high\n170,-170,12\n-170,170,12\n-180,180,12\n")
+    found = count_boxes(release, path)
+    across, rest, whole = found["count"].to_list()
+    assert across == pytest.approx(release.query("(lon >= 170 or lon < -170) and hour < 12").value)
+    assert across + rest == pytest.approx(whole)
+    assert found["error"].null_count() == 0
+    path.write_text("hour_low,hour_high\n12,3\n")
+    with pytest.raises(QueryError, match="box 1 has a lower bound above"):
+        count_boxes(release, path)
+
+
+CORNERS = [(a, b) for a in (-180, 0, 180) for b in (-90, 0, 90)]
+
+
+@pytest.mark.parametrize(
+    ("points", "box", "inside"),
+    [
+        ([(13.4, 52.5)] * 5000, "lon=13.39..13.41,lat=52.49..52.51", 5000),
+        ([(2.35, 48.85)], "-180,180,-90,90", 1),
+        (CORNERS * 500, "lon=179..180,lat=89..90", 500),
+        (CORNERS * 500, "lon=0..180,lat=0..90", 2000),
+        (CORNERS * 500, "lon=170..-170,lat=-90..90", 3000),
+    ],
+    ids=["coincident", "one", "corner", "boundaries", "seam"],
+)
+def test_unusual_places_on_earth_from_file_to_answer(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    points: list[tuple[float, float]],
+    box: str,
+    inside: int,
+) -> None:
+    """Counts within five standard deviations of the noise (the error bar has 1.96), under a fixed seed."""
+    pl.DataFrame(points, schema=["lon", "lat"], orient="row").write_csv(tmp_path / "points.csv")
+    (tmp_path / "schema.yaml").write_text(EARTH)
+    arguments = [
+        "--schema",
+        str(tmp_path / "schema.yaml"),
+        "-e",
+        "2",
+        "--seed",
+        "3",
+        "-o",
+        str(tmp_path / "out"),
+    ]
+    assert run(["release", str(tmp_path / "points.csv"), *arguments]) == 0
+    capsys.readouterr()
+    assert run(["query", str(tmp_path / "out"), "--box", box, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert abs(answer["value"] - inside) <= 2.5 * answer["error"]
+
+
+def test_a_file_without_points_is_refused_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "points.csv").write_text("lon,lat\n")
+    (tmp_path / "schema.yaml").write_text(EARTH)
+    arguments = ["--schema", str(tmp_path / "schema.yaml"), "-e", "2", "-o", str(tmp_path / "out")]
+    assert run(["release", str(tmp_path / "points.csv"), *arguments]) == 1
+    assert "a header and no records. Nothing was spent." in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_grid_answers_many_boxes_as_it_answers_one() -> None:

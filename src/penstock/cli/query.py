@@ -122,7 +122,10 @@ def query(
         )
     opened = load(folder)
     if boxes is not None:
-        _print_many(_count_boxes(opened, boxes), as_json)
+        from penstock.spatial.questions import count_boxes
+
+        _refuse_unless_points(opened, "--boxes")
+        _print_many(count_boxes(opened, boxes), as_json)
         return
     if counts is not None:
         _print_many(_count_strings(opened, counts), as_json)
@@ -219,24 +222,9 @@ def _count_in(opened: Release, box: str) -> Answer:
     return answer
 
 
-def _count_boxes(opened: Release, path: str) -> pl.DataFrame:
-    """The numbers of points in all boxes of a file."""
-    import polars as pl
-
-    from penstock.spatial.questions import read_boxes
-
-    _refuse_unless_points(opened, "--boxes")
-    frame, low, high = read_boxes(path, opened.schema)
-    counts, errors = (getattr(opened, name)(low, high) for name in ("range_counts", "range_errors"))
-    empty = pl.Series("error", [None] * frame.height, dtype=pl.Float64)
-    return frame.with_columns(
-        pl.Series("count", counts), empty if errors is None else pl.Series("error", errors)
-    )
-
-
 def _count_strings(opened: Release, path: str) -> pl.DataFrame:
     """How often all strings of a file occur."""
-    from penstock.cli.questions import answered
+    from penstock.release.questions import answered
 
     ask = _of_sequences(opened, "count", "--counts")
     is_symbol = "string" in getattr(opened, "alphabet", ())
@@ -245,8 +233,8 @@ def _count_strings(opened: Release, path: str) -> pl.DataFrame:
 
 def _count_conditions(opened: Release, path: str) -> pl.DataFrame:
     """The answers to all conditions of a file."""
-    from penstock.cli.questions import answered
     from penstock.errors import QueryError
+    from penstock.release.questions import answered
 
     if opened.kind == "sequences":
         raise QueryError("--file is for conditions on fields; strings of symbols are counted with --counts.")

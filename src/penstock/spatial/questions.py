@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import QueryError
-from penstock.schema import Schema
+from penstock.release.questions import refuse_ragged
+from penstock.schema import Field, Schema
 from penstock.spatial.box import Box, Reals
 
 if TYPE_CHECKING:
@@ -39,13 +40,22 @@ def named_box(text: str, schema: Schema) -> str:
         if not (equals and dots and name and low and high):
             raise QueryError(f"'{piece.strip()}' is no side of a box; write name=low..high for each field.")
         field = schema.field(name)
-        quoted = '"' + name.replace('"', '""') + '"'
+        quoted = _quoted(name)
         upper = f"{quoted} <= {high}" if field.whole else f"{quoted} < {high}"
-        if _crosses(low, high) and field.ranged and field.edges.end - field.edges.low == FULL_CIRCLE:
+        if _crosses(low, high) and _goes_around(field):
             parts.append(f"({quoted} >= {low} or {upper})")
         else:
             parts += [f"{quoted} >= {low}", upper]
     return " and ".join(parts)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _goes_around(field: Field) -> bool:
+    """Whether a field goes once around the circle, so that a range may cross its seam."""
+    return field.ranged and field.edges.end - field.edges.low == FULL_CIRCLE
 
 
 def _crosses(low: str, high: str) -> bool:
@@ -59,7 +69,8 @@ def read_boxes(path: str | PathLike[str], schema: Schema) -> tuple[pl.DataFrame,
     """The boxes in a CSV or Parquet file: the file as it is, lower corners, upper corners.
 
     Columns are named after the numeric fields, ``x_low`` and ``x_high``; a field without columns is
-    taken whole. A CSV file without a header holds low,high of each numeric field in order.
+    taken whole. A CSV file without a header holds low,high of each numeric field in order. The lower
+    bound may lie above the upper one only on a field that goes around the circle.
     """
     import numpy as np
     import polars as pl
@@ -70,10 +81,14 @@ def read_boxes(path: str | PathLike[str], schema: Schema) -> tuple[pl.DataFrame,
         if place.suffix.lower() == ".parquet":
             frame = pl.read_parquet(place)
         else:
-            with place.open(encoding="utf-8") as lines:
+            with place.open(encoding="utf-8-sig") as lines:
                 head = lines.readline()
             named = any(letter.isalpha() and letter not in "eE" for letter in head)
-            frame = pl.read_csv(place, has_header=named)
+            try:
+                frame = pl.read_csv(place, has_header=named)
+            except pl.exceptions.ComputeError:
+                refuse_ragged(place.read_text(encoding="utf-8-sig"), str(path))
+                raise
             if not named and frame.width == len(wanted):
                 frame.columns = wanted
     except (OSError, pl.exceptions.PolarsError, UnicodeDecodeError) as problem:
@@ -95,10 +110,38 @@ def read_boxes(path: str | PathLike[str], schema: Schema) -> tuple[pl.DataFrame,
                 row = int((values.is_null() | ~values.is_finite().fill_null(False)).arg_max() or 0) + 1
                 raise QueryError(f"'{path}': {name} in box {row} is not a finite number.")
             corner[:, number] = values.to_numpy()
-    wrong = (low > high).any(axis=1)
+    wrong = ((low > high) & ~np.array([_goes_around(field) for field in fields])).any(axis=1)
     if wrong.any():
         raise QueryError(f"'{path}': box {int(wrong.argmax()) + 1} has a lower bound above its upper bound.")
     return frame, low, high
+
+
+def count_boxes(release: Any, path: str | PathLike[str]) -> pl.DataFrame:
+    """The boxes of a file with the numbers of points inside: the file's columns, then count and error.
+
+    A box across the seam of a circle is asked as the condition that it is, the others all at once.
+    """
+    import numpy as np
+    import polars as pl
+
+    frame, low, high = read_boxes(path, release.schema)
+    across = (low > high).any(axis=1)
+    plain = ~across
+    counts, errors = np.empty(len(low)), np.full(len(low), np.nan)
+    counts[plain] = release.range_counts(low[plain], high[plain])
+    known = release.range_errors(low[plain], high[plain])
+    if known is not None:
+        errors[plain] = known
+    names = [_quoted(field.name) for field in release.schema.fields if field.ranged]
+    for row in np.flatnonzero(across):
+        sides = zip(names, low[row].tolist(), high[row].tolist(), strict=True)
+        answer = release.query(
+            " and ".join(
+                f"({name} >= {a!r} {'or' if a > b else 'and'} {name} < {b!r})" for name, a, b in sides
+            )
+        )
+        counts[row], errors[row] = answer.value, np.nan if answer.error is None else answer.error
+    return frame.with_columns(pl.Series("count", counts), pl.Series("error", errors, nan_to_null=True))
 
 
 def parse_box(text: str, schema: Schema) -> Box | str:

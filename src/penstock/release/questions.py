@@ -12,7 +12,7 @@ from penstock.errors import PenstockError, QueryError
 if TYPE_CHECKING:
     import polars as pl
 
-    from penstock.release import Answer
+    from penstock.release.release import Answer
 
 
 def answered(path: str, column: str, ask: Callable[[str], Answer], *, named: bool = True) -> pl.DataFrame:
@@ -52,7 +52,7 @@ def _read(path: str, column: str, *, named: bool) -> tuple[pl.DataFrame, list[st
         text = place.read_text(encoding="utf-8-sig")
         head = next(csv.reader(text.splitlines()[:1]), [])
         if named and column in (name.strip() for name in head):
-            _refuse_ragged(text, path)
+            refuse_ragged(text, path)
             texts = {name: pl.String for name in head if name.strip() == column}
             frame = pl.read_csv(text.encode(), schema_overrides=texts, infer_schema_length=None)
             return _table(frame.rename(str.strip), path, column)
@@ -80,7 +80,7 @@ def _table(frame: pl.DataFrame, path: str, column: str) -> tuple[pl.DataFrame, l
     ]
 
 
-def _refuse_ragged(text: str, path: str) -> None:
+def refuse_ragged(text: str, path: str) -> None:
     """Every row must have as many values as the header has names."""
     rows = csv.reader(text.splitlines(keepends=True), strict=True)
     width = len(next(rows))
