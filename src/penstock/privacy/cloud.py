@@ -16,8 +16,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.privacy.axis import Numbers
 from penstock.privacy.sealed import Sealed, Sensitivity
-from penstock.privacy.space import Cells, Numbers, Space, Words
+from penstock.privacy.space import Cells, Space, Words
 from penstock.schema import Relation
 
 Keys = NDArray[np.uint64]

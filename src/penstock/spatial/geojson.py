@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penstock.errors import QueryError
-from penstock.privacy.space import Reals
+from penstock.privacy.axis import Reals
 
 if TYPE_CHECKING:
     from penstock.spatial.tree import TreeRelease

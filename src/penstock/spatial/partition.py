@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
+from penstock.privacy.axis import Numbers, Reals
 from penstock.privacy.growth import Shape
-from penstock.privacy.space import Cells, Numbers, Reals, Space
+from penstock.privacy.space import Cells, Space
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from penstock.release.pictures import bars, histogram
 from penstock.spatial.geojson import plane, seen_from_above
 
 if TYPE_CHECKING:
-    from penstock.privacy.space import Numbers
+    from penstock.privacy.axis import Numbers
     from penstock.spatial.tree import TreeRelease
 
 MOST_CELLS = 6000

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.privacy.space import Numbers, Reals
+from penstock.privacy.axis import Numbers, Reals
 from penstock.spatial.partition import Partition
 from penstock.spatial.running import Running
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from penstock.privacy.space import Axis, Reals, Space
+from penstock.privacy.axis import Axis, Reals
+from penstock.privacy.space import Space
 from penstock.schema import Bins, Codec, Condition, Schema, parse
 from penstock.schema.values import at
 

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel
 
 from penstock.errors import PenstockError, ReleaseError
-from penstock.privacy.space import Numbers, Reals, Space
+from penstock.privacy.axis import Numbers, Reals
+from penstock.privacy.space import Space
 from penstock.release import Answer, Manifest, Model, Picture, Release
 from penstock.spatial.box import Box, column, corners
 from penstock.spatial.geojson import features

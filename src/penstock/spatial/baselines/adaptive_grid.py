@@ -21,10 +21,11 @@ from pydantic import BaseModel
 
 from penstock.errors import ReleaseError, SchemaError, UsageError
 from penstock.privacy import noise
+from penstock.privacy.axis import Numbers, Reals
 from penstock.privacy.budget import Amount, Budget, exact
 from penstock.privacy.growth import Shape
 from penstock.privacy.points import Points
-from penstock.privacy.space import Numbers, Reals, Space
+from penstock.privacy.space import Space
 from penstock.release import Manifest, Model
 from penstock.spatial.partition import Partition
 from penstock.spatial.ranges import Ranges
