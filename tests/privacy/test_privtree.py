@@ -6,8 +6,9 @@ from math import ceil, exp, log, log1p
 import numpy as np
 import pytest
 
+from penstock.errors import UsageError
 from penstock.privacy.budget import Budget
-from penstock.privacy.privtree import Splitter, decay, log_chances, noise_constant
+from penstock.privacy.privtree import STEPS, Splitter, decay, log_chances, noise_constant
 from penstock.privacy.randomness import Randomness
 from penstock.privacy.sealed import Sealed, Sensitivity
 from penstock.schema import Relation
@@ -181,6 +182,22 @@ def test_loss_of_the_tight_constant_never_exceeds_epsilon_on_a_grid() -> None:
             deep = ceil(200 / float(gamma)) if gamma > 1 else 120
             worst = max(loss(tree, [n + 1] * deep, [n] * deep)[0] for n in range(0, 300, 7))
             assert worst <= float(epsilon)
+
+
+def test_the_decay_that_decides_is_the_one_that_was_paid_for() -> None:
+    # decisions are made in steps of 2**-32; rounding gamma down after its price is known would underpay
+    tree = splitter(1, 2, gamma=Fraction(1, 3))
+    assert (tree.gamma * STEPS).denominator == 1
+    assert tree.gamma >= Fraction(1, 3)
+    assert tree.lam >= noise_constant(tree.gamma)
+
+
+@pytest.mark.parametrize(
+    "options", [{"theta": 0.5}, {"gamma": Fraction(0)}, {"gamma": Fraction(1, 10**6)}, {"paths": 0}]
+)
+def test_decisions_that_cannot_be_exact_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        splitter(1, 2, **options)
 
 
 def test_replace_pays_for_leaving_and_for_entering() -> None:

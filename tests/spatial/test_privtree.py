@@ -147,6 +147,17 @@ def test_any_number_of_dimensions_up_to_ten(dimensions: int) -> None:
     assert release.sample(20, seed=0).shape == (20, dimensions)
 
 
+def test_more_fields_than_a_volume_can_hold_are_refused_before_anything_is_spent() -> None:
+    names = [f"x{number}" for number in range(65)]
+    field = "  - {{name: {name}, type: number, constraints: {{minimum: 0, maximum: 1}}}}\n"
+    schema = Schema.from_yaml("kind: points\nfields:\n" + "".join(field.format(name=name) for name in names))
+    budget = Budget(1, randomness=Randomness.seeded(1))
+    frame = pl.DataFrame({name: [0.5] for name in names})
+    with pytest.raises(SchemaError, match="at most 64 fields"):
+        PrivTree().fit(Points.open(frame, schema), budget)
+    assert budget.left[0] == 1
+
+
 def test_categories_alone_are_points_too() -> None:
     schema = Schema.from_yaml(
         "kind: points\nfields:\n"
@@ -173,7 +184,17 @@ def test_the_same_seed_gives_the_same_release_and_another_one_another() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"tree_frac": 0}, {"tree_frac": 1}, {"constant": "loose"}, {"most_nodes": 0}, {"together": 0}],
+    [
+        {"tree_frac": 0},
+        {"tree_frac": 1},
+        {"constant": "loose"},
+        {"most_nodes": 0},
+        {"most_nodes": 2.5},
+        {"together": 0},
+        {"deepest": -1},
+        {"theta": 0.5},
+        {"theta": None},
+    ],
 )
 def test_impossible_parameters_are_refused_before_anything_is_spent(options: dict[str, object]) -> None:
     with pytest.raises(UsageError):

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, exp, log, nextafter
+from math import ceil, exp, fsum, log, nextafter
 from typing import Literal
 
 import numpy as np
@@ -49,7 +49,9 @@ Constant = Literal["tight", "published"]
 Reals = NDArray[np.float64]
 
 STEPS = 1 << 32
-"""Exponents are multiples of 1 / STEPS; lambda is rounded up to fit, which only adds noise."""
+"""Exponents are multiples of 1 / STEPS; lambda is rounded up to fit, which only adds noise, and gamma is
+rounded up before the constant is computed from it."""
+SMALLEST_DECAY = Fraction(1, 1000)
 
 
 def noise_constant(gamma: Fraction, constant: Constant = "tight") -> Fraction:
@@ -63,7 +65,7 @@ def noise_constant(gamma: Fraction, constant: Constant = "tight") -> Fraction:
         value = (2 * exp(step) - 1) / (exp(step) - 1)
     else:
         terms = ceil(40 / step) + 1
-        value = 1 + sum(1 / (2 * exp(j * step) - 1) for j in range(terms))
+        value = 1 + fsum(1 / (2 * exp(j * step) - 1) for j in range(terms))
         value += exp(-terms * step) / (1 - exp(-step))  # the rest: 1/(2 e^y - 1) <= e^-y for y >= 0
     return Fraction(ceil(value * (1 + 1e-12) * 10**9), 10**9)
 
@@ -108,9 +110,11 @@ class Splitter:
         """
         if paths < 1 or step < 1:
             raise UsageError("A unit touches at least one path of the tree by at least one.")
-        slope = decay(fan_out) if gamma is None else gamma
-        if slope <= 0:
-            raise UsageError("The decay gamma must be above 0.")
+        if not isinstance(theta, int):
+            raise UsageError(f"theta must be a whole number, not {theta}.")
+        slope = decay(fan_out) if gamma is None else Fraction(ceil(gamma * STEPS), STEPS)
+        if slope < SMALLEST_DECAY:
+            raise UsageError(f"The decay gamma must be at least {SMALLEST_DECAY}, not {gamma}.")
         factor = noise_constant(slope, constant) + (1 if relation is Relation.REPLACE else 0)
         epsilon = pay.left[0]
         inverse = int(STEPS * epsilon / (factor * paths * step))  # 1 / lambda in steps, rounded down

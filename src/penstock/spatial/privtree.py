@@ -69,8 +69,14 @@ class PrivTree:
             raise UsageError(f"tree_frac must lie between 0 and 1, not at {self.tree_frac}.")
         if self.constant not in get_args(Constant):
             raise UsageError(f"constant must be 'tight' or 'published', not '{self.constant}'.")
-        if self.most_nodes < 1:
-            raise UsageError(f"most_nodes must be at least 1, not {self.most_nodes}.")
+        for name, least in (("theta", None), ("together", 1), ("deepest", 0), ("most_nodes", 1)):
+            value = getattr(self, name)
+            if value is None and name in ("together", "deepest"):
+                continue
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise UsageError(f"{name} must be a whole number, not {value!r}.")
+            if least is not None and value < least:
+                raise UsageError(f"{name} must be at least {least}, not {value}.")
 
     def fit(self, points: Points, budget: Budget) -> TreeRelease:
         space = Space.of(points.schema, together=self.together, deepest=self.deepest)
