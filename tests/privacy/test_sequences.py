@@ -189,6 +189,12 @@ def test_the_best_length_is_the_quantile() -> None:
     assert int(np.argmax(scores)) + 1 == 95  # 95 of 100 sequences have at most 94 symbols and an end
 
 
+def test_lengths_that_do_not_occur_are_no_better_than_the_one_that_does() -> None:
+    scores = open_seal(opened(["AB"] * 40, 9).lengths(Fraction(19, 20)))
+    # two symbols and an end: of the longer lengths, which divide the sequences alike, none is as good
+    assert scores.tolist() == [-760, -760, 0, -40, -40, -40, -40, -40, -40]
+
+
 def test_strings_to_the_right_are_counted_like_by_a_plain_loop() -> None:
     rng = np.random.default_rng(3)
     texts = ["".join(rng.choice(list("AB"), rng.integers(0, 9))) for _ in range(30)]

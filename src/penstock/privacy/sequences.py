@@ -148,16 +148,19 @@ class Sequences:
         return Sealed(np.concatenate(rows), self.sensitivity, self.relation)
 
     def lengths(self, share: Fraction) -> Sealed[Numbers]:
-        """For every length up to the longest, how badly it divides the sequences at a share q of them.
+        """For every length up to the longest, how far it is from the shortest that a share q does not exceed.
 
-        With q = a/b the score of a length is -|b (sequences not longer) - a (sequences)|. One sequence
-        more moves the first count by 0 or 1 and the second by 1, so a score moves by max(a, b - a).
+        With q = a/b let f(l) = b (sequences not longer than l) - a (sequences). The score of l is
+        -max(0, -f(l), f(l - 1)): zero where f crosses zero, which happens at one length even if many others
+        do not occur at all. One sequence more moves the first count by 0 or 1 and the second by 1, so f
+        moves by at most max(a, b - a), and so does a maximum of such numbers.
         """
         if not 0 < share < 1:
             raise UsageError(f"A share of the sequences lies between 0 and 1, not at {share}.")
         ended = np.minimum(self._symbols.lengths + 1, self.longest + 1)
-        not_longer = np.cumsum(np.bincount(ended, minlength=self.longest + 2))[1 : self.longest + 1]
-        scores = -np.abs(share.denominator * not_longer - share.numerator * len(ended))
+        not_longer = np.cumsum(np.bincount(ended, minlength=self.longest + 2))[: self.longest + 1]
+        f = share.denominator * not_longer - share.numerator * len(ended)
+        scores = -np.maximum(0, np.maximum(-f[1:], f[:-1]))
         step = max(share.numerator, share.denominator - share.numerator) * self.schema.unit.records
         return Sealed(scores, Sensitivity.scores(step, self.longest), self.relation)
 

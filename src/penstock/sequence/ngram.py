@@ -29,7 +29,7 @@ from penstock.privacy.sequences import Sequences
 from penstock.release import Answer, Manifest, Model, Picture
 from penstock.sequence.exploration import Exploration
 from penstock.sequence.markov import Markov, String
-from penstock.sequence.release import BEGINNING, MarkovRelease, Text, check_loaded, parse
+from penstock.sequence.release import MarkovRelease, Text, check_loaded, parse
 
 Reals = NDArray[np.float64]
 
@@ -197,7 +197,7 @@ class NGramRelease(MarkovRelease):
 
     def count(self, text: Text) -> Answer:
         codes = parse(text, self.alphabet)
-        if codes and codes[0] == len(self.alphabet) and text not in (BEGINNING, [BEGINNING]):
+        if len(codes) > 1 and codes[0] == len(self.alphabet):
             raise QueryError(
                 "An n-gram release does not know how sequences begin; leave out the mark in front."
             )

@@ -41,7 +41,7 @@ def parse(text: Text, alphabet: Sequence[str], *, ends: bool = True) -> tuple[in
     >>> parse("A, B,&", ["A", "B"]), parse("$,'A,1'", ["A,1"])
     ((0, 1, 2), (1, 0))
     """
-    words = _words(text) if isinstance(text, str) else [str(word) for word in text]
+    words = _listed(text)
     known = {label: code for code, label in enumerate(alphabet)}
     codes = []
     for place, word in enumerate(words):
@@ -57,6 +57,15 @@ def parse(text: Text, alphabet: Sequence[str], *, ends: bool = True) -> tuple[in
                 + (f", '{END}' at the back for the end." if ends else ".")
             )
     return tuple(codes)
+
+
+def only_beginning(text: Text, alphabet: Sequence[str]) -> bool:
+    """Whether a string is the mark of the beginning and nothing else: a question for all sequences."""
+    return _listed(text) == [BEGINNING] and BEGINNING not in alphabet
+
+
+def _listed(text: Text) -> list[str]:
+    return _words(text) if isinstance(text, str) else [str(word) for word in text]
 
 
 def _words(text: str) -> list[str]:
@@ -143,7 +152,7 @@ class MarkovRelease(SequenceRelease):
         codes = parse(text, self.alphabet)
         if not codes:
             raise QueryError("The string is empty; write symbols with commas between them.")
-        if text in (BEGINNING, [BEGINNING], (BEGINNING,)) and BEGINNING not in self.alphabet:
+        if only_beginning(text, self.alphabet):
             return self.number
         return Answer(self.markov.count(codes), self.error(codes), "occurrences")
 
