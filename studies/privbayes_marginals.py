@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from frame import Claim, Dataset, Reference, Results, Study, Verdict, main
 from frame.claims import count_of
-from frame.tabular import Answers, Fit, MeanDistance, Subset
+from frame.tabular import Fit, MeanDistance, Outcome, Subset
 from penstock.tabular.baselines import MWEM, Contingency, FourierMarginals, LaplaceMarginals, Uniform
 from privbayes_methods import ALL_BINARY, BUDGETS, journal, penstock
 
@@ -46,7 +46,7 @@ class EachWay:
 class ByWay:
     """An outcome for each size of marginals."""
 
-    outcomes: dict[int, Answers]
+    outcomes: dict[int, Outcome]
     release: Any = None
 
     @property

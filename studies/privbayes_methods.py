@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from frame.data import Dataset, load
 from frame.tabular import Fit, Outcome, Rows
-from penstock.privacy import noise
 from penstock.privacy.budget import Budget, exact
 from penstock.privacy.randomness import Randomness
 from penstock.schema import Relation
@@ -209,36 +208,6 @@ class BestMarginal(_Variant):
         outcome = made(dataset, epsilon, seed)
         encoding, network = outcome.release.encoding, outcome.release.network
         return rows_of(dataset, encoding, network.pairs, exact_joints(dataset, encoding), seed)
-
-
-@dataclass(frozen=True)
-class Majority:
-    """The more frequent class of each task, from a noisy count; the budget is shared by the tasks."""
-
-    def __call__(self, dataset: Dataset, epsilon: str, seed: int) -> Constant:
-        budget = Budget(epsilon, randomness=Randomness.seeded(seed))
-        answers: dict[str, int] = {}
-        for (task, (target, positive)), pay in zip(
-            dataset.tasks.items(), budget.evenly(list(dataset.tasks)), strict=True
-        ):
-            (counts,) = dataset.table().counts([(target,)])
-            found = noise.counts(counts, pay=pay)
-            answers[task] = int(2 * sum(int(found[code]) for code in positive) > dataset.rows)
-        return Constant(answers)
-
-
-@dataclass(frozen=True, eq=False)
-class Constant:
-    """An outcome that predicts one class for each task."""
-
-    answers: Mapping[str, int]
-    release: Any = None
-
-    def predict(self, task: str, codes: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-        return np.full(len(next(iter(codes.values()))), self.answers[task])
-
-    def marginals(self, sets: Sequence[tuple[str, ...]]) -> list[NDArray[Any]]:
-        raise TypeError("a classifier has no marginals")
 
 
 # Metrics of networks --------------------------------------------------------------------------------------

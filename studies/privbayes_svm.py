@@ -1,10 +1,7 @@
 """Four classifiers from one synthetic table (claims 7 and 10; figures 16 to 19, thesis figure 3.20).
 
-    python studies/privbayes_svm.py
-    python studies/privbayes_svm.py --full
-
-PrivateERM and PrivGene come with the room for single analyses; any method whose outcome has
-``predict(task, codes)``, as `Majority` below, can be added to the list.
+python studies/privbayes_svm.py
+python studies/privbayes_svm.py --full
 """
 
 from __future__ import annotations
@@ -15,7 +12,8 @@ from typing import Any
 from frame import Claim, Reference, Results, Study, Verdict, load, main
 from frame.claims import count_of
 from frame.tabular import Misclassified, Original
-from privbayes_methods import BUDGETS, Majority, journal, penstock
+from privbayes_classifiers import Majority, PrivateERM, PrivGene, Tuned
+from privbayes_methods import BUDGETS, journal, penstock
 
 DATASETS = ("nltcs train", "acs train", "adult train", "br2000 train")
 
@@ -46,17 +44,22 @@ def references() -> list[Reference]:
     return found
 
 
-def below(one: str, two: str, datasets: Sequence[str], slack: float = 0.0, metric: str = "SVM") -> Any:
+def below(one: str, two: str, datasets: Sequence[str], needed: float = 1.0) -> Any:
+    """The error of one is not above that of the other, in every case or in a share of them."""
+
     def check(results: Results) -> Verdict:
         return count_of(
             (
-                f"{dataset} {task} ε {epsilon}",
-                results.mean(dataset, one, epsilon, f"{metric} {task}"),
-                results.mean(dataset, two, epsilon, f"SVM {task}") + slack,
-            )
-            for dataset in datasets
-            for task in load(dataset).tasks
-            for epsilon in BUDGETS
+                (
+                    f"{dataset} {task} ε {epsilon}",
+                    results.get(dataset, one, epsilon, f"SVM {task}"),
+                    results.get(dataset, two, epsilon, f"SVM {task}"),
+                )
+                for dataset in datasets
+                for task in load(dataset).tasks
+                for epsilon in BUDGETS
+            ),
+            needed,
         )
 
     return check
@@ -68,7 +71,7 @@ def majority_is_flat(results: Results) -> Verdict:
     for dataset in DATASETS:
         for task in load(dataset).tasks:
             values = [results.mean(dataset, "Majority", epsilon, f"SVM {task}") for epsilon in BUDGETS]
-            parts.append((f"{dataset} {task}", max(values) - min(values), 0.02))
+            parts.append((f"{dataset} {task}, spread and .02", max(values) - min(values), 0.02))
     return count_of(parts)
 
 
@@ -78,7 +81,7 @@ def tuned_is_like_one(results: Results) -> Verdict:
         (
             f"{task} ε {epsilon}, gap and .02",
             abs(
-                results.mean("nltcs train", "PrivBayes", epsilon, f"tuned {task}")
+                results.mean("nltcs train", "PrivBayes (tune)", epsilon, f"SVM {task}")
                 - results.mean("nltcs train", "PrivBayes", epsilon, f"SVM {task}")
             ),
             0.02,
@@ -88,29 +91,56 @@ def tuned_is_like_one(results: Results) -> Verdict:
     )
 
 
-def grows_less(results: Results) -> Verdict:
+def falls(results: Results) -> Verdict:
     return count_of(
         (
             f"{dataset} {task}",
-            results.mean(dataset, "PrivBayes", "1.6", f"SVM {task}"),
-            results.mean(dataset, "PrivBayes", "0.05", f"SVM {task}"),
+            results.get(dataset, "PrivBayes", "1.6", f"SVM {task}"),
+            results.get(dataset, "PrivBayes", "0.05", f"SVM {task}"),
         )
         for dataset in DATASETS
         for task in load(dataset).tasks
     )
 
 
+NOT_ADULT = tuple(name for name in DATASETS if name != "adult train")
 CLAIMS = (
+    Claim(
+        "7",
+        "PrivBayes beats PrivateERM almost everywhere (nine cases in ten).",
+        below("PrivBayes", "PrivateERM", DATASETS, 0.9),
+    ),
+    Claim(
+        "7",
+        "PrivBayes beats PrivGene almost everywhere (nine cases in ten).",
+        below("PrivBayes", "PrivGene", DATASETS, 0.9),
+    ),
+    Claim(
+        "7",
+        "PrivateERM with the whole budget for each classifier beats PrivBayes mostly, Adult aside.",
+        below("PrivateERM (single)", "PrivBayes", NOT_ADULT, 0.5),
+    ),
+    Claim(
+        "7",
+        "On Adult it does not (PrivBayes is better in most cases).",
+        below("PrivBayes", "PrivateERM (single)", ("adult train",), 0.5),
+    ),
     Claim("7", "PrivBayes is better than Majority.", below("PrivBayes", "Majority", DATASETS)),
-    Claim("7", "Its error is smaller at ε 1.6 than at 0.05.", grows_less),
+    Claim("7", "Its error is smaller at ε 1.6 than at 0.05.", falls),
     Claim("7", "Majority is flat in ε (within .02).", majority_is_flat),
     Claim("10", "Tuning C on the synthetic rows changes little (within .02, NLTCS).", tuned_is_like_one),
     Claim(
+        "10",
+        "PrivateERM with C tuned is worse than with C = 1.",
+        below("PrivateERM", "PrivateERM (tune)", ("nltcs train",)),
+    ),
+    Claim(
         "ours",
-        "Our default is better than the published PrivBayes.",
-        below("Penstock", "PrivBayes", DATASETS),
+        "Our default is at least as good as the published PrivBayes (nine cases in ten).",
+        below("Penstock", "PrivBayes", DATASETS, 0.9),
     ),
 )
+TUNED = ("PrivBayes (tune)", "PrivateERM (tune)")
 
 
 def study() -> Study:
@@ -121,33 +151,35 @@ def study() -> Study:
         methods={
             "PrivBayes": journal(),
             "Penstock": penstock(),
+            "PrivateERM": PrivateERM(),
+            "PrivateERM (single)": PrivateERM(single=True),
+            "PrivGene": PrivGene(),
             "Majority": Majority(),
             "NoPrivacy": Original(),
+            "PrivBayes (tune)": Tuned(journal()),
+            "PrivateERM (tune)": PrivateERM(tuned=True),
         },
         budgets=BUDGETS,
-        metrics={"SVM": Misclassified(), "tuned": OnNLTCS()},
-        repetitions=5,
-        fewer={"acs train": 2, "adult train": 2, "br2000 train": 2},
+        metrics={"SVM": Misclassified()},
+        repetitions=3,
+        fewer={"nltcs train": 10, ("nltcs train", TUNED[0]): 4},
+        skip=frozenset(
+            (dataset, method, epsilon) for dataset in DATASETS[1:] for method in TUNED for epsilon in BUDGETS
+        ),
         fixed=frozenset({"NoPrivacy"}),
         references=references(),
         source="of the prototype",
         claims=CLAIMS,
         notes=(
-            "Misclassification rates on the held-out fifth; linear SVM with C = 1, one-hot features. The "
-            "columns that the paper predicts on ACS and BR2000 are not known for the public copies; four "
-            "binary columns of each stand in for them.",
+            "Misclassification rates on the held-out fifth; linear SVM with hinge loss and C = 1, one-hot "
+            "features. One synthetic table serves all tasks; PrivateERM and PrivGene share the budget among "
+            "them, except PrivateERM (single), which spends all of it on each. Their parameters are not in "
+            "the paper; ours are in `studies/privbayes_classifiers.py`. Single runs spread widely: a "
+            "network that leaves a label without parents predicts the more frequent class. The columns that "
+            "the paper predicts on ACS and BR2000 are not known for the public copies; four binary columns "
+            "of each stand in for them.",
         ),
     )
-
-
-class OnNLTCS(Misclassified):
-    """Tuning needs 35 fits for each task, so it is done where rows repeat and fits are quick."""
-
-    def __init__(self) -> None:
-        super().__init__(tuned=True)
-
-    def __call__(self, dataset: Any, outcome: Any, seed: int) -> dict[str, float] | None:
-        return super().__call__(dataset, outcome, seed) if dataset.name == "nltcs train" else None
 
 
 if __name__ == "__main__":

@@ -60,10 +60,10 @@ class Reference:
 class Study:
     """Datasets x methods x budgets x metrics x repetitions, with references and claims.
 
-    `budgets` are written as they are given to `Budget`. Datasets named in `fewer` are repeated that often by
-    default. `skip` leaves out cells (by dataset, method and budget) that are not part of the experiment. A
-    method of which every run gives the same (`fixed`) is run once. Metrics are errors unless they are in
-    `higher_is_better`.
+    `budgets` are written as they are given to `Budget`. Datasets named in `fewer`, by themselves or with a
+    method or a budget, are repeated that often by default. `skip` leaves out cells (by dataset, method and
+    budget) that are not part of the experiment. A method of which every run gives the same (`fixed`) is run
+    once. Metrics are errors unless they are in `higher_is_better`.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Study:
     metrics: Mapping[str, Metric]
     repetitions: int = 3
     full: int = 100
-    fewer: Mapping[str, int] = field(default_factory=dict)
+    fewer: Mapping[str | tuple[str, str], int] = field(default_factory=dict)
     skip: frozenset[tuple[str, str, str]] = frozenset()
     fixed: frozenset[str] = frozenset()
     references: Sequence[Reference] = ()
@@ -90,13 +90,17 @@ class Study:
         most = max([self.repetitions, *self.fewer.values()]) if repetitions is None else repetitions
         for repetition in range(most):
             for dataset in self.datasets:
-                if repetitions is None and repetition >= self.fewer.get(dataset, self.repetitions):
-                    continue
                 for epsilon in self.budgets:
                     for method in self.methods:
+                        wanted = repetitions or self._often(dataset, method, epsilon)
                         once = method in self.fixed and repetition > 0
-                        if not once and (dataset, method, epsilon) not in self.skip:
+                        if repetition < wanted and not once and (dataset, method, epsilon) not in self.skip:
                             yield Cell(dataset, method, epsilon, repetition)
+
+    def _often(self, dataset: str, method: str, epsilon: str) -> int:
+        """How often a cell is run by default: what is said of it most precisely."""
+        named = [self.fewer[key] for key in ((dataset, method), (dataset, epsilon)) if key in self.fewer]
+        return min(named) if named else self.fewer.get(dataset, self.repetitions)
 
     def recipe(self, method: str) -> str:
         """What decides a method's result, in words."""

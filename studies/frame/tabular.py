@@ -30,18 +30,24 @@ Subset = tuple[str, ...]
 class Outcome(Protocol):
     """What a metric needs to know of a result."""
 
-    release: Any
+    @property
+    def release(self) -> Any: ...
 
     def marginals(self, sets: Sequence[Subset]) -> list[NDArray[Any]]: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Synthetic rows, drawn from a release or from anything else."""
+    """Synthetic rows, drawn from a release or from anything else.
+
+    Classifiers are trained on them with C = 1, or with `tuned` the C that cross-validation on the rows
+    themselves finds best, which costs no privacy.
+    """
 
     codes: Mapping[str, NDArray[Any]]
     sizes: Mapping[str, int]
     release: Any = None
+    tuned: bool = False
 
     @cached_property
     def _engine(self) -> MemoryEngine:
@@ -141,10 +147,8 @@ class Misclassified:
 
     It applies to training parts ("adult train") only. Features are all other attributes, one-hot. An outcome
     that is a classifier itself answers through `predict(task, codes)` instead of training an SVM.
-    `tuned` picks C by five-fold cross-validation on the outcome's own rows, which costs no privacy.
     """
 
-    tuned: bool = False
     tasks: tuple[str, ...] = ()
 
     def __call__(self, dataset: Dataset, outcome: Outcome, seed: int) -> dict[str, float] | None:
@@ -154,23 +158,27 @@ class Misclassified:
         test = load(f"{whole} test")
         tasks = [task for task in dataset.tasks if not self.tasks or task in self.tasks]
         if hasattr(outcome, "predict"):
-            if self.tuned:
-                return None
             return {task: _mistakes(outcome.predict(task, test.codes), test, task) for task in tasks}
         if not isinstance(outcome, Rows):
             return None
-        return {task: self._error(dataset, task, outcome.codes, test) for task in tasks}
+        return {task: _trained(dataset, task, outcome, test) for task in tasks}
 
-    def _error(self, dataset: Dataset, task: str, codes: Mapping[str, NDArray[Any]], test: Dataset) -> float:
-        target, positive = dataset.tasks[task]
-        names = [name for name in dataset.names if name != target]
-        features = one_hot(codes, dataset.sizes, names)
-        labels = np.isin(codes[target], list(positive))
-        if labels.all() or not labels.any():
-            return _mistakes(np.full(test.rows, labels[0]), test, task)
-        c = best_c(features, labels) if self.tuned else 1.0
-        model = linear_svm(c).fit(features, labels)
-        return _mistakes(model.predict(one_hot(test.codes, dataset.sizes, names)), test, task)
+
+def _trained(dataset: Dataset, task: str, rows: Rows, test: Dataset) -> float:
+    """The error on the test part of an SVM that learned from the rows."""
+    features, labels = examples(dataset, task, rows.codes)
+    if labels.all() or not labels.any():
+        return _mistakes(np.full(test.rows, labels[0]), test, task)
+    c = best_c(features, labels) if rows.tuned else 1.0
+    model = linear_svm(c).fit(features, labels)
+    return _mistakes(model.predict(examples(dataset, task, test.codes)[0]), test, task)
+
+
+def examples(dataset: Dataset, task: str, codes: Mapping[str, NDArray[Any]]) -> tuple[Any, NDArray[np.bool_]]:
+    """What a classifier for a task sees, all other attributes one-hot, and what it shall say."""
+    target, positive = dataset.tasks[task]
+    names = [name for name in dataset.names if name != target]
+    return one_hot(codes, dataset.sizes, names), np.isin(codes[target], list(positive))
 
 
 def _mistakes(predicted: NDArray[Any], test: Dataset, task: str) -> float:
@@ -181,26 +189,33 @@ def _mistakes(predicted: NDArray[Any], test: Dataset, task: str) -> float:
 PENALTIES = tuple(10.0**power for power in range(-3, 4))
 
 
-def linear_svm(c: float) -> Any:
-    """A C-SVM with hinge loss; it stops after a while where it has not converged."""
+def linear_svm(c: float, steps: int = 300) -> Any:
+    """A C-SVM with hinge loss; it stops after so many passes where it has not converged."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
     warnings.filterwarnings("ignore", category=ConvergenceWarning)
-    return LinearSVC(C=c, loss="hinge", dual=True, max_iter=300, tol=1e-3, random_state=0)
+    return LinearSVC(C=c, loss="hinge", dual=True, max_iter=steps, tol=1e-3, random_state=0)
 
 
 def best_c(features: Any, labels: NDArray[np.bool_]) -> float:
-    """The C with the fewest mistakes in five-fold cross-validation."""
+    """The C with the fewest mistakes in five-fold cross-validation; equal rows are learned from once."""
+    rows = features.indices.reshape(features.shape[0], -1)
+    _, first, same = np.unique(
+        np.column_stack([rows, labels]), axis=0, return_index=True, return_inverse=True
+    )
+    kinds, answers = features[first], labels[first]
     folds = np.random.default_rng(0).integers(5, size=len(labels))
     mistakes = dict.fromkeys(PENALTIES, 0)
     for fold in range(5):
-        kept, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        if len(np.unique(labels[kept])) < 2:
+        held = np.bincount(same.ravel()[folds == fold], minlength=len(first))
+        kept = np.bincount(same.ravel()[folds != fold], minlength=len(first))
+        there = np.flatnonzero(kept)
+        if len(np.unique(answers[there])) < 2:
             continue
         for c in PENALTIES:
-            model = linear_svm(c).fit(features[kept], labels[kept])
-            mistakes[c] += int((model.predict(features[held]) != labels[held]).sum())
+            model = linear_svm(c, 1000).fit(kinds[there], answers[there], sample_weight=kept[there])
+            mistakes[c] += int(held[model.predict(kinds) != answers].sum())
     return min(PENALTIES, key=lambda c: (mistakes[c], abs(np.log(c))))
 
 
