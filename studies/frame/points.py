@@ -5,6 +5,7 @@ Importing this module makes the datasets known to `frame.data.load`.
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -110,6 +111,31 @@ def us_roads() -> PointData:
     return PointData("us_roads", frame.select("x", "y").to_numpy().astype(float), (0, 0), (10_000, 4235))
 
 
+def two_states(n: int = 1_634_165) -> PointData:
+    """As many places as the literature's road data has, along the roads of Washington and New Mexico.
+
+    Each lies on a segment of us_roads chosen at random, at a random place, scattered around it by a tenth
+    of the segment's length: dense in towns, thin along highways, and nothing between the two states.
+    """
+    nodes = pl.read_csv(file("us_roads/us_road_intersections.csv.gz"))
+    with gzip.open(file("us_roads/us_road_edges.txt.gz"), "rt") as lines:
+        segments = np.loadtxt(lines, dtype=np.int64)
+    places = np.zeros((int(nodes["id"].max()) + 1, 2))  # type: ignore[arg-type]
+    places[nodes["id"].to_numpy()] = nodes.select("x", "y").to_numpy()
+    ends = places[segments]
+    inside = np.zeros(len(ends), dtype=bool)
+    for low, high in (((0, 3570), (1350, 4235)), ((2710, 1160), (3760, 2130))):
+        inside |= ((ends >= low) & (ends <= high)).all(axis=(1, 2))
+    ends = ends[inside]
+    rng = np.random.default_rng(0)
+    one, two = np.swapaxes(ends[rng.integers(len(ends), size=n)], 0, 1)
+    along, scatter = rng.random((n, 1)), rng.normal(0, 0.1, (n, 2))
+    length = np.maximum(np.linalg.norm(two - one, axis=1, keepdims=True), 1.0)
+    points = one + along * (two - one) + scatter * length
+    low, high = (0, 1160), (3760, 4235)
+    return PointData("two_states", np.clip(points, low, high), low, high)
+
+
 def gowalla() -> PointData:
     """107,091 of the visits of Gowalla's users, anywhere in the world."""
     frame = pl.read_csv(file("gowalla/gowalla_user_poi_visits.csv.gz"))
@@ -136,7 +162,13 @@ def nyc_taxi() -> PointData:
 
 
 MADE = {"skew2d": skew2d, "even2d": even2d, "trips4d": trips4d}
-REAL = {"us_roads": us_roads, "gowalla": gowalla, "checkin": checkin, "nyc_taxi": nyc_taxi}
+REAL = {
+    "us_roads": us_roads,
+    "two_states": two_states,
+    "gowalla": gowalla,
+    "checkin": checkin,
+    "nyc_taxi": nyc_taxi,
+}
 LOADERS.update({**MADE, **REAL})  # type: ignore[arg-type]
 
 
