@@ -25,6 +25,7 @@ from penstock.errors import BudgetError, UsageError
 from penstock.privacy.table import Table
 from penstock.schema import Schema
 from penstock.tabular.privbayes.adaptive import Knobs, fit
+from penstock.tabular.privbayes.assembly import Limits
 from penstock.tabular.privbayes.method import PrivBayes
 from penstock.tabular.privbayes.release import PrivBayesRelease
 
@@ -210,8 +211,19 @@ def test_dependencies_come_back() -> None:
 
 def test_knobs_that_are_tried_in_the_study_keep_the_budget() -> None:
     table = table_of(mixed_rows(800, [4, 3, 5, 2]), schema_of([4, 3, 5, 2]))
-    for knobs in (Knobs(one_way=Fraction(1, 2)), Knobs(pack=False), Knobs(plane=0.0), Knobs(plane=1e9)):
+    for knobs in (
+        Knobs(one_way=Fraction(1, 2)),
+        Knobs(pack=False),
+        Knobs(plane=0.0),
+        Knobs(plane=1e9),
+        Knobs(plane=1e9, choice="exponential"),
+        Knobs(limits=Limits(consistent=False)),
+        Knobs(limits=Limits(repair="clamp")),
+    ):
         assert fit(table, paid(1), knobs).receipt.epsilon == 1
+    one_ways = fit(table, paid(1), Knobs(even=True)).measured[:4]
+    assert len({one.deviation for one in one_ways}) == 1  # the same budget, so the same noise
+    assert len({one.deviation for one in fit(table, paid(1)).measured[:4]}) == 4
 
 
 # Real data ---------------------------------------------------------------------------------------------

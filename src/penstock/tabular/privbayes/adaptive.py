@@ -26,7 +26,7 @@ from math import ceil, prod, sqrt
 
 import numpy as np
 
-from penstock.privacy import noise
+from penstock.privacy import choice, noise
 from penstock.privacy.budget import Budget
 from penstock.privacy.table import Table
 from penstock.tabular.privbayes import design
@@ -53,7 +53,8 @@ class Knobs:
     rest. There are at most `choices_each` choices for each attribute, and no more than keep the noise of
     one of them below `choice_noise` of all records. `caution` is the part of its expected noise that a gap
     must exceed to be counted, `plane` that of the noise of all pairs which the mean gap must exceed for
-    counting them all. Pairs are looked at with at most `finest` groups of an attribute.
+    counting them all. Pairs are looked at with at most `finest` groups of an attribute. `even` gives every
+    table the same budget instead of what it needs. `studies/privbayes_variants.py` changes one at a time.
     """
 
     size: Fraction = Fraction(1, 50)
@@ -68,6 +69,8 @@ class Knobs:
     finest: int = 32
     sizes: tuple[int, ...] = SIZES
     pack: bool = True
+    even: bool = False
+    choice: choice.Method = "permute-and-flip"
     limits: Limits = LIMITS
 
 
@@ -97,7 +100,7 @@ class _Fit:
             counts = self.budget.rest("counts of views")
             parts = [
                 counts.part(self._name(view.parts), share)
-                for view, share in zip(views, shares([view.weight for view in views]), strict=True)
+                for view, share in zip(views, self._shares([view.weight for view in views]), strict=True)
             ]
             measured += measure(self.table, self.variables, [view.parts for view in views], parts)
         known = self._assembly(measured)
@@ -117,7 +120,7 @@ class _Fit:
     def _one_ways(self, n: int) -> list[Measured]:
         alone = len(self.variables) == 1
         pay = self.budget.rest("one-way counts") if alone else self._part("one-way counts", self._share(n))
-        weights = shares([sqrt(variable.size) for variable in self.variables])
+        weights = self._shares([sqrt(variable.size) for variable in self.variables])
         parts = [
             pay.part(variable.name, share) for variable, share in zip(self.variables, weights, strict=True)
         ]
@@ -170,6 +173,7 @@ class _Fit:
             share=for_choices / self.budget.epsilon / most,
             scale=self._scale(self.budget.left[0] - for_choices),
             caution=self.knobs.caution,
+            method=self.knobs.choice,
         )
         self.facts |= {"views": "chosen pairs", "pairs": len(chosen)}
         if not chosen:  # nothing is worth its noise: better one-way counts
@@ -217,6 +221,9 @@ class _Fit:
     def _part(self, label: str, share: Fraction) -> Budget:
         """So much of what was there at the start."""
         return self.budget.part(label, share * self.epsilon / self.budget.epsilon)
+
+    def _shares(self, weights: Sequence[float]) -> list[Fraction]:
+        return shares([1.0] * len(weights) if self.knobs.even else weights)
 
     def _scale(self, epsilon: Fraction) -> float:
         """Of the noise in a cell of a marginal that all of this pays for."""

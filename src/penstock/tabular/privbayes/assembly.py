@@ -18,8 +18,15 @@ from math import prod, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.privacy.consistency import onto_simplex, weighted_mean
-from penstock.tabular.privbayes.conditionals import Measured, added_up, between, conditional, grouped
+from penstock.privacy.consistency import clamped, onto_simplex, weighted_mean
+from penstock.tabular.privbayes.conditionals import (
+    Measured,
+    Repair,
+    added_up,
+    between,
+    conditional,
+    grouped,
+)
 from penstock.tabular.privbayes.encoding import Variable
 from penstock.tabular.privbayes.entropy import RIDGE, STEPS, Constraint, fitted
 from penstock.tabular.privbayes.network import Network
@@ -41,7 +48,8 @@ class Limits:
     """How large families may be, and how far noisy counts are trusted.
 
     A tie counts when it exceeds `doubt` times what noise alone would show. `ridge` and `steps` are those of
-    `entropy.fitted`.
+    `entropy.fitted`. The distribution of one attribute comes from all views that see it (`consistent`) or
+    from its one-way counts alone, and is then projected onto the simplex or has its negatives cut off.
     """
 
     parents: int = 8
@@ -49,6 +57,8 @@ class Limits:
     doubt: float = 1.0
     ridge: float = RIDGE
     steps: int = STEPS
+    consistent: bool = True
+    repair: Repair = "project"
 
 
 LIMITS = Limits()
@@ -91,7 +101,7 @@ class Assembly:
         if self.total <= 0 or not seen:
             return np.full(size, 1 / size)
         alone = [(view, level) for view, level in seen if len(view.parts) == 1 and level == 0]
-        if len(alone) == len(seen):
+        if len(alone) == len(seen) or (alone and not self.limits.consistent):
             return self._projected(self._pooled(alone))
         finest = min(level for view, level in seen if (view, level) not in alone)
         groups = variable.sizes[finest]
@@ -125,6 +135,8 @@ class Assembly:
 
     def _projected(self, counts: Reals) -> Reals:
         """As shares: non-negative, and adding up to one."""
+        if self.limits.repair == "clamp":
+            return clamped(counts, 1.0)
         moved = counts + (self.total - counts.sum()) / len(counts)
         return onto_simplex(moved, self.total) / self.total
 

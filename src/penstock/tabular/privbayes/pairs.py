@@ -143,6 +143,7 @@ def choose(
     share: Fraction,
     scale: float,
     caution: float,
+    method: choice.Method = "permute-and-flip",
 ) -> list[ParentSet]:
     """Up to `most` pairs, each for `share` of the budget, until no gap seems worth its noise.
 
@@ -169,7 +170,7 @@ def choose(
             gaps.sensitivity,
             because="subtracting public prices, and a constant for stopping, moves nothing",
         )
-        index = choice.best(sealed, budget.part(f"choice {len(chosen) + 1}", share))
+        index = choice.best(sealed, budget.part(f"choice {len(chosen) + 1}", share), method=method)
         if index == len(places):
             break
         best = places[index]
