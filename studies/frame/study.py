@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from frame.claims import Claim
     from frame.data import Dataset
+    from frame.results import Results
 
 
 class Method(Protocol):
@@ -63,7 +64,8 @@ class Study:
     `budgets` are written as they are given to `Budget`. Datasets named in `fewer`, by themselves or with a
     method or a budget, are repeated that often by default. `skip` leaves out cells (by dataset, method and
     budget) that are not part of the experiment. A method of which every run gives the same (`fixed`) is run
-    once. Metrics are errors unless they are in `higher_is_better`.
+    once. Metrics are errors unless they are in `higher_is_better`. A `summary` takes the place of the tables
+    for each dataset and metric.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Study:
     claims: Sequence[Claim] = ()
     higher_is_better: frozenset[str] = frozenset()
     notes: Sequence[str] = field(default=())
+    summary: Callable[[Results], str] | None = None
 
     def cells(self, repetitions: int | None = None) -> Iterator[Cell]:
         """Every run of the study; the first repetition of all cells before the second of any."""

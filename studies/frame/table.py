@@ -97,5 +97,5 @@ def report(results: Results) -> str:
         numbers = f" ({verdict.numbers})" if verdict.numbers else ""
         parts.append(f"- Claim {claim.number}: {claim.text} **{verdict.words}**{numbers}.")
     parts.append("\n".join(comparison(results)))
-    parts += list(tables(results))
+    parts += [study.summary(results)] if study.summary is not None else list(tables(results))
     return "\n\n".join(part for part in parts if part) + "\n"
