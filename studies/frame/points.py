@@ -169,7 +169,7 @@ REAL = {
     "checkin": checkin,
     "nyc_taxi": nyc_taxi,
 }
-LOADERS.update({**MADE, **REAL})  # type: ignore[arg-type]
+LOADERS.update({**MADE, **REAL})  # type: ignore[dict-item]
 
 
 @dataclass(frozen=True)

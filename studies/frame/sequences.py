@@ -94,10 +94,9 @@ def markov(symbols: int = 7, n: int = 40_000, longest: int = 28) -> SequenceData
     rng = np.random.default_rng(5)
     first = rng.dirichlet(np.full(symbols, 0.5))
     steps = np.zeros((symbols + 1, symbols, symbols + 1))  # by the last symbol but one (or none) and the last
-    for before in range(symbols + 1):
-        for last in range(symbols):
-            weights = np.append(0.9 * rng.dirichlet(np.full(symbols, 0.25)), 0.1 * rng.uniform(0.5, 1.5))
-            steps[before, last] = weights / weights.sum()
+    for place in np.ndindex(symbols + 1, symbols):
+        weights = np.append(0.9 * rng.dirichlet(np.full(symbols, 0.25)), 0.1 * rng.uniform(0.5, 1.5))
+        steps[place] = weights / weights.sum()
     rng = np.random.default_rng(6)
     last, before = rng.choice(symbols, n, p=first), np.full(n, symbols)
     alive, owners, drawn = np.arange(n), [np.arange(n)], [last]
