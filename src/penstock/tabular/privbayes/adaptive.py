@@ -53,8 +53,9 @@ class Knobs:
     rest. There are at most `choices_each` choices for each attribute, and no more than keep the noise of
     one of them below `choice_noise` of all records. `caution` is the part of its expected noise that a gap
     must exceed to be counted, `plane` that of the noise of all pairs which the mean gap must exceed for
-    counting them all. Pairs are looked at with at most `finest` groups of an attribute. `even` gives every
-    table the same budget instead of what it needs. `studies/privbayes_variants.py` changes one at a time.
+    counting them all; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs are
+    looked at with at most `finest` groups of an attribute. `even` gives every table the same budget instead
+    of what it needs. `studies/privbayes_variants.py` changes one at a time.
     """
 
     size: Fraction = Fraction(1, 50)
@@ -62,6 +63,7 @@ class Knobs:
     one_way: Fraction | None = None
     gap: Fraction = Fraction(1, 50)
     plane: float = 1.0
+    few_choices: float = 0.25
     choices: Fraction = Fraction(1, 10)
     choices_each: float = 4.0
     choice_noise: float = 0.05
@@ -159,10 +161,12 @@ class _Fit:
         mean_gap = gaps.mean(sealed, self._part("mean gap", self.knobs.gap))
         everything = self._every_pair(finest, sizes)
         noise_of_all = self._scale(self.budget.left[0]) * price(everything) ** 2 / len(gaps.couples)
-        if mean_gap - self._apparent_gap(known, gaps) > self.knobs.plane * noise_of_all:
+        most = self._most_choices(known.total, gaps)
+        # with fewer choices than a tree has edges, choosing would leave most of the gap uncounted
+        patience = self.knobs.plane * min(1.0, self.knobs.few_choices + most / len(sizes))
+        if mean_gap - self._apparent_gap(known, gaps) > patience * noise_of_all:
             self.facts["views"] = "all pairs"
             return everything
-        most = self._most_choices(known.total, gaps)
         for_choices = self.knobs.choices * self.epsilon
         chosen = choose(
             sealed,
