@@ -30,7 +30,7 @@ class Peer:
     options: tuple[str, ...] = ()
 
 
-DATASYNTHESIZER = Environment("datasynthesizer", ("DataSynthesizer==0.1.13", "pandas<3"))
+DATASYNTHESIZER = Environment("datasynthesizer", ("DataSynthesizer==0.1.13", "pandas<3", "numpy<2"))
 DPMM = Environment("dpmm", ("dpmm==0.1.9",))
 MBI = Environment("mbi", ("mbi==2.0.0",))
 OPENDP = Environment("opendp", ("opendp[polars,mbi]==0.16.0", "pandas"))  # synthesize() imports pandas
