@@ -7,9 +7,10 @@ python studies/privbayes_encodings.py --full
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
 from typing import Any
 
-from frame import Claim, Reference, Results, Study, Verdict, load, main
+from frame import Claim, Reference, Results, Study, Summary, Verdict, load, main
 from frame.claims import count_of
 from frame.tabular import MeanDistance, Misclassified
 from privbayes_methods import BUDGETS, journal
@@ -81,39 +82,33 @@ def gap_shrinks(results: Results) -> Verdict:
 
 
 def alike(results: Results) -> Verdict:
-    """Within a tenth of each other."""
+    """Within a tenth of each other, averaged over the budgets."""
+
+    def mean(dataset: str, method: str, way: int) -> float:
+        found = results.average((dataset, method, epsilon, f"Q{way}") for epsilon in BUDGETS)
+        return nan if found is None else found.mean
+
     return count_of(
         (
-            f"{dataset} Q{way} ε {epsilon}, relative gap and 10 %",
-            abs(
-                results.mean(dataset, "Hierarchical-R", epsilon, f"Q{way}")
-                / results.mean(dataset, "Vanilla-R", epsilon, f"Q{way}")
-                - 1
-            ),
+            f"{dataset} Q{way}, relative gap and 10 %",
+            abs(mean(dataset, "Hierarchical-R", way) / mean(dataset, "Vanilla-R", way) - 1),
             0.10,
         )
         for dataset in WHOLE
         for way in (2, 3)
-        for epsilon in BUDGETS
     )
 
 
-def _mean_error(results: Results, method: str, epsilon: str) -> float:
-    values = [
-        results.mean(dataset, method, epsilon, f"SVM {task}")
-        for dataset in TRAIN
-        for task in load(dataset).tasks
-    ]
-    return sum(values) / len(values)
-
-
 def hierarchical_best_on_average(results: Results) -> Verdict:
-    return count_of(
-        (
-            f"mean of all tasks, ε {epsilon}, {other}",
-            _mean_error(results, "Hierarchical-R", epsilon),
-            _mean_error(results, other, epsilon),
+    """Mean error of all tasks."""
+
+    def error(method: str, epsilon: str) -> Summary | None:
+        return results.average(
+            (dataset, method, epsilon, f"SVM {task}") for dataset in TRAIN for task in load(dataset).tasks
         )
+
+    return count_of(
+        (f"ε {epsilon}, {other}", error("Hierarchical-R", epsilon), error(other, epsilon))
         for epsilon in BUDGETS
         for other in (*BITS, "Vanilla-R")
     )
@@ -149,7 +144,7 @@ CLAIMS = (
         attributes_beat_bits(BUDGETS[:3]),
     ),
     Claim("2", "The gap is smaller at ε 1.6 than at 0.1.", gap_shrinks),
-    Claim("2", "Hierarchical-R is like Vanilla-R (within 10 %).", alike),
+    Claim("2", "Hierarchical-R is like Vanilla-R (within 10 %, averaged over ε).", alike),
     Claim("3", "On SVMs Hierarchical-R is best on average.", hierarchical_best_on_average),
     Claim(
         "3",
@@ -173,8 +168,8 @@ def study() -> Study:
         },
         budgets=BUDGETS,
         metrics={"Q2": MeanDistance(2, WHOLE), "Q3": MeanDistance(3, WHOLE), "SVM": Misclassified()},
-        repetitions=4,
-        fewer={"adult train": 2, "br2000 train": 2},
+        repetitions=3,
+        fewer={(name, method): 2 for name in (*WHOLE, *TRAIN) for method in BITS},
         references=references(),
         source="of the prototype",
         claims=CLAIMS,

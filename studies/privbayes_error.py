@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from frame import Claim, Results, Study, Verdict, load, main
+from frame import Claim, Results, Study, Summary, Verdict, load, main
 from frame.claims import count_of
 from frame.tabular import MeanDistance, Misclassified
 from privbayes_methods import BUDGETS, BestMarginal, BestNetwork, journal
@@ -21,12 +21,15 @@ METRIC = {"nltcs": "Q4", "acs": "Q4", "adult": "Q3", "br2000": "Q3"}
 def marginals_matter_for_counts(results: Results) -> Verdict:
     return count_of(
         (
-            f"{dataset} ε {epsilon}",
-            results.get(dataset, "BestMarginal", epsilon, METRIC[dataset]),
-            results.get(dataset, "BestNetwork", epsilon, METRIC[dataset]),
-        )
-        for dataset in WHOLE
-        for epsilon in BUDGETS
+            (
+                f"{dataset} ε {epsilon}",
+                results.get(dataset, "BestMarginal", epsilon, METRIC[dataset]),
+                results.get(dataset, "BestNetwork", epsilon, METRIC[dataset]),
+            )
+            for dataset in WHOLE
+            for epsilon in BUDGETS
+        ),
+        needed=0.9,
     )
 
 
@@ -51,9 +54,8 @@ def much_more_on_large_domains(results: Results) -> Verdict:
 def network_matters_for_classification(results: Results) -> Verdict:
     """Mean error over the tasks of each dataset."""
 
-    def error(dataset: str, method: str, epsilon: str) -> float:
-        values = [results.mean(dataset, method, epsilon, f"SVM {task}") for task in load(dataset).tasks]
-        return sum(values) / len(values)
+    def error(dataset: str, method: str, epsilon: str) -> Summary | None:
+        return results.average((dataset, method, epsilon, f"SVM {task}") for task in load(dataset).tasks)
 
     return count_of(
         (
@@ -67,7 +69,11 @@ def network_matters_for_classification(results: Results) -> Verdict:
 
 
 CLAIMS = (
-    Claim("5", "The error of counts comes mainly from noisy marginals.", marginals_matter_for_counts),
+    Claim(
+        "5",
+        "The error of counts comes mainly from noisy marginals (nine cases in ten).",
+        marginals_matter_for_counts,
+    ),
     Claim("5", "More so on Adult and BR2000.", much_more_on_large_domains),
     Claim(
         "5",
@@ -89,8 +95,8 @@ def study() -> Study:
             "Q4": MeanDistance(4, ("nltcs", "acs")),
             "SVM": Misclassified(),
         },
-        repetitions=5,
-        fewer={"acs": 2, "adult train": 2},
+        repetitions=3,
+        fewer={"acs": 1, "br2000": 2},
         claims=CLAIMS,
         notes=("`BestNetwork` and `BestMarginal` look at the records without paying and are not private.",),
     )

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from frame import Claim, Reference, Results, Study, Verdict, load, main
+from frame import Claim, Reference, Results, Study, Summary, Verdict, load, main
 from frame.claims import count_of
 from frame.tabular import Misclassified, Original
 from privbayes_classifiers import Majority, PrivateERM, PrivGene, Tuned
 from privbayes_methods import BUDGETS, journal, penstock
 
+TUNED = ("PrivBayes (tuned C)", "PrivateERM (tuned C)")
 DATASETS = ("nltcs train", "acs train", "adult train", "br2000 train")
 
 # The prototype of the specification, section 11.1: PrivBayes-F and a linear SVM on NLTCS, 5 runs.
@@ -76,18 +77,30 @@ def majority_is_flat(results: Results) -> Verdict:
 
 
 def tuned_is_like_one(results: Results) -> Verdict:
-    """The error with C tuned on the synthetic rows is within .02 of that with C = 1."""
+    """With C tuned on the synthetic rows the error is within .02 of that with C = 1 on the same rows."""
     return count_of(
         (
             f"{task} ε {epsilon}, gap and .02",
             abs(
-                results.mean("nltcs train", "PrivBayes (tune)", epsilon, f"SVM {task}")
-                - results.mean("nltcs train", "PrivBayes", epsilon, f"SVM {task}")
+                results.mean("nltcs train", TUNED[0], epsilon, f"SVM {task}")
+                - results.mean("nltcs train", TUNED[0], epsilon, f"SVM {task} with C = 1")
             ),
             0.02,
         )
         for task in load("nltcs train").tasks
         for epsilon in BUDGETS
+    )
+
+
+def tuned_erm_is_worse(results: Results) -> Verdict:
+    """Mean error over the tasks."""
+
+    def error(method: str, epsilon: str) -> Summary | None:
+        tasks = load("nltcs train").tasks
+        return results.average(("nltcs train", method, epsilon, f"SVM {task}") for task in tasks)
+
+    return count_of(
+        (f"ε {epsilon}", error("PrivateERM", epsilon), error(TUNED[1], epsilon)) for epsilon in BUDGETS
     )
 
 
@@ -125,14 +138,18 @@ CLAIMS = (
         "On Adult it does not (PrivBayes is better in most cases).",
         below("PrivBayes", "PrivateERM (single)", ("adult train",), 0.5),
     ),
-    Claim("7", "PrivBayes is better than Majority.", below("PrivBayes", "Majority", DATASETS)),
+    Claim(
+        "7",
+        "PrivBayes is better than Majority (nine cases in ten).",
+        below("PrivBayes", "Majority", DATASETS, 0.9),
+    ),
     Claim("7", "Its error is smaller at ε 1.6 than at 0.05.", falls),
     Claim("7", "Majority is flat in ε (within .02).", majority_is_flat),
     Claim("10", "Tuning C on the synthetic rows changes little (within .02, NLTCS).", tuned_is_like_one),
     Claim(
         "10",
         "PrivateERM with C tuned is worse than with C = 1.",
-        below("PrivateERM", "PrivateERM (tune)", ("nltcs train",)),
+        tuned_erm_is_worse,
     ),
     Claim(
         "ours",
@@ -140,7 +157,6 @@ CLAIMS = (
         below("Penstock", "PrivBayes", DATASETS, 0.9),
     ),
 )
-TUNED = ("PrivBayes (tune)", "PrivateERM (tune)")
 
 
 def study() -> Study:
@@ -156,13 +172,13 @@ def study() -> Study:
             "PrivGene": PrivGene(),
             "Majority": Majority(),
             "NoPrivacy": Original(),
-            "PrivBayes (tune)": Tuned(journal()),
-            "PrivateERM (tune)": PrivateERM(tuned=True),
+            "PrivBayes (tuned C)": Tuned(journal()),
+            "PrivateERM (tuned C)": PrivateERM(tuned=True),
         },
         budgets=BUDGETS,
         metrics={"SVM": Misclassified()},
         repetitions=3,
-        fewer={"nltcs train": 10, ("nltcs train", TUNED[0]): 4},
+        fewer={"nltcs train": 6, ("nltcs train", TUNED[0]): 3},
         skip=frozenset(
             (dataset, method, epsilon) for dataset in DATASETS[1:] for method in TUNED for epsilon in BUDGETS
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -102,6 +102,15 @@ class Results:
         """The mean of a figure; not a number where it was not measured."""
         found = self.get(dataset, method, epsilon, metric)
         return math.nan if found is None else found.mean
+
+    def average(self, keys: Iterable[Key]) -> Summary | None:
+        """The mean of several figures, as uncertain as if they moved together; None if one is missing."""
+        found = [self._summaries.get(key) for key in keys]
+        known = [one for one in found if one is not None]
+        if not known or len(known) < len(found):
+            return None
+        means, deviations = ([one.mean for one in known], [one.deviation for one in known])
+        return Summary(sum(means) / len(known), sum(deviations) / len(known), min(one.runs for one in known))
 
     def seconds(self, dataset: str, method: str, epsilon: str) -> Summary | None:
         return self._seconds.get((dataset, method, epsilon, "seconds"))

@@ -85,14 +85,14 @@ def comparison(results: Results) -> list[str]:
     return lines
 
 
-def report(results: Results) -> str:
-    """Everything about a study in Markdown, as it stands in the documentation."""
+def report(results: Results, *, claims: bool = True) -> str:
+    """Everything about a study in Markdown; the claims can be left to a table of their own."""
     study = results.study
     few, many = results.runs()
     runs = f"{few} to {many} runs" if few != many else f"{few} run{'s' if few != 1 else ''}"
     parts = [f"### {study.title}", f"Means of {runs} for each figure."]
     parts += list(study.notes)
-    for claim in study.claims:
+    for claim in study.claims if claims else ():
         verdict = claim.verdict(results)
         numbers = f" ({verdict.numbers})" if verdict.numbers else ""
         parts.append(f"- Claim {claim.number}: {claim.text} **{verdict.words}**{numbers}.")

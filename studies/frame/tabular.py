@@ -146,7 +146,8 @@ class Misclassified:
     """The error of a linear SVM for each task of a dataset, trained on the outcome, tested on held-out rows.
 
     It applies to training parts ("adult train") only. Features are all other attributes, one-hot. An outcome
-    that is a classifier itself answers through `predict(task, codes)` instead of training an SVM.
+    that is a classifier itself answers through `predict(task, codes)` instead of training an SVM. Rows that
+    tune C are also tried without.
     """
 
     tasks: tuple[str, ...] = ()
@@ -161,15 +162,18 @@ class Misclassified:
             return {task: _mistakes(outcome.predict(task, test.codes), test, task) for task in tasks}
         if not isinstance(outcome, Rows):
             return None
-        return {task: _trained(dataset, task, outcome, test) for task in tasks}
+        found = {task: _trained(dataset, task, outcome, test, tuned=outcome.tuned) for task in tasks}
+        if outcome.tuned:
+            found |= {f"{task} with C = 1": _trained(dataset, task, outcome, test) for task in tasks}
+        return found
 
 
-def _trained(dataset: Dataset, task: str, rows: Rows, test: Dataset) -> float:
+def _trained(dataset: Dataset, task: str, rows: Rows, test: Dataset, *, tuned: bool = False) -> float:
     """The error on the test part of an SVM that learned from the rows."""
     features, labels = examples(dataset, task, rows.codes)
     if labels.all() or not labels.any():
         return _mistakes(np.full(test.rows, labels[0]), test, task)
-    c = best_c(features, labels) if rows.tuned else 1.0
+    c = best_c(features, labels) if tuned else 1.0
     model = linear_svm(c).fit(features, labels)
     return _mistakes(model.predict(examples(dataset, task, test.codes)[0]), test, task)
 
