@@ -2,12 +2,10 @@
 
 python studies/privtree_sequences.py           # about twenty minutes
 python studies/privtree_sequences.py --full    # 100 repetitions, as published
-python studies/privtree_sequences.py --speed   # how long msnbc takes
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 from frame import Claim, Reference, Results, Study, Verdict, main
@@ -20,7 +18,6 @@ from frame.sequences import (
     Precision,
     PrivTree,
     Truncate,
-    speed,
 )
 
 BUDGETS = ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6")
@@ -214,10 +211,4 @@ def study() -> Study:
 
 
 if __name__ == "__main__":
-    if "--speed" in sys.argv:
-        took = speed()
-        print(f"msnbc, reading and coding: {took['reading']:.2f} s of the processor")
-        print(f"msnbc, fitting: {took['fitting']:.2f} s of the processor")
-        print(f"release / reading and coding: {(took['reading'] + took['fitting']) / took['reading']:.2f}")
-    else:
-        main(study)
+    main(study)

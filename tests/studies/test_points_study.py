@@ -86,3 +86,14 @@ def test_every_claim_has_a_verdict_in_words_even_before_anything_is_measured() -
     made = study()
     verdicts = [claim.verdict(Results(made, {}, {})) for claim in made.claims]
     assert {verdict.words for verdict in verdicts} == {"not measured"}
+
+
+def test_the_page_has_a_row_for_every_claim_of_points_and_sequences() -> None:
+    import privtree_all
+    import privtree_sequences
+    from frame.results import Results
+
+    for made in (study(), privtree_sequences.study()):
+        rows = privtree_all.claims(Results(made, {}, {})).splitlines()[2:]
+        assert [row.split("|")[1].strip() for row in rows] == [claim.number for claim in made.claims]
+        assert len({claim.number for claim in made.claims}) == len(made.claims)
