@@ -395,6 +395,20 @@ def test_a_reader_who_leaves_early_is_no_error(release_folder: Path) -> None:
     assert done.stderr == ""
 
 
+def test_control_c_while_the_program_loads_is_one_sentence() -> None:
+    code = (
+        "import sys\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "from penstock.cli import main\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr == "Interrupted. Nothing was read and nothing was spent.\n"
+
+
 def test_control_c_ends_the_process_with_130(desk: Desk) -> None:
     code = (
         "import os, threading, penstock.verbs, time\n"
