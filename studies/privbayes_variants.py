@@ -9,42 +9,25 @@ a table and as many synthetic rows. What did not help is in the table like what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations
-from math import exp, inf, log, nan, prod
+from math import exp, inf, log, nan
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from frame import Claim, Dataset, Results, Study, Verdict, main
 from frame.study import Method
 from frame.table import markdown, number
-from frame.tabular import Fit, MeanDistance, Outcome, Rows
+from frame.tabular import Fit, MeanDistance, Outcome
 from penstock.privacy.budget import Budget
 from penstock.privacy.table import Table
 from penstock.schema import Relation
 from penstock.tabular.independent import Independent
 from penstock.tabular.privbayes.adaptive import Knobs, fit
 from penstock.tabular.privbayes.assembly import Limits
-from penstock.tabular.privbayes.conditionals import (
-    Measured,
-    added_up,
-    between,
-    conditional,
-    contains,
-    repaired,
-)
-from penstock.tabular.privbayes.encoding import Variable
 from penstock.tabular.privbayes.method import PrivBayes
-from penstock.tabular.privbayes.network import Network
-from penstock.tabular.privbayes.parents import Parent
 from penstock.tabular.privbayes.release import PrivBayesRelease
-from privbayes_methods import LARGEST_DEGREE, Model, whole
-
-Reals = NDArray[np.float64]
+from privbayes_methods import LARGEST_DEGREE, whole
 
 DATASETS = ("adult-race train", "nltcs train", "acs train", "br2000 train")
 BUDGETS = ("1", "0.1")
@@ -53,22 +36,17 @@ METRICS = ("Q2", "Q3")
 
 @dataclass(frozen=True)
 class Published:
-    """The algorithm of the paper with other parameters; degrees are capped for computing time.
-
-    With `agreeing`, its noisy marginals are made to agree with each other first.
-    """
+    """The algorithm of the paper with other parameters; degrees are capped for computing time."""
 
     preset: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    agreeing: bool = False
 
     def __call__(self, dataset: Dataset, epsilon: str, seed: int) -> Outcome:
         name = whole(dataset)
         cap = {"max_degree": LARGEST_DEGREE[name]} if name in LARGEST_DEGREE else {}
         relation = Relation.ADD_REMOVE if self.preset == "plain" else Relation.REPLACE
         method: Any = PrivBayes(preset=self.preset, **cap, **self.options)  # type: ignore[arg-type]
-        outcome = Fit(method, relation)(dataset, epsilon, seed)
-        return agreeing_rows(dataset, outcome.release, seed) if self.agreeing else outcome
+        return Fit(method, relation)(dataset, epsilon, seed)
 
 
 @dataclass(frozen=True)
@@ -109,7 +87,15 @@ PLAIN: dict[str, Method] = {
     "contained marginals paid again": plain(reuse=False),
     "cut off and rescale, no simplex": plain(repair="clamp"),
     "no back-off": plain(empty="uniform"),
-    "mutual consistency": Published("plain", agreeing=True),
+    "no mutual consistency": plain(agree=False),
+    "none of these (the paper's, with n private)": plain(
+        sensitivity="published",
+        choice="exponential",
+        reuse=False,
+        repair="clamp",
+        empty="uniform",
+        agree=False,
+    ),
 }
 DEFAULT: dict[str, Method] = {
     "default": Fit(PrivBayes(), Relation.ADD_REMOVE),
@@ -127,6 +113,7 @@ DEFAULT: dict[str, Method] = {
     "a table of its own for every pair": adaptive(pack=False),
     "never all pairs": adaptive(plane=inf),
     "always all pairs": adaptive(plane=-inf),
+    "all pairs not sooner where choices are few": adaptive(few_choices=1.0),
     "at most 1 parent": limited(parents=1),
     "at most 2 parents": limited(parents=2),
     "at most 4 parents": limited(parents=4),
@@ -138,88 +125,6 @@ DEFAULT: dict[str, Method] = {
     "no least squares across views": limited(consistent=False),
     "cut off and rescale": limited(repair="clamp"),
 }
-FAMILIES = {"plain": PLAIN, "default": DEFAULT}
-
-
-# Mutual consistency -----------------------------------------------------------------------------------
-
-
-def agreeing_rows(dataset: Dataset, release: PrivBayesRelease, seed: int) -> Rows:
-    """Rows from the same network, its tables made of marginals that agree with each other."""
-    encoding, variables = release.encoding, release.encoding.variables
-    counts = agreeing(release.measured, variables)
-    tables = []
-    for pair in release.network.pairs:
-        source = min(
-            (i for i, view in enumerate(release.measured) if contains(view.parts, pair.parts)),
-            key=lambda i: (release.measured[i].counts.size, i),
-        )
-        joint = repaired(counts[source], "project")
-        tables.append(
-            conditional(added_up(joint, release.measured[source].parts, pair.parts, variables), "back off")
-        )
-    network = Network(variables, release.network.pairs, tuple(tables))
-    rng = np.random.default_rng(seed)
-    codes, _ = encoding.codes(network.sample(dataset.rows, rng), dataset.rows)
-    return Rows(codes, dataset.sizes, Model(network, encoding))
-
-
-def agreeing(views: Sequence[Measured], variables: Sequence[Variable]) -> list[Reals]:
-    """Counts that agree on all that several marginals say, at the coarsest level that each says it.
-
-    From the total to the largest sets of variables that marginals share: the best mean of what they say
-    (by the variance of their noise), to which each is moved by the same amount in all cells concerned. Sets
-    that come later leave what was agreed on before as it is.
-    """
-    counts = [view.counts.astype(np.float64) for view in views]
-    seen = [frozenset(part.variable for part in view.parts) for view in views]
-    for common in sorted(shared(seen), key=lambda each: (len(each), sorted(each))):
-        members = [i for i, each in enumerate(seen) if common <= each]
-        parts = tuple(Parent(v, max(dict(views[i].parts)[v] for i in members)) for v in sorted(common))
-        sums = [added_up(counts[i], views[i].parts, parts, variables) for i in members]
-        trust = [
-            sums_.size / (views[i].counts.size * views[i].deviation ** 2)
-            for i, sums_ in zip(members, sums, strict=True)
-        ]
-        mean = sum(t * s for t, s in zip(trust, sums, strict=True)) / sum(trust)
-        for i, own in zip(members, sums, strict=True):
-            counts[i] = counts[i] + spread(mean - own, parts, views[i], variables)
-    return counts
-
-
-def shared(sets: Iterable[frozenset[int]]) -> set[frozenset[int]]:
-    """All intersections of two or more of the sets.
-
-    >>> sorted(map(sorted, shared([frozenset("abc"), frozenset("abd"), frozenset("bcd")])))
-    [['a', 'b'], ['b'], ['b', 'c'], ['b', 'd']]
-    """
-    every = list(sets)
-    found = {one & two for one, two in combinations(every, 2)}
-    while True:
-        more = {one & two for one in found for two in every} - found
-        if not more:
-            return found
-        found |= more
-
-
-def spread(missing: Reals, parts: Sequence[Parent], view: Measured, variables: Sequence[Variable]) -> Reals:
-    """What each cell of a view gets of what is missing in the sums that it belongs to."""
-    axes = {part.variable: (axis, part.level) for axis, part in enumerate(view.parts)}
-    groups, members = [], np.ones(missing.shape)
-    others = prod(
-        size
-        for part, size in zip(view.parts, view.counts.shape, strict=True)
-        if part.variable not in dict(parts)
-    )
-    for place, (variable, level) in enumerate(parts):
-        axis, own = axes[variable]
-        lookup = between(variables[variable], own, level)
-        shape = [1] * view.counts.ndim
-        shape[axis] = len(lookup)
-        groups.append(lookup.reshape(shape))
-        inside = np.bincount(lookup, minlength=missing.shape[place]).astype(np.float64)
-        members *= inside.reshape([-1 if i == place else 1 for i in range(missing.ndim)])
-    return np.asarray((missing / (members * others))[tuple(groups)])
 
 
 # What came out ------------------------------------------------------------------------------------------
@@ -325,7 +230,7 @@ CLAIMS = (
         "Projection onto the simplex helps the published algorithm on average over the four tables.",
         helps("plain", "cut off and rescale, no simplex"),
     ),
-    Claim("ours", "Mutual consistency helps it on average.", helps("mutual consistency", "plain")),
+    Claim("ours", "Mutual consistency helps it on average.", helps("plain", "no mutual consistency")),
     Claim(
         "ours",
         "Least squares across views help our default on average.",
@@ -353,6 +258,7 @@ def study() -> Study:
         metrics={"Q2": MeanDistance(2), "Q3": MeanDistance(3)},
         repetitions=3,
         skip=frozenset(skip),
+        paired=True,
         claims=CLAIMS,
         summary=summary,
         notes=(

@@ -80,7 +80,7 @@ def compute(
 
 
 def _task(study: Study, cell: Cell) -> Task:
-    return study.name, cell, study.methods[cell.method], study.metrics, cell.seed(study.name)
+    return study.name, cell, study.methods[cell.method], study.metrics, study.seed(cell)
 
 
 def _in_processes(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -64,8 +64,9 @@ class Study:
     `budgets` are written as they are given to `Budget`. Datasets named in `fewer`, by themselves or with a
     method or a budget, are repeated that often by default. `skip` leaves out cells (by dataset, method and
     budget) that are not part of the experiment. A method of which every run gives the same (`fixed`) is run
-    once. Metrics are errors unless they are in `higher_is_better`. A `summary` takes the place of the tables
-    for each dataset and metric.
+    once. Metrics are errors unless they are in `higher_is_better`. In a `paired` study all methods get the
+    same seeds, which makes small differences visible. A `summary` takes the place of the tables for each
+    dataset and metric.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Study:
     fewer: Mapping[str | tuple[str, str], int] = field(default_factory=dict)
     skip: frozenset[tuple[str, str, str]] = frozenset()
     fixed: frozenset[str] = frozenset()
+    paired: bool = False
     references: Sequence[Reference] = ()
     source: str = "published"
     tolerance: float = 0.05
@@ -104,6 +106,9 @@ class Study:
         """How often a cell is run by default: what is said of it most precisely."""
         named = [self.fewer[key] for key in ((dataset, method), (dataset, epsilon)) if key in self.fewer]
         return min(named) if named else self.fewer.get(dataset, self.repetitions)
+
+    def seed(self, cell: Cell) -> int:
+        return (replace(cell, method="") if self.paired else cell).seed(self.name)
 
     def recipe(self, method: str) -> str:
         """What decides a method's result, in words."""

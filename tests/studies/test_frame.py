@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,30 @@ def test_seeds_differ_between_all_cells_and_are_always_the_same() -> None:
     cells = list(study(Drawn()).cells(50))
     assert len({cell.seed("probe") for cell in cells}) == len(cells)
     assert Cell("nltcs", "F", "0.1", 0).seed("network") == 34209686273017
+
+
+def test_methods_of_a_paired_study_get_the_same_seeds(tmp_path: Path) -> None:
+    two: dict[str, Any] = {"methods": {"one": Drawn(1.0), "twice": Drawn(2.0)}, "paired": True}
+    results = run(replace(study(Drawn()), **two), folder=tmp_path)
+    assert results.mean("made-up", "twice", "1", "value") == 2 * results.mean("made-up", "one", "1", "value")
+    assert len({replace(study(Drawn()), **two).seed(cell) for cell in study(Drawn()).cells()}) == 8
+
+
+def test_cells_named_in_fewer_are_run_less_often() -> None:
+    probe = study(Drawn(), repetitions=4, fewer={"made-up": 3, ("made-up", "2"): 1})
+    often = [(cell.epsilon, cell.repetition) for cell in probe.cells()]
+    assert often == [("1", 0), ("2", 0), ("1", 1), ("1", 2)]
+    assert len(list(probe.cells(5))) == 10
+
+
+def test_an_average_is_as_uncertain_as_if_figures_moved_together() -> None:
+    found = {
+        ("made-up", "drawn", "1", "a"): Summary(1.0, 0.2, 4),
+        ("made-up", "drawn", "1", "b"): Summary(3.0, 0.4, 9),
+    }
+    results = Results(study(Drawn()), found, {})
+    assert results.average(found) == Summary(2.0, pytest.approx(0.3), 4)
+    assert results.average([*found, ("made-up", "drawn", "2", "a")]) is None
 
 
 def test_agreement_counts_both_sides_errors_and_the_tolerance() -> None:
