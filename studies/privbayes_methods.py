@@ -22,7 +22,7 @@ from penstock.privacy.randomness import Randomness
 from penstock.schema import Relation
 from penstock.tabular.privbayes.conditionals import added_up, conditional, measure, repaired, sources
 from penstock.tabular.privbayes.encoding import Encoding, EncodingName, encoded
-from penstock.tabular.privbayes.method import PrivBayes
+from penstock.tabular.privbayes.method import SIZE_SHARE, PrivBayes
 from penstock.tabular.privbayes.network import Network
 from penstock.tabular.privbayes.parents import Pair
 from penstock.tabular.privbayes.scores import information
@@ -68,9 +68,36 @@ def journal(**options: Any) -> Journal:
     return Journal(options)
 
 
+@dataclass(frozen=True)
+class Published:
+    """The algorithm of the paper with other parameters; degrees are capped for computing time."""
+
+    preset: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, dataset: Dataset, epsilon: str, seed: int) -> Outcome:
+        name = whole(dataset)
+        cap = {"max_degree": LARGEST_DEGREE[name]} if name in LARGEST_DEGREE else {}
+        relation = Relation.ADD_REMOVE if self.preset == "plain" else Relation.REPLACE
+        method: Any = PrivBayes(preset=self.preset, **cap, **self.options)  # type: ignore[arg-type]
+        return Fit(method, relation)(dataset, epsilon, seed)
+
+
+def plain(**options: Any) -> Published:
+    """The published algorithm with our proofs and post-processing, n private."""
+    return Published("plain", options)
+
+
 def penstock() -> Fit:
     """Our default: what `penstock release --method privbayes` does, with n private."""
     return Fit(PrivBayes(), Relation.ADD_REMOVE)
+
+
+def degree_of(name: str, epsilon: str) -> int:
+    """The number of parents that `plain` takes on a binary table, but for the noise in n."""
+    dataset, recipe = load(name), PrivBayes(preset="plain").recipe()
+    share = (1 - SIZE_SHARE) * (1 - recipe.beta) * exact(epsilon)
+    return degree(dataset.rows, share, len(dataset.names), recipe.theta, 1, LARGEST_DEGREE[whole(dataset)])
 
 
 # Without privacy ------------------------------------------------------------------------------------------

@@ -9,16 +9,16 @@ a table and as many synthetic rows. What did not help is in the table like what 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, inf, log, nan
 from typing import Any
 
-from frame import Claim, Dataset, Results, Study, Verdict, main
+from frame import Claim, Results, Study, Verdict, main
 from frame.study import Method
 from frame.table import markdown, number
-from frame.tabular import Fit, MeanDistance, Outcome
+from frame.tabular import Fit, MeanDistance
 from penstock.privacy.budget import Budget
 from penstock.privacy.table import Table
 from penstock.schema import Relation
@@ -27,26 +27,11 @@ from penstock.tabular.privbayes.adaptive import Knobs, fit
 from penstock.tabular.privbayes.assembly import Limits
 from penstock.tabular.privbayes.method import PrivBayes
 from penstock.tabular.privbayes.release import PrivBayesRelease
-from privbayes_methods import LARGEST_DEGREE, whole
+from privbayes_methods import Published, plain
 
 DATASETS = ("adult-race train", "nltcs train", "acs train", "br2000 train")
 BUDGETS = ("1", "0.1")
 METRICS = ("Q2", "Q3")
-
-
-@dataclass(frozen=True)
-class Published:
-    """The algorithm of the paper with other parameters; degrees are capped for computing time."""
-
-    preset: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def __call__(self, dataset: Dataset, epsilon: str, seed: int) -> Outcome:
-        name = whole(dataset)
-        cap = {"max_degree": LARGEST_DEGREE[name]} if name in LARGEST_DEGREE else {}
-        relation = Relation.ADD_REMOVE if self.preset == "plain" else Relation.REPLACE
-        method: Any = PrivBayes(preset=self.preset, **cap, **self.options)  # type: ignore[arg-type]
-        return Fit(method, relation)(dataset, epsilon, seed)
 
 
 @dataclass(frozen=True)
@@ -57,10 +42,6 @@ class Adaptive:
 
     def fit(self, table: Table, budget: Budget) -> PrivBayesRelease:
         return fit(table, budget, self.knobs)
-
-
-def plain(**options: Any) -> Published:
-    return Published("plain", options)
 
 
 def adaptive(**knobs: Any) -> Fit:
