@@ -225,8 +225,8 @@ def study() -> Study:
             "Quality is the sum of mutual informations between attributes and their parents in the records "
             "(higher is better); it cannot exceed "
             + ", ".join(f"{best_known_quality(name):.4f} on {name}" for name in BINARY)
-            + ". Degrees are capped at 7 on NLTCS and 4 on ACS. `plain` has a private n, tighter sensitivities "
-            "and better post-processing; score `auto` was decided with it.",
+            + ". Degrees are capped at 7 on NLTCS and 4 on ACS. `plain` has a private n, tighter "
+            "sensitivities and better post-processing; score `auto` was decided with it.",
         ),
     )
 
