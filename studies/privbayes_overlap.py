@@ -63,8 +63,10 @@ def stronger_on_nltcs(results: Results) -> Verdict:
 
 
 def no_overlap_of_three(results: Results) -> Verdict:
+    if results.get("nltcs", "PrivBayes", "0.05", "overlap 2") is None:
+        return Verdict(None, "")
     there = results.get("nltcs", "PrivBayes", "0.05", "overlap 3")
-    return Verdict(there is None, "k = 1, so pairs are all that is measured")
+    return Verdict(there is None, "k = 1, so pairs are all that is counted")
 
 
 CLAIMS = (

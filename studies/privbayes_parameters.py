@@ -77,8 +77,11 @@ def beta_resets(results: Results) -> Verdict:
     """On ACS at ε 0.1 and beta 0.9 the degree is 0, so that all of the budget goes to the counts."""
     acs = load("acs")
     k = degree(acs.rows, Fraction(1, 10) * Fraction(1, 10), len(acs.names), Fraction(4))
-    reset = results.mean("acs", "beta 0.9", "0.1", "Q4")
-    return Verdict(k == 0, f"degree {k}; Q4 at beta 0.9 is {reset:.4f}")
+    found = {beta: results.mean("acs", f"beta {beta}", "0.1", "Q4") for beta in ("0.3", "0.7", "0.9")}
+    if any(value != value for value in found.values()):
+        return Verdict(None, "")
+    text = ", ".join(f"{value:.4f} at beta {beta}" for beta, value in found.items())
+    return Verdict(k == 0, f"degree {k}; Q4 {text}")
 
 
 GOOD_BETAS, GOOD_THETAS = BETAS[1:5], THETAS[2:6]
