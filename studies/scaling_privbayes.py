@@ -1,11 +1,13 @@
 """How PrivBayes scales: rows, columns and candidate sets, with the time of each phase and the peak memory.
 
-    python studies/scaling_privbayes.py                        # up to 10 million rows, about ten minutes
+    python studies/scaling_privbayes.py                        # up to 10 million rows
     python studies/scaling_privbayes.py --largest 1000000      # quicker
+    python studies/scaling_privbayes.py --show                 # what has been measured so far
+    python studies/scaling_privbayes.py --write                # the same as docs/studies/scaling.md
 
 The tables are made up by DuckDB from a public rule, so that anybody gets the same ones. Every line is
-measured in a process of its own, CPU seconds of all threads. Tables of more than a million rows are counted
-by DuckDB where they are, the others in memory.
+measured in a process of its own, CPU seconds of all threads, and kept in results/: a second run goes on
+where the first one stopped.
 
 Phases: `open` reads, checks and encodes; `count` is the engine;
 `learn` is everything else in `fit` (choices, noise, post-processing); `sample` draws 100,000 synthetic rows.
@@ -14,12 +16,14 @@ Phases: `open` reads, checks and encodes; `count` is the engine;
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from math import log
 from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
@@ -34,7 +38,9 @@ from frame.table import markdown
 LIMIT_MIB = 4096
 SAMPLED = 100_000
 SIZES = (2, 3, 5, 8, 2, 4, 16, 6)  # of the columns, again and again
-IN_MEMORY = 1_000_000
+COLUMNS = (8, 16, 32, 64)
+KEPT = RESULTS / "scaling_privbayes.jsonl"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "studies" / "scaling.md"
 
 
 @dataclass(frozen=True)
@@ -43,11 +49,20 @@ class Task:
 
     rows: int
     columns: int
+    engine: str = "memory"
     binary: bool = False  # 0/1 columns and the published network of degree 2 instead of our default
 
-    @property
-    def engine(self) -> str:
-        return "memory" if self.rows <= IN_MEMORY else "duckdb"
+
+def tasks(largest: int) -> list[Task]:
+    """The quick ones first."""
+    every = [
+        *(Task(rows, columns) for rows in (10**4, 10**5) for columns in COLUMNS),
+        *(Task(10**4, columns, binary=True) for columns in COLUMNS),
+        *(Task(10**6, columns) for columns in COLUMNS),
+        *(Task(10**6, columns, "duckdb") for columns in (8, 16)),
+        *(Task(10**7, columns, "duckdb") for columns in (15, 8, 16, 32, 64)),
+    ]
+    return [task for task in every if task.rows <= largest]
 
 
 @dataclass(frozen=True)
@@ -60,6 +75,7 @@ class Line:
     learning: float
     sampling: float
     marginals: int
+    offered: int  # candidates, over all choices of the network
     peak: float
 
 
@@ -143,6 +159,8 @@ def measure(task: Task, path: Path) -> Line:
     release.sample(SAMPLED, seed=1)
     sampled = process_time()
     counting = timed.seconds
+    details = [charge.detail for _, charge in release.receipt.charges()]
+    offered = sum(int(detail.split()[0]) for detail in details if detail.endswith("candidates"))
     return Line(
         task,
         opened - started,
@@ -150,6 +168,7 @@ def measure(task: Task, path: Path) -> Line:
         fitted - opened - counting,
         sampled - fitted,
         timed.marginals,
+        offered,
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     )
 
@@ -174,30 +193,144 @@ def apart(work: Any, *arguments: Any) -> Any:
         return pool.submit(work, *arguments).result()
 
 
-def tasks(largest: int) -> list[Task]:
-    rows = [10**power for power in range(4, 8) if 10**power <= largest]
-    every = [
-        *(Task(n, 16) for n in rows),
-        *(Task(min(100_000, largest), columns) for columns in (8, 16, 32, 64)),
-        *(Task(min(100_000, largest), columns, binary=True) for columns in (8, 16, 32, 64)),
-    ]
-    return list(dict.fromkeys(every))
-
-
 def row(line: Line) -> list[str]:
     task = line.task
-    total = line.opening + line.counting + line.learning + line.sampling
-    seconds = [line.opening, line.counting, line.learning, line.sampling, total]
+    seconds = [line.opening, line.counting, line.learning, line.sampling, total(line)]
     return [
-        f"{task.rows:,} × {task.columns}{' binary, degree 2' if task.binary else ''}, {task.engine}",
+        f"{task.rows:,} × {task.columns}",
+        task.engine,
         *(f"{value:.2f}" for value in seconds),
         f"{line.marginals:,}",
-        f"{1e6 * (line.counting + line.learning) / line.marginals:.0f}",
         f"{line.peak:.0f}",
     ]
 
 
-HEADS = ("table", "open s", "count s", "learn s", "sample s", "all s", "marginals", "µs each", "peak MiB")
+def total(line: Line) -> float:
+    return line.opening + line.counting + line.learning + line.sampling
+
+
+HEADS = ("rows × columns", "engine", "open s", "count s", "learn s", "sample s", "all s", "marginals", "MiB")
+
+
+def slope(less: float, more: float, small: float, large: float) -> str:
+    """The exponent of growth between two measurements: 1 is linear, 0 is constant."""
+    return f"{log(large / small) / log(more / less):.2f}" if small > 0 and large > 0 else ""
+
+
+def growth(lines: Sequence[Line]) -> list[list[str]]:
+    """From one number of rows to the next, same columns and engine."""
+    found = []
+    known = {line.task: line for line in lines if not line.task.binary}
+    for task, line in known.items():
+        more = known.get(Task(task.rows * 10, task.columns, task.engine))
+        if more is None:
+            continue
+        pairs = [
+            (line.opening, more.opening),
+            (line.counting, more.counting),
+            (line.learning, more.learning),
+            (line.sampling, more.sampling),
+            (total(line), total(more)),
+        ]
+        label = f"{task.rows:,} to {more.task.rows:,} × {task.columns}"
+        found.append([label, task.engine, *(slope(1, 10, a, b) for a, b in pairs)])
+    return found
+
+
+def sets(lines: Sequence[Line]) -> list[list[str]]:
+    """Candidate sets of the published network: 0/1 columns, two parents."""
+    found: list[list[str]] = []
+    before: Line | None = None
+    for line in lines:
+        if not line.task.binary:
+            continue
+        cells = [
+            f"{line.task.columns}",
+            f"{line.marginals:,}",
+            f"{line.counting:.2f}",
+            f"{line.offered:,}",
+            f"{line.learning:.2f}",
+        ]
+        if before is None:
+            exponents = ["", ""]
+        else:
+            exponents = [
+                slope(before.marginals, line.marginals, before.counting, line.counting),
+                slope(before.offered, line.offered, before.learning, line.learning),
+            ]
+        found.append([*cells[:3], exponents[0], *cells[3:], exponents[1]])
+        before = line
+    return found
+
+
+def text(lines: Sequence[Line]) -> str:
+    """The tables of everything that has been measured."""
+    order = sorted(lines, key=lambda line: (line.task.engine != "memory", line.task.rows, line.task.columns))
+    plain = [line for line in order if not line.task.binary]
+    parts = [
+        "**Every phase, CPU seconds**",
+        "\n".join(markdown(HEADS, [row(line) for line in plain])),
+        "**Growth with the rows**: the exponent between two sizes; 1 is linear, 0 is constant",
+        "\n".join(
+            markdown(
+                ("from, to × columns", "engine", "open", "count", "learn", "sample", "all"), growth(order)
+            )
+        ),
+        "**Growth with the candidate sets**: 10,000 rows of 0/1 columns, preset `plain`, degree 2, score R",
+        "\n".join(
+            markdown(
+                ("columns", "candidate sets", "count s", "exponent", "offered", "learn s", "exponent"),
+                sets(order),
+            )
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def page(lines: Sequence[Line]) -> str:
+    file = next((line for line in lines if (line.task.rows, line.task.columns) == (10**7, 15)), None)
+    parquet = (
+        ""
+        if file is None
+        else f"""## A file larger than you want in memory
+
+Ten million rows of 15 columns in a Parquet file, through DuckDB, from opening to 100,000 synthetic rows:
+{total(file):.0f} CPU seconds and a peak of {file.peak:,.0f} MiB for the whole process. The goal was
+{LIMIT_MIB:,} MiB.
+
+"""
+    )
+    return f"""# How PrivBayes scales
+
+Written by `python studies/scaling_privbayes.py --write`. The tables are made up from a public rule, their
+columns have 2 to 16 values; every line is one process with the default method at epsilon 1. Seconds are CPU
+seconds of all threads on a busy machine with two cores: figures vary by tens of percent between runs.
+
+`open` reads, checks and encodes the file; `count` is the engine; `learn` is the rest of fitting: choices,
+noise and post-processing; `sample` draws 100,000 synthetic rows.
+
+{parquet}## The tables
+
+{text(lines)}
+## What they say
+
+- Opening and counting touch every row: their exponents approach 1 as the fixed costs of a call fade.
+  Learning and sampling work on the noisy counts and do not depend on the number of rows.
+- The default method counts every pair of columns once, so its counting grows with the square of the columns.
+- The published network tries every set of two parents for every attribute: each set is counted once, and
+  offered to every choice until its attribute is placed. Counting grows about linearly with the sets, learning
+  about linearly with the offers.
+"""
+
+
+def measured() -> list[Line]:
+    lines = KEPT.read_text(encoding="utf-8").splitlines() if KEPT.exists() else []
+    found = {}
+    for text_line in lines:
+        fields = json.loads(text_line)
+        line = Line(**{**fields, "task": Task(**fields["task"])})
+        found[line.task] = line
+    return list(found.values())
 
 
 def main() -> None:
@@ -205,22 +338,30 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--largest", type=int, default=10_000_000, help="the most rows")
-    largest = parser.parse_args().largest
-    lines: list[Line] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for task in tasks(largest):
-            path = Path(folder) / f"{task.rows}-{task.columns}-{task.binary}.parquet"
-            if not path.exists():
-                apart(write, task, path)
-            lines.append(apart(measure, task, path))
-            print(" ".join(row(lines[-1])), file=sys.stderr, flush=True)
-    text = "\n".join(markdown(HEADS, [row(line) for line in lines]))
-    print(text)
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "scaling_privbayes.md").write_text(text + "\n", encoding="utf-8")
-    highest = max(line.peak for line in lines)
+    parser.add_argument("--show", action="store_true", help="measure nothing")
+    parser.add_argument("--write", action="store_true", help="measure nothing and write the page")
+    given = parser.parse_args()
+    if not given.show and not given.write:
+        KEPT.parent.mkdir(parents=True, exist_ok=True)
+        run([task for task in tasks(given.largest) if task not in {line.task for line in measured()}])
+    lines = measured()
+    if given.write:
+        PAGE.write_text(page(lines), encoding="utf-8")
+    print(text(lines))
+    highest = max((line.peak for line in lines), default=0.0)
     if highest > LIMIT_MIB:
         raise SystemExit(f"the peak of {highest:.0f} MiB exceeds {LIMIT_MIB} MiB")
+
+
+def run(todo: Sequence[Task]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for task in todo:
+            path = Path(folder) / "table.parquet"
+            apart(write, task, path)
+            line = apart(measure, task, path)
+            with KEPT.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(line)) + "\n")
+            print(" ".join(row(line)), file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
