@@ -5,6 +5,8 @@ import gzip
 import io
 import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -368,3 +370,14 @@ def assert_clear(problem: DataError, name: str) -> None:
     assert message.count(". ") >= 1
     assert "\n" not in message
     assert len(message) < 500
+
+
+def test_reading_a_csv_file_does_not_load_pandas(tmp_path: Path) -> None:
+    """Loading it takes longer than reading a small file; nothing here needs it."""
+    (tmp_path / "people.csv").write_text("age,sex\n31,f\n45,m\n", encoding="utf-8")
+    code = (
+        "import sys; from penstock.engine import read\n"
+        "assert read('people.csv').frame(['sex', 'age']).rows() == [('f', '31'), ('m', '45')]\n"
+        "assert not {'pandas', 'pyarrow.dataset'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
