@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from penstock.cli import app
+from penstock.cli.app import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
