@@ -140,12 +140,30 @@ METHODS: tuple[MethodInfo, ...] = (
 )
 
 
+def _for_points(name: str, where: str, summary: str) -> MethodInfo:
+    place = f"penstock.spatial.baselines.{where}"
+    return MethodInfo(name, "points", place, summary, "pure epsilon", ("add-remove",), _POINTS)
+
+
+BASELINES: tuple[MethodInfo, ...] = (
+    _for_points(
+        "adaptive-grid", "adaptive_grid:AdaptiveGrid", "a coarse grid, cut finely where counts are high"
+    ),
+    _for_points("hierarchy", "hierarchy:Hierarchy", "noisy grids of every resolution, made to agree"),
+    _for_points("privelet", "privelet:Privelet", "noise on the wavelet coefficients of a fine grid"),
+    _for_points("simple-tree", "simple_tree:SimpleTree", "a tree whose noise grows with its height"),
+    _for_points("dawa", "dawa:Dawa", "a grid whose even stretches are merged before they are counted"),
+)
+"""Published methods to compare with: chosen by name like the others, but no advice to use them."""
+
+
 def find(name: str) -> MethodInfo:
     """The method of this name; unknown names are answered with the nearest known ones."""
-    for info in METHODS:
+    every = (*METHODS, *BASELINES)
+    for info in every:
         if info.name == name:
             return info
-    near = get_close_matches(name, [info.name for info in METHODS], n=2)
+    near = get_close_matches(name, [info.name for info in every], n=2)
     hint = f"did you mean {' or '.join(near)}?" if near else "run 'penstock methods' for the list."
     raise UsageError(f"There is no method '{name}'; {hint}")
 

@@ -431,3 +431,48 @@ def test_a_workload_of_another_dimension_is_refused_before_anything_is_spent() -
     with pytest.raises(UsageError, match="dimensions"):
         method.fit(Points.open(square(clustered(10)), SQUARE), budget)
     assert budget.left[0] == 1
+
+
+def test_a_workload_is_used_whole_or_where_it_is_too_long_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    from penstock.spatial.baselines import dawa
+
+    seen: list[Any] = []
+
+    def noted(sealed: Any, questions: Any, pay: Budget, length: int) -> Any:
+        seen.append(questions)
+        return greedy_hierarchy(sealed, questions, pay, length)
+
+    monkeypatch.setattr(dawa, "greedy_hierarchy", noted)
+    low = np.column_stack([np.linspace(0, 0.5, 300), np.zeros(300)])
+    fit(Dawa(bits=6, workload=(low, low + 0.5)), n=200)
+    assert len(seen[0]) == 300
+    monkeypatch.setattr(dawa, "MOST_SHARES", 3 * seen[0].shape[1])
+    fit(Dawa(bits=6, workload=(low, low + 0.5)), n=200)
+    assert np.array_equal(seen[1], seen[0][[0, 150, 299]])
+    with pytest.raises(UsageError, match="at least one box"):
+        fit(Dawa(bits=6, workload=(low[:0], low[:0])), n=5)
+
+
+def test_every_baseline_is_reached_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By name, with the parameters of its class, like any method; the plain list does not recommend them."""
+    from penstock.cli import run
+    from penstock.methods import BASELINES, METHODS, find
+
+    assert {info.name for info in BASELINES} == set(EVERY)
+    assert not {info.name for info in BASELINES} & {info.name for info in METHODS}
+    for name, method in EVERY.items():
+        assert find(name).load() is type(method)
+    square(clustered(400)).write_csv(tmp_path / "points.csv")
+    SQUARE.save(tmp_path / "points.yaml")
+    words = ["--schema", str(tmp_path / "points.yaml"), "--epsilon", "3", "--method", "hierarchy"]
+    words += ["--param", "fan=2", "--param", "height=2", "--seed", "1", "--out", str(tmp_path / "release")]
+    assert run(["release", str(tmp_path / "points.csv"), *words]) == 0
+    assert load(tmp_path / "release").parameters == {"fan": 2, "height": 2}
+    capsys.readouterr()
+    assert run(["methods", "--baselines"]) == 0
+    shown = capsys.readouterr().out
+    assert all(info.name in shown for info in (*METHODS, *BASELINES))
+    assert run(["methods"]) == 0
+    assert "privelet" not in capsys.readouterr().out

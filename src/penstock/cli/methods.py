@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from penstock.cli.options import Json
 
 
-def methods(as_json: Json = False) -> None:
+def methods(
+    baselines: Annotated[
+        bool, typer.Option("--baselines", help="Also published methods to compare with.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """List the methods, with the data they are for and the guarantee they give.
 
     [bold]Examples[/bold]
 
         penstock methods
+        penstock methods --baselines
         penstock methods --json
     """
-    from penstock.methods import METHODS
+    from penstock.methods import BASELINES, METHODS
 
+    listed = (*METHODS, *BASELINES) if baselines else METHODS
     if as_json:
         from penstock.cli.screen import print_json
 
@@ -29,7 +40,7 @@ def methods(as_json: Json = False) -> None:
                     "default": info.default,
                     "parameters": _parameters(info.load()),
                 }
-                for info in METHODS
+                for info in listed
             ]
         )
         return
@@ -40,7 +51,7 @@ def methods(as_json: Json = False) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
     for title in ("method", "data", "guarantee", "relations", "what it is"):
         table.add_column(title, overflow="fold")
-    for info in METHODS:
+    for info in listed:
         star = " *" if info.default else ""
         table.add_row(
             f"[{ACCENT}]{info.name}[/]{star}",

@@ -43,6 +43,8 @@ from penstock.spatial.grid import GridRelease
 
 MOST_BITS = 16
 QUESTIONS = 60
+MOST_SHARES = 1 << 24
+"""Boxes times stretches: of a workload that is longer, evenly spaced boxes are used."""
 SIZES = ((0.0001, 0.001), (0.001, 0.01), (0.01, 0.1))
 
 
@@ -87,7 +89,7 @@ class Dawa:
             curve.sensitivity,
             because="sums over disjoint stretches",
         )
-        questions = _in_buckets(grid, workload, order, starts)
+        questions = _in_buckets(grid, _fewer(workload, MOST_SHARES // len(starts)), order, starts)
         estimates = greedy_hierarchy(buckets, questions, for_counts, len(starts))
         counts = np.empty(grid.cells)
         counts[order] = np.repeat(estimates / lengths, lengths)
@@ -104,9 +106,11 @@ class Dawa:
     def _questions(self, domain: Box) -> Boxes:
         low, high = np.array(domain.low), np.array(domain.high)
         if self.workload is not None:
-            below, above = (np.atleast_2d(side)[:QUESTIONS] for side in self.workload)
+            below, above = (np.atleast_2d(np.asarray(side, dtype=np.float64)) for side in self.workload)
             if below.shape != above.shape or below.shape[1] != domain.dimensions:
                 raise UsageError("The workload's boxes must have as many dimensions as the points.")
+            if not len(below) or not np.isfinite([below, above]).all():
+                raise UsageError("The workload needs at least one box, and finite bounds.")
             return below, above
         rng = np.random.default_rng(0)  # a public choice: any boxes would do
         each = [random_boxes(low, high, volumes, QUESTIONS // len(SIZES), rng) for volumes in SIZES]
@@ -151,6 +155,15 @@ def _cheapest(costs: list[Counts], sizes: list[int], length: int) -> Counts:
         end -= last[end]
         starts.append(end)
     return np.array(starts[::-1], dtype=np.int64)
+
+
+def _fewer(boxes: Boxes, most: int) -> Boxes:
+    """The boxes, or evenly spaced ones of them where there are more than `most`."""
+    low, high = boxes
+    if len(low) <= most:
+        return boxes
+    chosen = np.linspace(0, len(low) - 1, most).round().astype(np.int64)
+    return low[chosen], high[chosen]
 
 
 def _in_buckets(grid: Grid, boxes: Boxes, order: Counts, starts: Counts) -> Reals:
