@@ -70,6 +70,14 @@ class Stretches:
         )
 
 
+def stretch(histogram: Sealed[Numbers], bins: int) -> Stretches:
+    """All bins of a column as one stretch; the missing values behind them are left out."""
+    regular = histogram.claim(
+        lambda counts: counts[:bins], histogram.sensitivity, because="some of the cells of a histogram"
+    )
+    return Stretches(regular, np.array([0]), np.array([bins]))
+
+
 def adapt(table: Table, pay: Budget, *, constant: Constant = "tight") -> Table:
     """The table with every adaptive field in bins that follow its data; pays evenly for all of them.
 
@@ -119,11 +127,7 @@ def _first_bins(
         relation=table.relation,
     )
     count = field.edges.count
-    regular = histogram.claim(
-        lambda counts: counts[:count], histogram.sensitivity, because="some of the cells of a histogram"
-    )
-    top = Stretches(regular, np.array([0]), np.array([count]))
-    growth = grow(top, splitter, deepest=max(1, count - 1).bit_length())
+    growth = grow(stretch(histogram, count), splitter, deepest=max(1, count - 1).bit_length())
     assert field.bins is not None
     kept = fullest(growth.shape, field.bins.most or DEFAULT_BINS)
     starts = np.concatenate([level.start for level in growth.levels])
