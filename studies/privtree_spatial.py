@@ -188,7 +188,7 @@ def smaller_gaps(results: Results, than: str) -> Verdict:
     return count_of(
         [
             (
-                "others behind PrivTree on average",
+                f"others behind PrivTree on average, gowalla and {than}",
                 mean_gap(results, "gowalla", ALL[:-1]),
                 mean_gap(results, than, ALL[:-1]),
             )

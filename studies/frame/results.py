@@ -116,11 +116,11 @@ class Results:
         return self._seconds.get((dataset, method, epsilon, "seconds"))
 
     def metrics(self, dataset: str) -> list[str]:
-        """The metrics measured on a dataset, in the order of the study."""
+        """The metrics measured on a dataset, in the order of the study; parts of one in its own order."""
         found = dict.fromkeys(metric for where, _, _, metric in self._summaries if where == dataset)
         order = list(self.study.metrics)
         return sorted(
-            found, key=lambda name: (next((i for i, m in enumerate(order) if name.startswith(m)), 99), name)
+            found, key=lambda name: next((i for i, m in enumerate(order) if name.startswith(m)), 99)
         )
 
     def methods(self, dataset: str, metric: str) -> list[str]:
