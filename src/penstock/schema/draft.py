@@ -17,6 +17,7 @@ from typing import Any, Protocol, cast, get_args
 import polars as pl
 
 from penstock.errors import DataError, UsageError
+from penstock.schema.bins import DEFAULT_BINS, ONE_BIN_PER_VALUE_UP_TO, Bins
 from penstock.schema.fact import nearest
 from penstock.schema.field import Constraints, Field
 from penstock.schema.magnitudes import round_outwards
@@ -158,7 +159,7 @@ def _propose(column: pl.Series, kind: str, markers: tuple[str, ...], notes: _Not
     any_domain = Field.model_construct(name=column.name, type=kind_of_value)
     reading = read(any_domain, column, markers)
     facts = ["its type"]
-    constraints = Constraints()
+    constraints, bins = Constraints(), None
     if kind_of_value == "string":
         categories = reading.values.filter(pl.Series(~reading.missing)).unique().sort().to_list()
         if not categories:
@@ -170,6 +171,10 @@ def _propose(column: pl.Series, kind: str, markers: tuple[str, ...], notes: _Not
     elif kind_of_value != "boolean":
         constraints = _bounds(kind_of_value, reading)
         facts.append("its bounds (rounded outwards)")
+        if kind == "table" and kind_of_value == "integer":
+            bins = _apart_from_zero(reading, constraints.maximum)
+        if bins is not None:
+            facts.append("that most values are 0 (which has a bin of its own)")
     missing = bool(reading.missing.any())
     facts.append("that values are missing" if missing else "that no value is missing")
     notes.fields[column.name] = (f"read off the data: {', '.join(facts)}",)
@@ -177,9 +182,20 @@ def _propose(column: pl.Series, kind: str, markers: tuple[str, ...], notes: _Not
         name=column.name,
         type=kind_of_value,
         constraints=constraints,
+        bins=bins,
         missing="value" if missing else "refuse",
         review=True,
     )
+
+
+def _apart_from_zero(reading: Reading, highest: Any) -> Bins | None:
+    """Bins for amounts that most records lack, such as gains: else nearly all would be drawn positive."""
+    known = reading.values.filter(pl.Series(~(reading.missing | reading.unreadable)))
+    if 2 * int((known == 0).sum()) <= len(known) or (known < 0).any():
+        return None
+    if highest < ONE_BIN_PER_VALUE_UP_TO:
+        return None
+    return Bins(edges=(0, 1, *(round(highest * part / DEFAULT_BINS) for part in range(1, DEFAULT_BINS + 1))))
 
 
 def _mostly_different(column: pl.Series) -> bool:
