@@ -24,6 +24,15 @@ def query(
             metavar="EXPRESSION", show_default=False, help="A condition on the fields of the release."
         ),
     ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="For tables and points: all conditions of a file. One in each line, or a CSV or Parquet "
+            "file with a column 'condition'.",
+        ),
+    ] = None,
     box: Annotated[
         str | None,
         typer.Option(
@@ -57,6 +66,15 @@ def query(
             "sequence, & at the back for its end.",
         ),
     ] = None,
+    counts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="For sequences: how often all strings of a file occur. One in each line, written as for "
+            "--count, or a CSV or Parquet file with a column 'string'.",
+        ),
+    ] = None,
     top: Annotated[
         int | None,
         typer.Option(
@@ -70,24 +88,6 @@ def query(
             metavar="A,B,…",
             show_default=False,
             help="For sequences: what comes after a string of symbols.",
-        ),
-    ] = None,
-    counts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="For sequences: how often all strings of a file occur. One in each line, written as for "
-            "--count, or a CSV or Parquet file with a column 'string'.",
-        ),
-    ] = None,
-    file: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="For tables and points: all conditions of a file. One in each line, or a CSV or Parquet "
-            "file with a column 'condition'.",
         ),
     ] = None,
     as_json: Json = False,
