@@ -63,7 +63,9 @@ def page() -> str:
     """The claims in one table, the reference figures in another, then every study in full."""
     found = {name: run(import_module(name).study(), seconds=-1) for name in STUDIES}
     reference = import_module("privbayes_marginals").reference_table(found["privbayes_marginals"])
-    reports = "\n".join(report(one, claims=False).replace("### ", "## ", 1) for one in found.values())
+    reports = "\n".join(
+        report(one, claims=False, fold=True).replace("### ", "## ", 1) for one in found.values()
+    )
     return f"{HEAD}{claim_table(list(found.values()))}\n\n{reference}\n\n{reports}"
 
 

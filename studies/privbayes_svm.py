@@ -92,16 +92,26 @@ def tuned_is_like_one(results: Results) -> Verdict:
     )
 
 
-def tuned_erm_is_worse(results: Results) -> Verdict:
-    """Mean error over the tasks."""
+def mean_error(results: Results, dataset: str, method: str, epsilon: str) -> Summary | None:
+    """Over the tasks of a dataset."""
+    return results.average((dataset, method, epsilon, f"SVM {task}") for task in load(dataset).tasks)
 
-    def error(method: str, epsilon: str) -> Summary | None:
-        tasks = load("nltcs train").tasks
-        return results.average(("nltcs train", method, epsilon, f"SVM {task}") for task in tasks)
 
-    return count_of(
-        (f"ε {epsilon}", error("PrivateERM", epsilon), error(TUNED[1], epsilon)) for epsilon in BUDGETS
-    )
+def below_on_average(one: str, two: str, datasets: Sequence[str]) -> Any:
+    """The mean error over the tasks of one is not above that of the other."""
+
+    def check(results: Results) -> Verdict:
+        return count_of(
+            (
+                f"{dataset} ε {epsilon}",
+                mean_error(results, dataset, one, epsilon),
+                mean_error(results, dataset, two, epsilon),
+            )
+            for dataset in datasets
+            for epsilon in BUDGETS
+        )
+
+    return check
 
 
 def falls(results: Results) -> Verdict:
@@ -149,12 +159,12 @@ CLAIMS = (
     Claim(
         "10",
         "PrivateERM with C tuned is worse than with C = 1.",
-        tuned_erm_is_worse,
+        below_on_average("PrivateERM", TUNED[1], ("nltcs train",)),
     ),
     Claim(
         "ours",
-        "Our default is at least as good as the published PrivBayes (nine cases in ten).",
-        below("Penstock", "PrivBayes", DATASETS, 0.9),
+        "Our default is at least as good as the published PrivBayes (SVM, mean of the tasks).",
+        below_on_average("Penstock", "PrivBayes", DATASETS),
     ),
 )
 

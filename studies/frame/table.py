@@ -34,27 +34,28 @@ def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [line(heads), rule, *(line(row) for row in rows)]
 
 
-def tables(results: Results) -> Iterator[str]:
+def tables(results: Results, datasets: Sequence[str] | None = None) -> Iterator[str]:
     """Means by method and budget, for each dataset and metric; references in brackets."""
+    for dataset in datasets or results.study.datasets:
+        yield from _tables(results, dataset)
+
+
+def _tables(results: Results, dataset: str) -> Iterator[str]:
     references = {(r.dataset, r.method, r.epsilon, r.metric): r.value for r in results.study.references}
-    for dataset in results.study.datasets:
-        for metric in results.metrics(dataset):
-            budgets = results.budgets(dataset, metric)
-            rows = []
-            for method in results.methods(dataset, metric):
-                row = [method]
-                for epsilon in budgets:
-                    found = results.get(dataset, method, epsilon, metric)
-                    value = references.get((dataset, method, epsilon, metric))
-                    text = "" if found is None else number(found.mean)
-                    row.append(
-                        f"{text} ({number(value)})" if found is not None and value is not None else text
-                    )
-                rows.append(row)
-            bracket = (
-                f"; {results.study.source} in brackets" if any("(" in c for r in rows for c in r[1:]) else ""
-            )
-            yield "\n".join([f"**{dataset}, {metric}**{bracket}", "", *markdown(["ε", *budgets], rows)])
+    for metric in results.metrics(dataset):
+        budgets = results.budgets(dataset, metric)
+        rows = []
+        for method in results.methods(dataset, metric):
+            row = [method]
+            for epsilon in budgets:
+                found = results.get(dataset, method, epsilon, metric)
+                value = references.get((dataset, method, epsilon, metric))
+                text = "" if found is None else number(found.mean)
+                row.append(f"{text} ({number(value)})" if found is not None and value is not None else text)
+            rows.append(row)
+        with_references = any("(" in cell for row in rows for cell in row[1:])
+        bracket = f"; {results.study.source} in brackets" if with_references else ""
+        yield "\n".join([f"**{dataset}, {metric}**{bracket}", "", *markdown(["ε", *budgets], rows)])
 
 
 def comparison(results: Results) -> list[str]:
@@ -85,8 +86,12 @@ def comparison(results: Results) -> list[str]:
     return lines
 
 
-def report(results: Results, *, claims: bool = True) -> str:
-    """Everything about a study in Markdown; the claims can be left to a table of their own."""
+def report(results: Results, *, claims: bool = True, fold: bool = False) -> str:
+    """Everything about a study in Markdown.
+
+    The claims can be left to a table of their own, and the tables of each dataset folded away, as in the
+    documentation.
+    """
     study = results.study
     few, many = results.runs()
     runs = f"{few} to {many} runs" if few != many else f"{few} run{'s' if few != 1 else ''}"
@@ -97,5 +102,18 @@ def report(results: Results, *, claims: bool = True) -> str:
         numbers = f" ({verdict.numbers})" if verdict.numbers else ""
         parts.append(f"- Claim {claim.number}: {claim.text} **{verdict.words}**{numbers}.")
     parts.append("\n".join(comparison(results)))
-    parts += [study.summary(results)] if study.summary is not None else list(tables(results))
+    if study.summary is not None:
+        parts.append(study.summary(results))
+    elif fold:
+        parts += [folded(dataset, list(tables(results, [dataset]))) for dataset in study.datasets]
+    else:
+        parts += list(tables(results))
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def folded(title: str, parts: Sequence[str]) -> str:
+    """A block that the reader opens; nothing where there is nothing in it."""
+    if not parts:
+        return ""
+    lines = "\n\n".join(parts).splitlines()
+    return "\n".join([f'??? info "{title}"', "", *(f"    {line}" if line else "" for line in lines)])
