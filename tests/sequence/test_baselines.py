@@ -163,7 +163,10 @@ def test_ngrams_are_saved_and_loaded(tmp_path: Path) -> None:
     assert again.sample(50, seed=1).equals(release.sample(50, seed=1))
 
 
-@pytest.mark.parametrize(("before", "symbol"), [([7], [0]), ([0], [9]), ([0, 0], [1, 1]), ([-1], [0])])
+@pytest.mark.parametrize(
+    ("before", "symbol"),
+    [([7], [0]), ([0], [9]), ([0, 0], [1, 1]), ([-1], [0]), (list(range(60)), [0] * 60)],
+)
 def test_impossible_strings_are_refused(before: list[int], symbol: list[int]) -> None:
     release = ngram(TEXTS, 5)
     model = release.model()

@@ -19,9 +19,9 @@ and the j-th above it exceeds j delta, costing at most L'(j delta). The sum is K
 "no" at the path's end works in the other direction and costs at most 1/lambda there. Several paths:
 add the unit path by path.
 
-The published constant is (2 exp(gamma) - 1) / (exp(gamma) - 1), which is larger than K(gamma): between
-2 % and 15 % more noise. It assumes that the last biased score above the clamp is a whole step above it;
-the argument above needs no such assumption.
+The published constant is (2 exp(gamma) - 1) / (exp(gamma) - 1), which is larger than K(gamma): 15 % more
+noise for two children of a node, 7 % for four, 2 % for sixteen. It assumes that the last biased score
+above the clamp is a whole step above it; the argument above needs no such assumption.
 
 The Laplace variable itself is never needed. Whether b + Lap(lambda) > theta is one coin, and it is
 flipped exactly: heads with probability exp(-|b - theta| / lambda) / 2 in the unlikely direction.

@@ -33,6 +33,7 @@ from penstock.sequence.release import MarkovRelease, Text, check_loaded, parse
 
 Reals = NDArray[np.float64]
 
+LONGEST_GRAM = 50
 MOST_CELLS = 1 << 24
 """Strings times what can follow them: beyond this public number no more strings of one length are tried."""
 
@@ -48,8 +49,10 @@ class NGram:
     longest_gram: int = 5
 
     def __post_init__(self) -> None:
-        if not 1 <= self.longest_gram <= 50:
-            raise UsageError(f"longest_gram must lie between 1 and 50, not at {self.longest_gram}.")
+        if not 1 <= self.longest_gram <= LONGEST_GRAM:
+            raise UsageError(
+                f"longest_gram must lie between 1 and {LONGEST_GRAM}, not at {self.longest_gram}."
+            )
 
     def fit(self, sequences: Sequences, budget: Budget) -> NGramRelease:
         budget.check(sequences.relation)
@@ -231,7 +234,8 @@ class NGramRelease(MarkovRelease):
         listed = model.table("strings", {"before": pl.Int64, "symbol": pl.Int64})
         strings: list[String] = [()]
         for before, symbol in listed.iter_rows():
-            if not (0 <= before < len(strings) and 0 <= symbol < symbols):
+            known = 0 <= before < len(strings) and 0 <= symbol < symbols
+            if not known or len(strings[before]) >= LONGEST_GRAM:
                 raise ReleaseError("model-strings.parquet does not describe strings; get the release again.")
             strings.append((*strings[before], symbol))
         if len(set(strings)) != len(strings):
