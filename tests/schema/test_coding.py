@@ -336,3 +336,23 @@ def test_a_text_table_of_45000_rows_is_encoded_in_well_under_a_second() -> None:
     start = time.process_time()
     schema.encode(frame)
     assert time.process_time() - start < 1.0
+
+
+def test_drawn_numbers_have_few_digits() -> None:
+    """A draw is anywhere in its bin, so fifteen digits would only pretend to be exact."""
+    schema = Schema.from_yaml("""
+fields:
+  - {name: income, type: number, constraints: {minimum: 0, maximum: 5000}, bins: {count: 5}}
+  - {name: tiny, type: number, constraints: {minimum: -0.003, maximum: 0.001}, bins: {count: 7}}
+  - {name: huge, type: number, bins: {edges: [1.0e+12, 1.0000001e+12, 1.0e+15]}}
+  - {name: fixed, type: number, constraints: {minimum: 0.1, maximum: 0.1}}
+""")
+    rng = np.random.default_rng(0)
+    codes = {name: rng.integers(schema.codec(name).size, size=20_000) for name in schema.names}
+    drawn = schema.decode(codes, rng)
+    for name, decimals in (("income", 0), ("tiny", 7), ("huge", 0), ("fixed", 1)):
+        values = drawn[name].to_numpy()
+        assert np.array_equal(np.round(values, decimals), values), name
+        assert np.array_equal(schema.codec(name).encode(drawn[name]), codes[name]), name
+    assert drawn["income"].n_unique() > 4500
+    assert drawn["tiny"].n_unique() > 5000

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,7 +124,7 @@ class Codec:
             numbers = low + (high - low) * rng.random(len(codes))
             # a rounded sum may land on the next bin's first value, which is not this bin's
             last = np.where((codes < edges.count - 1) & (high > low), np.nextafter(high, -np.inf), high)
-            drawn = pl.Series(np.clip(numbers, low, last))
+            drawn = pl.Series(_few_digits(np.clip(numbers, low, last), low, last, np.ptp(spans, axis=1)))
         match self.field.type:
             case "date":
                 drawn = drawn.cast(pl.Int32).cast(pl.Date)
@@ -173,3 +174,24 @@ class Codec:
 
 def _plain(value: object) -> str:
     return written(value) if isinstance(value, int | bool) else str(value)
+
+
+def _few_digits(
+    numbers: NDArray[np.float64],
+    low: NDArray[np.float64],
+    last: NDArray[np.float64],
+    widths: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The draws as people write numbers, each still in its bin: the narrowest bin keeps a thousand values.
+
+    More digits would say nothing, for a draw is anywhere in its bin.
+    """
+    narrowest = min((float(width) for width in widths if width > 0), default=0.0)
+    if not 1e-12 < narrowest < 1e300:
+        return numbers
+    decimals = max(0, 3 - floor(log10(narrowest)))
+    step = 10.0**-decimals
+    rounded = np.round(numbers, decimals)
+    rounded = np.where(rounded > last, np.round(rounded - step, decimals), rounded)
+    rounded = np.where(rounded < low, np.round(rounded + step, decimals), rounded)
+    return np.where((rounded >= low) & (rounded <= last), rounded, numbers)
