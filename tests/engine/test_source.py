@@ -381,3 +381,9 @@ def test_reading_a_csv_file_does_not_load_pandas(tmp_path: Path) -> None:
         "assert not {'pandas', 'pyarrow.dataset'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+
+
+def test_a_zero_byte_in_the_header_is_told(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_bytes(b"age\0,sex\n31,f\n")
+    with pytest.raises(DataError, match="column 1 holds a zero byte"):
+        read(tmp_path / "people.csv")

@@ -193,6 +193,11 @@ def _names(path: Path, header: Sequence[str]) -> tuple[str, ...]:
     # Spreadsheets and pandas leave the name of an index column out; the position names it.
     names = [name.strip() or f"column_{number}" for number, name in enumerate(header, start=1)]
     for number, name in enumerate(names):
+        if "\0" in name:
+            raise DataError(
+                f"{path}: the name of column {number + 1} holds a zero byte, so this is no text file. "
+                "Save it as CSV in UTF-8."
+            )
         if name in names[:number]:
             raise DataError(f"{path}: the column '{name}' occurs twice in the header. Rename one of them.")
     return tuple(names)
