@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from race import peers, scores
+from race import peers, run, scores
 from race.run import Run, watched
 from race.table import table
 
@@ -38,9 +38,12 @@ def test_children_of_a_process_count_too(tmp_path: Path) -> None:
 
 
 def test_a_peer_that_takes_too_long_is_stopped_and_said_so(tmp_path: Path) -> None:
-    wall, _, _, failure = watched(python("while True: pass"), tmp_path / "log", 0.5, tmp_path)
-    assert failure == "not finished after 0 s"
-    assert wall < 10
+    work = f"{BUSY}\nx = bytearray(100_000_000)\nwhile True: pass"
+    wall, cpu, memory, failure = watched(python(work), tmp_path / "log", 3, tmp_path)
+    assert failure == "not finished after 3 s"
+    assert 3 <= wall < 20
+    assert cpu > 0.2  # also where the machine is busy
+    assert memory > 5
 
 
 def test_the_last_words_of_a_peer_that_fails_are_kept(tmp_path: Path) -> None:
@@ -67,11 +70,30 @@ def test_the_table_shows_means_failures_bounds_and_guarantees() -> None:
     text = table("t", "1", runs, {"original, resampled": good})
     lines = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("|")}
     ours = [cell.strip() for cell in lines["Penstock privbayes"].split("|")[2:-1]]
-    assert ours == ["2", "2.0", "2.0", "1.0", "200", ".0200", ".0200", ".8000"]
+    assert ours == ["pure ε", "2", "2.0", "2.0", "1.0", "200", ".0200", ".0200", ".8000"]
     assert "20.0" in lines["mbi MST"]  # 40 s against our 2
     assert "original, resampled" in lines
-    assert "dpmm MST: not finished after 900 s." in text
-    assert "- mbi MST: (ε, δ)" in text
+    assert "dpmm MST: not finished after 900 s; it had used 850 CPU seconds." in text
+    assert "Penstock privbayes: 20 times less CPU than the fastest other, mbi MST." in text
+    assert (
+        "mbi MST ((ε, δ)) is closer than Penstock privbayes in 2-way marginals: .0100 against .0200." in text
+    )
+    assert "Nobody else is as close as Penstock privbayes in 3-way marginals." in text
+
+
+def test_guarantees_in_short_say_what_holds() -> None:
+    short = {peer.name: peer.short for peer in peers.PEERS}
+    assert set(short.values()) == {"pure ε", "(ε, δ)", "none"}
+    assert short["OpenDP AIM"] == "pure ε"
+    assert short["mbi MST"] == "(ε, δ)"
+    assert short["dpmm PrivBayes"] == short["DataSynthesizer PrivBayes"] == "none"
+
+
+def test_the_last_race_is_shown_and_no_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(run, "RESULTS", tmp_path)
+    for begun, cpu in (("2026-01-01", 1.0), ("2026-01-02", 2.0), ("2026-01-02", 3.0)):
+        run.keep(Run("t", "1", "mbi MST", begun, 1.0, cpu, 1, "failed"))
+    assert [found.cpu for found in run.runs("t", "1")] == [2.0, 3.0]
 
 
 def test_original_rows_score_like_the_original(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -80,7 +102,7 @@ def test_original_rows_score_like_the_original(monkeypatch: pytest.MonkeyPatch, 
     path = tmp_path / "rows.csv"
     pl.DataFrame({name: codes.astype("int64") for name, codes in train.codes.items()}).write_csv(path)
     assert scores.scored(path, "made-up") == {"2-way": 0.0, "3-way": 0.0, "accuracy": 1.0}
-    bounds = scores.bounds("made-up")
+    bounds = scores.bounds("made-up", 4000)
     assert bounds["independent columns, no noise"]["2-way"] > 0.1
     assert bounds["original, resampled"]["2-way"] < 0.05
 
