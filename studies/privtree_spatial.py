@@ -408,8 +408,8 @@ def study() -> Study:
             "gowalla and checkin stand in for the paper's Gowalla points, nyc_taxi (16,451 trips) for its "
             "98,013; Beijing's 4-D trips could not be had. UG and AG know the exact number of points, as "
             "published. DAWA is told 500 queries of each set and answers that set alone, as published; it "
-            "works on 2^16 cells (2^20 in the paper) and with noise on every candidate stretch, without which "
-            "it is not private.",
+            "works on 2^16 cells (2^20 in the paper) and with noise on every candidate stretch, without "
+            "which it is not private.",
             "SimpleTree answers from leaves alone, as in the specification's figures, or also from the noisy "
             "counts of inner nodes. Its leaves are nodes whose noisy count stayed below the threshold, so "
             "their noise is negative on average: on nyc_taxi they add up to about a tenth of the points at "
