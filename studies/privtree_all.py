@@ -15,9 +15,9 @@ from pathlib import Path
 
 from frame import Results, main, run
 from frame.store import RESULTS
-from frame.table import comparison, tables
+from frame.table import report
 
-STUDIES = {"privtree_spatial": "Points", "privtree_sequences": "Sequences"}
+STUDIES = ("privtree_spatial", "privtree_sequences")
 SPEED = RESULTS / "privtree_speed.md"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "studies" / "privtree.md"
 
@@ -48,17 +48,13 @@ def everything(arguments: list[str]) -> None:
 
 
 def page() -> str:
-    """The claims in one table, the times, then every table of every study."""
-    found = {title: run(import_module(name).study(), seconds=-1) for name, title in STUDIES.items()}
-    parts = [HEAD, "## Claims", *(claims(results) for results in found.values())]
+    """The claims in one table, the times, then every study in full."""
+    found = [run(import_module(name).study(), seconds=-1) for name in STUDIES]
+    parts = [HEAD, "## Claims", *(claims(results) for results in found)]
     if SPEED.exists():
         parts += ["## Speed", "From `python studies/privtree_speed.py`.", SPEED.read_text(encoding="utf-8")]
-    for title, results in found.items():
-        few, many = results.runs()
-        runs = f"{few} to {many} runs" if few != many else f"{few} runs"
-        parts += [f"## {title}", f"Means of {runs} for each figure.", *results.study.notes]
-        parts += ["\n".join(comparison(results)), *tables(results)]
-    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+    parts += [report(results, claims=False, fold=True).replace("### ", "## ", 1) for results in found]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
 def claims(results: Results) -> str:
