@@ -18,6 +18,7 @@ from penstock.privacy.budget import Budget, exact
 from penstock.privacy.consistency import weighted_mean
 from penstock.privacy.table import Table
 from penstock.schema.unit import Relation
+from penstock.tabular.privbayes.agreement import agreeing
 from penstock.tabular.privbayes.conditionals import (
     Empty,
     Measured,
@@ -53,8 +54,8 @@ class PrivBayes:
     `preset` is what you want unless you reproduce a paper:
 
     * ``adaptive``: our default, which goes beyond the paper (see `penstock.tabular.privbayes.adaptive`);
-    * ``plain``: the algorithm of the paper with proven tight sensitivities, permute-and-flip choices
-      and marginals that are not paid for twice;
+    * ``plain``: the algorithm of the paper with proven tight sensitivities, permute-and-flip choices,
+      marginals that are not paid for twice and are made to agree with each other (`agree`);
     * ``journal`` (beta 3/10, theta 4) and ``thesis`` (beta 1/2, theta 3): as published.
 
     The other parameters change the last three presets. `beta` is the share of the budget for the
@@ -75,6 +76,7 @@ class PrivBayes:
     repair: Repair | None = None
     empty: Empty | None = None
     reuse: bool | None = None
+    agree: bool | None = None
 
     def fit(self, table: Table, budget: Budget) -> PrivBayesRelease:
         """Learn a network and its tables; spends the whole budget."""
@@ -127,6 +129,7 @@ class Recipe:
     repair: Repair = "project"
     empty: Empty = "back off"
     reuse: bool = True
+    agree: bool = True
 
     def check(self, encoding: Encoding, relation: Relation) -> None:
         """Refuse what cannot work, before anything is spent."""
@@ -183,7 +186,13 @@ class Recipe:
 
 
 _PUBLISHED = Recipe(
-    "journal", sensitivity="published", choice="exponential", repair="clamp", empty="uniform", reuse=False
+    "journal",
+    sensitivity="published",
+    choice="exponential",
+    repair="clamp",
+    empty="uniform",
+    reuse=False,
+    agree=False,
 )
 PRESETS: dict[str, Recipe] = {
     "plain": Recipe("plain"),
@@ -265,9 +274,10 @@ class _Fit:
         names = [self._label(pairs[number]) for number in counted]
         marginals = [pairs[number].parts for number in counted]
         measured = measure(self.table, self.variables, marginals, counts.evenly(names))
+        found = agreeing(measured, self.variables) if self.recipe.agree else [one.counts for one in measured]
         joints = {
-            number: repaired(one.counts, self.recipe.repair)
-            for number, one in zip(counted, measured, strict=True)
+            number: repaired(counts, self.recipe.repair)
+            for number, counts in zip(counted, found, strict=True)
         }
         tables = [
             conditional(
