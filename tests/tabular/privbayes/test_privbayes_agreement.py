@@ -6,10 +6,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from tables import binary_rows, paid, schema_of, table_of
 
+from penstock.errors import UsageError
 from penstock.tabular.privbayes.agreement import agreeing, spread
 from penstock.tabular.privbayes.conditionals import Measured, added_up
 from penstock.tabular.privbayes.encoding import Grouping, Variable
+from penstock.tabular.privbayes.method import PrivBayes
 from penstock.tabular.privbayes.parents import Parent
 
 HALVES = Grouping((0, 0, 1, 1), 2)
@@ -80,3 +83,28 @@ def test_what_is_missing_is_spread_evenly_and_in_full() -> None:
     full = np.broadcast_to(given, view.counts.shape)
     assert added_up(np.array(full), view.parts, parts, VARIABLES) == pytest.approx(missing)
     assert full[:, 0, 0] == pytest.approx(2.0)  # twelve over two codes of a and three of b
+
+
+def test_plain_agrees_and_the_published_presets_do_not() -> None:
+    """The same counts are paid for either way; what is made of them differs."""
+    table = table_of(binary_rows(800, 6), schema_of([2] * 6, replace=800))
+    made = {
+        (preset, agree): PrivBayes(preset=preset, degree=2, agree=agree).fit(table, paid("1/2"))
+        for preset in ("plain", "journal")
+        for agree in (None, True, False)
+    }
+    for preset, default in (("plain", True), ("journal", False)):
+        own, same, other = (made[preset, agree] for agree in (None, default, not default))
+        for one, two, three in zip(own.measured, same.measured, other.measured, strict=True):
+            assert one.counts.tolist() == two.counts.tolist() == three.counts.tolist()
+        first, second, third = (
+            np.concatenate([t.ravel() for t in r.network.tables]) for r in (own, same, other)
+        )
+        assert first == pytest.approx(second)
+        assert first != pytest.approx(third)
+
+
+def test_agreement_that_is_neither_true_nor_false_is_refused() -> None:
+    table = table_of(binary_rows(50, 3), schema_of([2] * 3))
+    with pytest.raises(UsageError, match="agree must be true or false"):
+        PrivBayes(preset="plain", agree="perhaps").fit(table, paid(1))  # type: ignore[arg-type]
