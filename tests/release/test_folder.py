@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -403,3 +404,51 @@ def test_two_writers_for_one_place_cannot_both_win(tmp_path: Path) -> None:
         first.__exit__(None, None, None)
     assert names(tmp_path) == {"release"}
     assert names(tmp_path / "release") == {"theirs"}
+
+
+# Full disks ------------------------------------------------------------------------------------------
+
+
+def test_a_full_disk_is_noticed_before_anything_is_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = disk.shutil.disk_usage(tmp_path)._replace(free=disk.ROOM - 1)
+    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _: free)
+    with pytest.raises(ReleaseError, match=r"31 MB are free on its disk.*Nothing was spent"):
+        check_destination(tmp_path / "new" / "release")
+    assert names(tmp_path) == set()
+
+
+def test_a_disk_that_fills_while_writing_is_one_sentence_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(path: Path, text: str) -> None:
+        path.write_text(text[: len(text) // 2])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("penstock.release.folder._write", half)
+    with pytest.raises(ReleaseError, match=r"release' could not be written: No space left on device\.$"):
+        tiny().save(tmp_path / "release")
+    assert names(tmp_path) == set()
+
+
+def test_a_file_is_replaced_as_a_whole_or_stays_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("old")
+
+    def half() -> None:
+        with disk.whole_file(file) as partial:
+            partial.write_text("ne")
+            raise OSError("full")
+
+    with pytest.raises(OSError, match="full"):
+        half()
+    assert (file.read_text(), names(tmp_path)) == ("old", {"rows.csv"})
+    with disk.whole_file(file) as partial:
+        partial.write_text("new")
+    assert (file.read_text(), names(tmp_path)) == ("new", {"rows.csv"})
+
+
+def test_reading_takes_no_more_memory_than_the_file_has(tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_bytes(b"{}")
+    assert disk.read(tmp_path, "model.json", at_most=1 << 60) == b"{}"

@@ -44,13 +44,15 @@ def demo(
         penstock demo --kind points --out rides-release
         penstock demo --data-only survey.csv
     """
-    from penstock.cli.draft import refuse_existing, write
+    from penstock.cli.draft import write
     from penstock.cli.screen import clean, note, screen
+    from penstock.errors import UsageError
     from penstock.release import check_destination
 
     story = _STORIES[kind]
     if data_only is not None:
-        refuse_existing(Path(data_only), force=False)
+        if Path(data_only).exists():
+            raise UsageError(f"'{data_only}' exists already; choose another file.")
         write(Path(data_only), story.data().write_csv())
         note(f"{clean(data_only)}: {story.what}")
         return

@@ -122,13 +122,15 @@ def refuse_unwritable(target: Path) -> None:
 
 
 def write(target: Path, text: str) -> None:
-    """Write a text file; a place that cannot be written is the user's to fix."""
+    """Write a text file, all of it or nothing; a place that cannot be written is the user's to fix."""
     from penstock.errors import UsageError
+    from penstock.release.disk import reason, whole_file
 
     try:
-        target.write_text(text, encoding="utf-8")
+        with whole_file(target) as partial:
+            partial.write_text(text, encoding="utf-8")
     except OSError as problem:
-        raise UsageError(f"'{target}' cannot be written: {problem.strerror or problem}.") from None
+        raise UsageError(f"'{target}' cannot be written: {reason(problem)}.") from None
 
 
 def _beside(file: str) -> Path:

@@ -53,12 +53,13 @@ def evaluate(
         penstock evaluate people-release people.csv --out evaluation.html
         penstock evaluate people-release people.csv --json
     """
-    from penstock.cli.draft import refuse_existing
+    from penstock.cli.draft import refuse_existing, refuse_unwritable
     from penstock.cli.screen import clean, note, print_json, progress_bars, screen
     from penstock.verbs import evaluate as compare
 
     if out is not None:
         refuse_existing(Path(out), force)
+        refuse_unwritable(Path(out))
     with progress_bars():
         found = compare(folder, file, table=table, target=target)
         if out is not None:

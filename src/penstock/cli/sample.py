@@ -53,6 +53,7 @@ def sample(
     from penstock.cli.screen import clean, note, progress_bars
     from penstock.errors import UsageError
     from penstock.release import load
+    from penstock.release.disk import reason, whole_file
     from penstock.release.folder import flat
 
     target = None if out is None else Path(out)
@@ -66,10 +67,11 @@ def sample(
             print(flat(rows).write_csv(), end="")
             return
         try:
-            if target.suffix.lower() == ".csv":
-                flat(rows).write_csv(target)
-            else:
-                rows.write_parquet(target)
+            with whole_file(target) as partial:
+                if target.suffix.lower() == ".csv":
+                    flat(rows).write_csv(partial)
+                else:
+                    rows.write_parquet(partial)
         except OSError as problem:
-            raise UsageError(f"'{out}' cannot be written: {problem.strerror or problem}.") from None
+            raise UsageError(f"'{out}' cannot be written: {reason(problem)}.") from None
     note(f"{clean(out)}: {rows.height:,} synthetic rows.")

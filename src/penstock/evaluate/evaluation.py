@@ -103,10 +103,13 @@ class Evaluation:
         return page(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write the report; an existing file is replaced."""
+        """Write the report, all of it or nothing; an existing file is replaced."""
+        from penstock.release.disk import whole_file
+
         place = Path(path)
         try:
-            place.write_text(self.report(), encoding="utf-8")
+            with whole_file(place) as partial:
+                partial.write_text(self.report(), encoding="utf-8")
         except OSError as problem:
             raise UsageError(
                 f"The report cannot be written to {place}: {problem.strerror}. Choose another place."

@@ -2,7 +2,8 @@
 
 Writing: everything goes into a hidden sibling of the destination, is forced to disk, and takes its
 final name in one rename. A crash leaves at most a hidden `.name.partial-…` folder, which the next
-writer to the same place removes; it is locked while its writer lives.
+writer to the same place removes; it is locked while its writer lives. Single files are written the
+same way.
 
 Reading: only plain file names directly inside the folder, only regular files, never through a
 symbolic link, never more bytes than announced.
@@ -27,6 +28,9 @@ AGAIN = "Get the release again from its publisher."
 DISTRUST = "Do not trust this release."
 
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}\Z")
+ROOM = 32 << 20
+"""Bytes that must be free before anything is spent on a release: its report alone has five million."""
+
 _CHUNK = 1 << 20
 
 
@@ -52,11 +56,17 @@ def check_destination(folder: str | Path, *, overwrite: bool = False) -> Path:
             probe.rmdir()
         for parent in made:
             parent.rmdir()
+        free = shutil.disk_usage(made[-1].parent if made else target.parent).free
     except OSError as problem:
         raise ReleaseError(
-            f"'{folder}' cannot be written: {_reason(problem)}. Choose another output folder. "
+            f"'{folder}' cannot be written: {reason(problem)}. Choose another output folder. "
             "Nothing was spent."
         ) from None
+    if free < ROOM:
+        raise ReleaseError(
+            f"'{folder}' cannot be written: {free >> 20} MB are free on its disk, and a release may need "
+            f"{ROOM >> 20}. Make room, or choose another output folder. Nothing was spent."
+        )
     return target
 
 
@@ -76,20 +86,38 @@ def whole_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Pat
             lock = _lock(partial)
         except OSError as problem:
             raise ReleaseError(
-                f"'{folder}' cannot be written: {_reason(problem)}. Choose another output folder."
+                f"'{folder}' cannot be written: {reason(problem)}. Choose another output folder."
             ) from None
-        yield partial
         try:
+            yield partial
             _force_to_disk(partial)
             _take_place(partial, target, folder, overwrite=overwrite)
         except OSError as problem:
-            raise ReleaseError(f"'{folder}' could not be written: {_reason(problem)}.") from None
+            raise ReleaseError(f"'{folder}' could not be written: {reason(problem)}.") from None
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     finally:
         if lock >= 0:
             os.close(lock)
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """A hidden file to fill, which takes its final name when the block ends without an error."""
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        yield target  # a pipe or a device has no sibling to be exchanged with
+        return
+    partial = _sibling(target, "partial")
+    try:
+        yield partial
+        _fsync(partial)
+        os.replace(partial, target)
+    except BaseException:
+        with suppress(OSError):
+            partial.unlink()
+        raise
 
 
 def read(folder: Path, name: str, *, at_most: int) -> bytes:
@@ -99,8 +127,9 @@ def read(folder: Path, name: str, *, at_most: int) -> bytes:
             raise ReleaseError(
                 f"'{folder / name}' has {size:,} bytes where a release has at most {at_most:,}. {DISTRUST}"
             )
+        # Asking for `at_most` would allocate it, gigabytes where a model has kilobytes.
         with os.fdopen(os.dup(descriptor), "rb") as file:
-            return file.read(at_most + 1)[:at_most]
+            return file.read(size)
 
 
 def fingerprint(folder: Path, name: str) -> tuple[int, str]:
@@ -131,14 +160,14 @@ def _opened(folder: Path, name: str) -> Iterator[tuple[int, int]]:
     except FileNotFoundError:
         raise ReleaseError(f"The release in '{folder}' lacks {name}. {AGAIN}") from None
     except (OSError, ValueError) as problem:
-        raise ReleaseError(f"'{path}' cannot be read: {_reason(problem)}.") from None
+        raise ReleaseError(f"'{path}' cannot be read: {reason(problem)}.") from None
     try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
             raise ReleaseError(f"'{path}' is not a regular file. {DISTRUST}")
         yield descriptor, facts.st_size
     except OSError as problem:
-        raise ReleaseError(f"'{path}' cannot be read: {_reason(problem)}.") from None
+        raise ReleaseError(f"'{path}' cannot be read: {reason(problem)}.") from None
     finally:
         os.close(descriptor)
 
@@ -254,6 +283,7 @@ def _exchange(partial: Path, target: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _reason(problem: BaseException) -> str:
+def reason(problem: BaseException) -> str:
+    """Why the system refused, in its own words; Polars appends the number and the hidden name."""
     text = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
-    return (text or type(problem).__name__).rstrip(".")
+    return (text.partition(" (os error")[0] or type(problem).__name__).rstrip(".")
