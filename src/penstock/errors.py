@@ -35,3 +35,7 @@ class ReleaseError(PenstockError):
 
 class QueryError(PenstockError):
     """A question to a release cannot be understood or answered."""
+
+
+class PenstockWarning(UserWarning):
+    """Something that went well enough, and that the custodian should hear of."""

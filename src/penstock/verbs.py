@@ -8,14 +8,22 @@ is anything charged.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import DataError, LedgerError, ReleaseError, SchemaError, UsageError
+from penstock.errors import (
+    DataError,
+    LedgerError,
+    PenstockError,
+    PenstockWarning,
+    SchemaError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from penstock.engine import Source
@@ -68,7 +76,8 @@ def draft(
     Budget(epsilon, delta)
     budget = Budget(epsilon, delta, account=_account(ledger, account, "private draft of a schema"))
     budget.check(Relation.ADD_REMOVE)
-    schema = draft_private(_with_records(read(source, table=table)), budget, kind=kind, unit=unit)
+    with _what_is_spent(budget):
+        schema = draft_private(_with_records(read(source, table=table)), budget, kind=kind, unit=unit)
     _complete(budget, "a schema, drafted privately")
     return schema
 
@@ -110,6 +119,8 @@ def release(
     randomness = None if seed is None else Randomness.seeded(seed)
     if not accept_unreviewed_draft:
         facts.refuse_if_unreviewed()
+    if hasattr(chosen, "check"):
+        chosen.check(facts)
     name = "a release that was not saved" if out is None else Path(fspath(out)).name
     if out is not None:
         check_destination(fspath(out))
@@ -121,13 +132,14 @@ def release(
     order = {} if seed is None else {"order_key": f"seed {seed}".encode()}
     records = info.load_data().open(source, facts, engine=engine, **order)
     purse = budget
-    if facts.kind == "table":
-        from penstock.privacy.adaptive_bins import prepared
+    with _what_is_spent(budget):
+        if facts.kind == "table":
+            from penstock.privacy.adaptive_bins import prepared
 
-        records, purse = prepared(records, budget)
-    made: Release = chosen.fit(records, purse)
-    if out is not None:
-        _save(made, out)
+            records, purse = prepared(records, budget)
+        made: Release = chosen.fit(records, purse)
+        if out is not None:
+            made.save(Path(fspath(out)))
     _complete(budget, name)
     return made
 
@@ -260,14 +272,18 @@ def _complete(budget: Budget, name: str) -> None:
     except LedgerError:
         warnings.warn(
             "The ledger cannot be reached, so its entry stays 'reserved', which counts as spent.",
+            PenstockWarning,
             stacklevel=3,
         )
 
 
-def _save(made: Release, out: Place) -> None:
+@contextmanager
+def _what_is_spent(budget: Budget) -> Iterator[None]:
+    """Whatever goes wrong once noise was drawn says that it is paid for."""
     try:
-        made.save(Path(fspath(out)))
-    except ReleaseError as problem:
-        raise ReleaseError(
-            f"{problem} The budget is spent all the same, because the noise was drawn."
-        ) from None
+        yield
+    except PenstockError as problem:
+        if not budget.receipt().paid.parts:
+            raise
+        told = str(problem).removesuffix(" Nothing was spent.")
+        raise type(problem)(f"{told} The budget is spent all the same, because noise was drawn.") from problem

@@ -6,12 +6,21 @@ exit code, the words, the ledger, and what is left on the disk.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.cli.desk import ROWS, SCHEMA, Cli, Desk, Outcome
+
+import penstock
+from penstock.errors import UsageError
+from penstock.privacy.budget import Budget
+from penstock.privacy.table import Table
+from penstock.tabular.independent import Independent
 
 
 def spent(cli: Cli, desk: Desk) -> object:
@@ -252,3 +261,50 @@ def test_a_column_with_one_possible_value(cli: Cli, desk: Desk) -> None:
     desk.schema.write_text(SCHEMA.replace("[ada, bob, cyd]", "[ada]"))
     done = cli("release", desk.data, "--schema", desk.schema, "--epsilon", "1", "--out", desk.out)
     assert done.code == 0, done.err
+
+
+def test_an_empty_file_name_is_not_the_current_folder(cli: Cli, desk: Desk) -> None:
+    assert "name of the file is empty" in refused(cli, desk, "").err
+
+
+@pytest.mark.parametrize("value", ["1e999999999", "nan", "inf", "1/0", "x"])
+def test_parameters_that_are_no_numbers(cli: Cli, desk: Desk, value: str) -> None:
+    """An exponent of nine digits would take for ever to write out, so it is never expanded."""
+    method = {"--method": "privbayes", "--param": f"beta={value}"}
+    assert "must be a number" in refused(cli, desk, method, code=2).err
+
+
+def test_a_full_disk_is_refused_before_anything_is_spent(
+    cli: Cli, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = shutil.disk_usage(desk.folder)._replace(free=1 << 20)
+    monkeypatch.setattr("penstock.release.disk.shutil.disk_usage", lambda _: nothing)
+    assert "1 MB are free on its disk" in refused(cli, desk).err
+
+
+def test_a_disk_that_fills_after_the_noise_was_drawn_says_that_it_is_paid_for(
+    cli: Cli, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("penstock.release.folder._write", full)
+    options = ("--schema", desk.schema, "--epsilon", "1", "--method", "independent", "--out", desk.out)
+    done = cli("release", desk.data, *options)
+    assert done.code == 1
+    assert "No space left on device. The budget is spent all the same" in done.err
+    assert not desk.out.exists()
+
+
+def test_what_fails_after_a_charge_never_says_that_nothing_was_spent(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fit = Independent.fit
+
+    def stumble(self: Independent, table: Table, budget: Budget) -> None:
+        fit(self, table, budget)
+        raise UsageError("It is too late. Nothing was spent.")
+
+    monkeypatch.setattr(Independent, "fit", stumble)
+    with pytest.raises(UsageError, match=r"^It is too late\. The budget is spent all the same"):
+        penstock.release(desk.data, desk.schema, epsilon=1, method="independent")

@@ -6,9 +6,11 @@ import json
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.cli.desk import ROWS, Cli, Desk
 
+from penstock.errors import LedgerError, ReleaseError
 from penstock.schema import Schema
 
 # private drafts ----------
@@ -207,3 +209,51 @@ def test_the_demo_data_are_the_same_everywhere(cli: Cli, tmp_path: Path) -> None
         assert cli("demo", "--data-only", tmp_path / name).code == 0
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     assert cli("demo", "--data-only", tmp_path / "a.csv").code == 2
+
+
+def test_a_ledger_that_is_lost_at_the_end_costs_nothing_and_is_said(
+    cli: Cli, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: object) -> None:
+        raise LedgerError("The ledger is gone.")
+
+    monkeypatch.setattr("penstock.privacy.ledger.LedgerAccount.complete", lost)
+    book = ("--ledger", desk.ledger, "--account", "people", "--method", "independent")
+    done = cli("release", desk.data, "-s", desk.schema, "-e", "1", "-o", desk.out, *book)
+    assert done.code == 0
+    assert "stays 'reserved', which counts as spent" in done.err
+    assert (desk.out / "receipt.json").exists()
+
+
+@pytest.mark.parametrize(("setting", "shown"), [("0", False), ("false", False), ("1", True)])
+def test_the_environment_can_ask_for_tracebacks(
+    cli: Cli, desk: Desk, monkeypatch: pytest.MonkeyPatch, setting: str, shown: bool
+) -> None:
+    monkeypatch.setenv("PENSTOCK_DEBUG", setting)
+    if shown:
+        with pytest.raises(ReleaseError):
+            cli("inspect", desk.folder)
+    else:
+        assert cli("inspect", desk.folder).code == 1
+
+
+def test_rows_that_cannot_be_written_leave_the_old_file(
+    cli: Cli, release_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def half(rows: pl.DataFrame, path: Path) -> None:
+        path.write_text("half")
+        raise OSError("No space left on device (os error 28)")
+
+    target = tmp_path / "rows.csv"
+    target.write_text("old")
+    monkeypatch.setattr(pl.DataFrame, "write_csv", half)
+    done = cli("sample", release_folder, "-n", "5", "-o", target, "--force")
+    assert done.code == 2
+    assert done.err == f"'{target}' cannot be written: No space left on device.\n"
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("rows.csv", "old")]
+
+
+def test_an_audit_without_runs_is_no_audit(cli: Cli) -> None:
+    done = cli("audit", "randomised-response", "--trials", "-5")
+    assert done.code == 2
+    assert "at least 40 trials, not -5" in done.err

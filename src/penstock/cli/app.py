@@ -29,9 +29,10 @@ from penstock.cli import (
     select,
 )
 from penstock.cli.screen import complain, paragraphs
-from penstock.errors import PenstockError, UsageError
+from penstock.errors import PenstockError, PenstockWarning, UsageError
 
 WRONG_INPUT, WRONG_USAGE, BUG, INTERRUPTED = 1, 2, 70, 130
+_NO = ("", "0", "f", "false", "n", "no", "off")  # as the parser reads an environment variable
 
 app = typer.Typer(
     name="penstock",
@@ -106,9 +107,21 @@ app.add_typer(ledger.app, name="ledger", rich_help_panel="Keep watch")
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; the exit code. Every failure is a sentence or two on stderr."""
-    debug = "--debug" in arguments or bool(os.environ.get("PENSTOCK_DEBUG"))
-    if not debug:
-        warnings.simplefilter("ignore")
+    debug = "--debug" in arguments or os.environ.get("PENSTOCK_DEBUG", "").lower() not in _NO
+    with warnings.catch_warnings():
+        if not debug:
+            # A library's warning can quote records; ours are written for the terminal.
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", PenstockWarning)
+            warnings.showwarning = _remark
+        return _run(arguments, debug=debug)
+
+
+def _remark(message: Warning | str, *_: object, **__: object) -> None:
+    complain(str(message))
+
+
+def _run(arguments: Sequence[str], *, debug: bool) -> int:
     try:
         code = app(list(arguments), prog_name="penstock", standalone_mode=False)
         sys.stdout.flush()
@@ -136,7 +149,7 @@ def run(arguments: Sequence[str]) -> int:
         return BUG
     # Newer versions of Typer make this code of an interruption themselves.
     if code == INTERRUPTED:
-        complain("Interrupted. No release was written; what the ledger had already booked stays booked.")
+        complain("Interrupted. Nothing is left half-written; what the ledger has booked stays booked.")
     return code if isinstance(code, int) else 0
 
 

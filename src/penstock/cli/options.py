@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from math import isfinite
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
@@ -49,14 +50,31 @@ def parameters(pairs: Sequence[str], method: type[Any], name: str) -> dict[str, 
 
 _READERS: dict[Any, tuple[Callable[[str], Any], str]] = {
     int: (int, "a whole number"),
-    float: (float, "a number"),
-    Fraction: (Fraction, "a number or a fraction such as 3/10"),
+    float: (lambda text: _finite(float(text)), "a number"),
+    Fraction: (lambda text: _fraction(text), "a number or a fraction such as 3/10"),
     bool: (
         lambda text: {"true": True, "yes": True, "false": False, "no": False}[text.lower()],
         "true or false",
     ),
     str: (str, "text"),
 }
+
+
+def _finite(number: float) -> float:
+    if not isfinite(number):
+        raise ValueError
+    return number
+
+
+def _fraction(text: str) -> Fraction:
+    """As budgets are read: expanding an exponent such as 1e999999999 would never end."""
+    from penstock.errors import BudgetError
+    from penstock.privacy.budget import exact
+
+    try:
+        return exact(text)
+    except BudgetError:
+        raise ValueError from None
 
 
 def _parse(text: str, hint: Any, what: str) -> Any:

@@ -79,6 +79,8 @@ def read(source: Any, *, table: str | None = None) -> Source:
     if table is not None:
         raise DataError(f"A table name ('{table}') goes with a database URL. Leave it out for other data.")
     if isinstance(source, str | os.PathLike):
+        if not os.fspath(source):  # as a path it would mean whatever lies in the current folder
+            raise DataError("The name of the file is empty. Give the file with the records.")
         return _from_path(Path(source))
     return _from_object(source)
 
