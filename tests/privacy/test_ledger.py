@@ -262,6 +262,12 @@ def test_a_newer_ledger_asks_for_an_update(account: LedgerAccount, url: str) -> 
         Ledger.open(url)
 
 
+def test_a_ledger_of_no_known_version_is_none(account: LedgerAccount, url: str) -> None:
+    change(url, "UPDATE penstock_book SET version = 'first'")
+    with pytest.raises(LedgerError, match="not a Penstock ledger"):
+        Ledger.open(url)
+
+
 @pytest.mark.parametrize("statement", [
     "UPDATE penstock_entries SET epsilon = '-1'", "UPDATE penstock_entries SET epsilon = 'much'",
     "UPDATE penstock_entries SET epsilon = '1/0'", "UPDATE penstock_entries SET epsilon = '1e999999999'",

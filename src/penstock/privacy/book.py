@@ -189,7 +189,7 @@ class Book:
             if not inspect(connection).has_table(_book.name):
                 raise LedgerError(book._not_a_ledger())
             found = connection.execute(select(_book)).first()
-        if found is None or found.format != FORMAT:
+        if found is None or found.format != FORMAT or not isinstance(found.version, int):
             raise LedgerError(book._not_a_ledger())
         if found.version > VERSION:
             raise LedgerError(
