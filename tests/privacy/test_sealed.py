@@ -309,3 +309,27 @@ def test_scores_of_many_candidates_move_together() -> None:
     assert (scores.l1, scores.linf, scores.spread) == (20, 2, 4)
     assert Sensitivity.scores(2, candidates=10, monotone=True).spread == 2
     assert Sensitivity.scores(2, candidates=10, spread=3).spread == 3
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: Sensitivity.of(n),
+        lambda n: Sensitivity.of(100, linf=n, l2_squared=n, spread=n),
+        lambda n: Sensitivity.scores(n, n),
+        lambda n: Sensitivity.of(1).scaled(n),
+    ],
+)
+def test_numpy_integers_never_get_into_the_arithmetic(make: Callable[[Any], Sensitivity]) -> None:
+    """As numerators they would wrap around: 100 over a part of 1/10^17 came out below zero."""
+    moves = make(np.int64(100))
+    for norm in (moves.l1, moves.linf, moves.l2_squared, moves.spread):
+        assert type(norm.numerator) is int
+        assert type(norm.denominator) is int
+    assert moves.l1 / Fraction(1, 10**17) > 0
+
+
+def test_a_fraction_of_numpy_integers_is_no_sensitivity() -> None:
+    wrapping = Fraction(np.int64(1))
+    with pytest.raises(UsageError, match="exact fractions"):
+        Sensitivity(wrapping, wrapping, wrapping)

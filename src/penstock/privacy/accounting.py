@@ -63,6 +63,7 @@ def group(epsilon: Fraction, delta: Fraction, k: int) -> Cost:
     """
     if k < 1:
         raise BudgetError(f"A group has at least one unit, not {k}.")
+    k = int(k)
     if delta == 0 or k == 1:
         return k * epsilon, delta
     if epsilon == 0:

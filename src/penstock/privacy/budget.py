@@ -250,7 +250,7 @@ class Budget(_Purse):
         if meets < 1:
             raise BudgetError(f"A unit meets at least one disjoint part of '{self.label}', not {meets}.")
         with self._till.lock:
-            met = min(meets, len(labels))
+            met = min(int(meets), len(labels))
             epsilon, delta = self.left
             self._closed = True
             group = ApartNode(self.label, meets=met)

@@ -103,7 +103,7 @@ def best_several(
             f"Cannot choose {many} different ones of {plan.eligible} candidates. Nothing was spent."
         )
     epsilon = _epsilon(pay)
-    rate = plan.rate(epsilon / many)
+    rate = plan.rate(epsilon / int(many))
     detail = f"{many} of {plan.size} candidates"
     source = pay.spend(method, scores, amount=epsilon, sensitivity=plan.range_text, detail=detail)
     whole = plan.whole(open_seal(scores))

@@ -42,7 +42,8 @@ class Sensitivity:
 
     def __post_init__(self) -> None:
         norms = (self.l1, self.linf, self.l2_squared, self.spread_bound or Fraction(0))
-        if not all(isinstance(norm, Fraction) for norm in norms):
+        # A fraction of NumPy integers would wrap around in later arithmetic, and noise become too small.
+        if not all(isinstance(norm, Fraction) and type(norm.numerator) is int for norm in norms):
             raise UsageError("A sensitivity is made of exact fractions; use Sensitivity.of.")
         if min(norms) < 0 or self.linf > self.l1:
             raise UsageError("A sensitivity cannot be negative, nor one coordinate move more than all.")
@@ -62,10 +63,10 @@ class Sensitivity:
         >>> Sensitivity.of(2).l2_squared
         Fraction(4, 1)
         """
-        one = Fraction(l1)
-        top = one if linf is None else Fraction(linf)
-        square = one * top if l2_squared is None else Fraction(l2_squared)
-        return cls(one, top, square, monotone, None if spread is None else Fraction(spread))
+        one = _exact(l1)
+        top = one if linf is None else _exact(linf)
+        square = one * top if l2_squared is None else _exact(l2_squared)
+        return cls(one, top, square, monotone, None if spread is None else _exact(spread))
 
     @classmethod
     def scores(
@@ -77,8 +78,8 @@ class Sensitivity:
         spread: Fraction | int | None = None,
     ) -> Sensitivity:
         """Scores of so many candidates: each can move by `per_candidate`, all of them at once."""
-        step = Fraction(per_candidate)
-        return cls.of(step * max(1, candidates), linf=step, monotone=monotone, spread=spread)
+        step = _exact(per_candidate)
+        return cls.of(step * max(1, int(candidates)), linf=step, monotone=monotone, spread=spread)
 
     @property
     def spread(self) -> Fraction:
@@ -93,7 +94,7 @@ class Sensitivity:
 
     def scaled(self, factor: Fraction | int) -> Sensitivity:
         """The sensitivity of `factor` times the value."""
-        size = abs(Fraction(factor))
+        size = abs(_exact(factor))
         bound = None if self.spread_bound is None else self.spread_bound * size
         return Sensitivity(self.l1 * size, self.linf * size, self.l2_squared * size**2, self.monotone, bound)
 
@@ -219,6 +220,12 @@ def open_seal(sealed: Sealed[U]) -> U:
     """
     value: U = sealed._Sealed__value  # type: ignore[attr-defined]  # the one door, on purpose
     return value
+
+
+def _exact(number: Fraction | int) -> Fraction:
+    """The number as a fraction of Python's own integers, which have no end."""
+    value = Fraction(number)
+    return Fraction(int(value.numerator), int(value.denominator))
 
 
 def _integers(values: NDArray[Any]) -> NDArray[np.int64]:
