@@ -315,7 +315,8 @@ noise and post-processing; `sample` draws 100,000 synthetic rows.
 ## What they say
 
 - Opening and counting touch every row: their exponents approach 1 as the fixed costs of a call fade.
-  Learning and sampling work on the noisy counts and do not depend on the number of rows.
+  Learning and sampling work on noisy counts and grow with the rows only as far as more records make more
+  marginals worth their noise (the column `marginals`), until that levels off.
 - The default method counts every pair of columns once, so its counting grows with the square of the columns.
 - The published network tries every set of two parents for every attribute: each set is counted once, and
   offered to every choice until its attribute is placed. Counting grows about linearly with the sets, learning
