@@ -279,7 +279,7 @@ def text(lines: Sequence[Line]) -> str:
         "**Growth with the candidate sets**: 10,000 rows of 0/1 columns, preset `plain`, degree 2, score R",
         "\n".join(
             markdown(
-                ("columns", "candidate sets", "count s", "exponent", "offered", "learn s", "exponent"),
+                ("columns", "sets counted", "count s", "exponent", "offered", "learn s", "exponent"),
                 sets(order),
             )
         ),
@@ -314,9 +314,10 @@ noise and post-processing; `sample` draws 100,000 synthetic rows.
 {text(lines)}
 ## What they say
 
-- Opening and counting touch every row: their exponents approach 1 as the fixed costs of a call fade.
-  Learning and sampling work on noisy counts and grow with the rows only as far as more records make more
-  marginals worth their noise (the column `marginals`), until that levels off.
+- Opening and counting touch every row and grow at most linearly with them: fixed costs of a call hide the
+  growth of small tables, and rows that agree in what is counted are counted together.
+- Learning and sampling work on noisy counts. They grow with the rows only as far as more records make more
+  marginals worth their noise (the column `marginals`), and level off.
 - The default method counts every pair of columns once, so its counting grows with the square of the columns.
 - The published network tries every set of two parents for every attribute: each set is counted once, and
   offered to every choice until its attribute is placed. Counting grows about linearly with the sets, learning
