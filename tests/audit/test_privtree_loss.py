@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from penstock.audit import hierarchies
 from penstock.audit.harness import exact_bound
 from penstock.audit.privtree import BOTH, LINE, TREE, USERS, Forest, targets
 from penstock.audit.target import Kind, Target
@@ -20,6 +21,27 @@ def test_shipped_decisions_lose_at_most_epsilon_and_broken_ones_more(target: Tar
         assert 0.5 < loss <= 1
     else:
         assert loss > 2
+
+
+@pytest.mark.parametrize("target", hierarchies.targets(), ids=lambda target: target.name)
+def test_contexts_and_bins_lose_at_most_epsilon_and_broken_ones_more(target: Target) -> None:
+    loss = exact_bound(target).epsilon
+    if target.kind is Kind.SHIPPED:
+        assert 0.4 < loss <= 1
+    else:
+        assert loss > 1.05
+
+
+def test_contexts_as_they_are_shipped_lose_what_the_specification_says() -> None:
+    # two symbols, at most three kept: in one direction a root that stays whole loses 3 / lambda = 0.4 epsilon
+    schema = hierarchies.VISITS.replace("longest: 4", "longest: 3")
+    shipped = hierarchies.Hierarchy(
+        schema, hierarchies.contexts, fan_out=3, paths=3, deepest=3, epsilon=Fraction(3), constant="published"
+    )
+    few = (("b b b",),) * 9
+    most, least = shipped.losses((*few, ("a a a",)), few)
+    assert least == pytest.approx(-1.2, rel=1e-4)
+    assert most <= 1.102
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(3)])

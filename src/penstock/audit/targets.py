@@ -21,6 +21,7 @@ SOURCES = (
     "penstock.audit.top",
     "penstock.audit.sparse",
     "penstock.audit.privtree",
+    "penstock.audit.hierarchies",
     "penstock.audit.end_to_end",
     "penstock.audit.broken",
     "penstock.audit.broken_sparse",

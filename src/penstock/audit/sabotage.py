@@ -1,0 +1,82 @@
+"""Mistakes that can be made from outside a method, for the broken copies of `end_to_end`.
+
+A data handle that states too small a sensitivity, and schemas read off the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from penstock.privacy.sealed import Sealed, open_seal
+from penstock.schema import Schema
+
+
+class _Understated:
+    """A data handle whose sealed values state less sensitivity than they have."""
+
+    def __init__(self, data: Any, factor: Fraction) -> None:
+        self._data, self._factor = data, factor
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._data, name)
+        if callable(found):
+            return lambda *values, **named: self._lower(found(*values, **named))
+        return self._lower(found)
+
+    def _lower(self, value: Any) -> Any:
+        if isinstance(value, Sealed):
+            return Sealed(open_seal(value), value.sensitivity.scaled(self._factor), value.relation)
+        if isinstance(value, list):
+            return [self._lower(item) for item in value]
+        if type(value).__module__ in _HANDLES:
+            return _Understated(value, self._factor)
+        return value
+
+
+_HANDLES = ("penstock.privacy.sequences", "penstock.privacy.cloud")
+"""Where the handles are whose methods give further handles, and those sealed values."""
+
+
+def understated(data: Any, factor: Fraction) -> Any:
+    """The handle with every sensitivity multiplied by a factor below one: a wrong proof, from outside."""
+    return _Understated(data, factor)
+
+
+def seen_categories(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
+    """The enumerations shortened to the values that occur."""
+    text = schema.model_dump(by_alias=True, exclude_defaults=True)
+    for place, described in enumerate(text["fields"]):
+        listed = described.get("constraints", {}).get("enum")
+        if listed is not None:
+            seen = {record[place] for record in records}
+            described["constraints"]["enum"] = [value for value in listed if value in seen]
+    return Schema.model_validate(text)
+
+
+def bounding_box(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
+    """The bounds moved to the smallest and largest value that occur."""
+    text = schema.model_dump(by_alias=True, exclude_defaults=True)
+    for place, described in enumerate(text["fields"]):
+        values = [record[place] for record in records]
+        described["constraints"] = {"minimum": min(values), "maximum": max(values) + 0.01}
+    return Schema.model_validate(text)
+
+
+def seen_edges(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
+    """Bins that begin at the values that occur, instead of bins that were paid for."""
+    text = schema.model_dump(by_alias=True, exclude_defaults=True)
+    for place, described in enumerate(text["fields"]):
+        low, high = (described["constraints"][bound] for bound in ("minimum", "maximum"))
+        inner = sorted({record[place] for record in records} - {low, high})
+        described["bins"] = {"edges": [low, *inner, high]}
+    return Schema.model_validate(text)
+
+
+def seen_symbols(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
+    """The alphabet shortened to the symbols that occur."""
+    text = schema.model_dump(by_alias=True, exclude_defaults=True)
+    seen = {symbol for record in records for symbol in record[0].split()}
+    text["fields"][0]["constraints"]["enum"] = sorted(seen)
+    return Schema.model_validate(text)
