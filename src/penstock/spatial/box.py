@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import floor, log10
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -135,9 +136,13 @@ def column(field: Field, coordinates: Reals) -> pl.Series:
     """The coordinates along one field as values of its type, inside its bounds."""
     import polars as pl
 
-    values = pl.Series(field.name, coordinates).clip(field.edges.low, field.edges.end)
+    low, end = field.edges.low, field.edges.end
+    values = pl.Series(field.name, coordinates)
     if not field.whole:
-        return values
+        # To a ten-millionth of the range: more digits would only pretend to be exact.
+        decimals = min(15, max(0, 7 - floor(log10(end - low)))) if end > low else 15
+        return values.round(decimals).clip(low, end)
+    values = values.clip(low, end)
     whole = values.floor().clip(field.edges.low, field.edges.high).cast(pl.Int64)
     if field.type == "date":
         return whole.cast(pl.Int32).cast(pl.Date)
