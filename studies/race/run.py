@@ -36,7 +36,7 @@ from frame.store import RESULTS
 from race.environments import python_of
 from race.peers import PEERS, Peer
 from race.scores import bounds, scored
-from race.table import TITLES, page, table
+from race.table import TITLES, Standing, page, table
 
 DRIVERS = Path(__file__).resolve().parent / "drivers"
 TABLES = ("nltcs", "adult-race")
@@ -107,7 +107,7 @@ def written() -> str:
         ]
         if texts:
             shown[TITLES[name]] = "\n".join(texts)
-    return page(shown)
+    return page(shown, {name: Standing(runs(name, "1")) for name in TABLES})
 
 
 def race(name: str, epsilon: str, begun: str, peers: list[Peer], repetitions: int, limit: float) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from race import peers, run, scores
 from race.run import Run, watched
-from race.table import table
+from race.table import Standing, in_short, table
 
 BUSY = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
 
@@ -76,9 +76,14 @@ def test_the_table_shows_means_failures_bounds_and_guarantees() -> None:
     assert "dpmm MST: not finished after 900 s; it had used 850 CPU seconds." in text
     assert "Penstock privbayes: 20 times less CPU than the fastest other, mbi MST." in text
     assert (
-        "mbi MST ((ε, δ)) is closer than Penstock privbayes in 2-way marginals: .0100 against .0200." in text
+        "mbi MST, (ε, δ), is closer than Penstock privbayes in 2-way marginals: .0100 against .0200." in text
     )
     assert "Nobody else is as close as Penstock privbayes in 3-way marginals." in text
+    goals = in_short({"nltcs": Standing(runs)})
+    assert "**holds** (20 times for the slowest of ours)" in goals[0]
+    assert "**holds** (.0200)" in goals[1]
+    slow = Run("t", "1", "Penstock privbayes, plain", "", 9.0, 9.0, 200, "", good)
+    assert "**does not hold** (4 times" in in_short({"nltcs": Standing([*runs, slow])})[0]
 
 
 def test_guarantees_in_short_say_what_holds() -> None:
