@@ -14,6 +14,7 @@ from penstock.errors import PenstockError, QueryError
 from penstock.privacy.budget import Budget
 from penstock.privacy.points import Points
 from penstock.privacy.randomness import Randomness
+from penstock.schema import Schema
 from penstock.spatial.box import Box
 from penstock.spatial.grid import UniformGrid
 from penstock.spatial.questions import count_boxes, named_box, parse_box, read_boxes
@@ -41,6 +42,19 @@ def test_a_box_may_cross_the_seam_of_a_circle() -> None:
         named_box("lon", RIDES)
     with pytest.raises(PenstockError, match="speed"):
         named_box("speed=1..2", RIDES)
+
+
+@pytest.mark.parametrize("text", ["lon=5..2", "lon=2..5,day=2021-05-01..2020-05-01"])
+def test_a_named_box_that_is_inside_out_is_refused(text: str) -> None:
+    schema = Schema.from_yaml("""
+kind: points
+fields:
+  - {name: lon, type: number, constraints: {minimum: -5, maximum: 5}}
+  - {name: day, type: date, constraints: {minimum: 2020-01-01, maximum: 2021-12-31}}
+""")
+    with pytest.raises(QueryError, match="exchange them"):
+        named_box(text, schema)
+    assert named_box("day=2020-05-01..2021-05-01", schema) == '"day" >= 2020-05-01 and "day" <= 2021-05-01'
 
 
 def test_whole_numbers_in_a_named_box_include_the_upper_one() -> None:

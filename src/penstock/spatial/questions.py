@@ -42,10 +42,12 @@ def named_box(text: str, schema: Schema) -> str:
         field = schema.field(name)
         quoted = _quoted(name)
         upper = f"{quoted} <= {high}" if field.whole else f"{quoted} < {high}"
-        if _crosses(low, high) and _goes_around(field):
+        if not _crosses(low, high):
+            parts += [f"{quoted} >= {low}", upper]
+        elif _goes_around(field):
             parts.append(f"({quoted} >= {low} or {upper})")
         else:
-            parts += [f"{quoted} >= {low}", upper]
+            raise QueryError(f"'{piece.strip()}' has a lower bound above its upper bound; exchange them.")
     return " and ".join(parts)
 
 
@@ -62,7 +64,7 @@ def _crosses(low: str, high: str) -> bool:
     try:
         return float(low) > float(high)
     except ValueError:
-        return False
+        return low > high  # dates sort as text
 
 
 def read_boxes(path: str | PathLike[str], schema: Schema) -> tuple[pl.DataFrame, Reals, Reals]:
