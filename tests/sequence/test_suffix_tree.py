@@ -173,6 +173,8 @@ def test_budget_and_noise_of_the_worked_example() -> None:
     assert (shape.epsilon, histograms.epsilon) == (Fraction(1, 8), Fraction(7, 8))
     assert shape.sensitivity == "50"
     assert histograms.detail == "scale 400/7"
+    assert release.parameters["noise_scale"] == pytest.approx(857.143, abs=1e-3)
+    assert release.parameters["decay"] == pytest.approx(1782.38, abs=0.01)
     # the number of sequences: sqrt(2 * 8) * 57.143 = 228.6, a little less for geometric noise
     if len(release.shape) > 1:
         assert release.number.error == pytest.approx(1.96 * 228.6, rel=0.01)

@@ -113,7 +113,7 @@ class PrivTreeSequences:
         return SuffixTreeRelease(
             method="privtree-sequences",
             schema=sequences.schema,
-            parameters=self._parameters(share),
+            parameters=self._parameters(share, splitter, deepest),
             receipt=budget.receipt(sequences.schema.unit, sequences.relation),
             longest=sequences.longest,
             shape=growth.shape,
@@ -126,7 +126,8 @@ class PrivTreeSequences:
         scores = sequences.lengths(exact(self.quantile, "quantile"))
         return sequences.truncated(1 + choice.best(scores, pay=pay))
 
-    def _parameters(self, tree_share: Fraction) -> dict[str, Any]:
+    def _parameters(self, tree_share: Fraction, splitter: Splitter, deepest: int) -> dict[str, Any]:
+        """What was chosen, and what follows from it and the budget."""
         chosen: dict[str, Any] = {"tree_share": str(tree_share), "constant": self.constant}
         if self.choose_longest:
             chosen |= {
@@ -134,9 +135,11 @@ class PrivTreeSequences:
                 "quantile": str(exact(self.quantile)),
                 "longest_share": str(exact(self.longest_share)),
             }
-        if self.deepest is not None:
-            chosen["deepest"] = self.deepest
-        return chosen
+        return chosen | {
+            "deepest": deepest,
+            "noise_scale": float(splitter.lam),
+            "decay": float(splitter.delta),
+        }
 
 
 class _Saved(BaseModel):
