@@ -8,13 +8,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from penstock.errors import SchemaError
-from penstock.privacy.adaptive_bins import adapt, adaptive, fullest, prepared
+from penstock.errors import SchemaError, UsageError
+from penstock.methods import find
+from penstock.privacy.adaptive_bins import adapt, fullest, prepared
 from penstock.privacy.budget import Budget
 from penstock.privacy.growth import Shape
 from penstock.privacy.randomness import Randomness
 from penstock.privacy.sealed import open_seal
-from penstock.privacy.table import Table
+from penstock.privacy.table import Table, adaptive
 from penstock.schema import Schema
 from penstock.verbs import release
 
@@ -72,6 +73,18 @@ def test_the_budget_is_paid_evenly_by_all_adaptive_fields() -> None:
     _, budget = adapted("1/3")
     paid = {charge.label: charge.epsilon for _, charge in budget.receipt().charges()}
     assert paid == {"income": Fraction(1, 6), "age": Fraction(1, 6)}
+
+
+@pytest.mark.parametrize("method", ["independent", "privbayes"])
+def test_a_method_does_not_take_the_narrow_bins_for_the_ones_that_were_asked_for(method: str) -> None:
+    budget = Budget(1, randomness=Randomness.seeded(1))
+    table = Table.open(people(200), SCHEMA)
+    with pytest.raises(UsageError, match="income, age: the adaptive bins are still to be found"):
+        find(method).load()().fit(table, budget)
+    assert budget.left[0] == 1
+    found, rest = prepared(table, budget)
+    assert find("independent").load()().fit(found, rest).schema.field("age").edges.count <= 5
+    assert "3 attributes" in repr(table)
 
 
 def test_without_adaptive_fields_nothing_is_paid() -> None:

@@ -22,7 +22,7 @@ from penstock.privacy.budget import Budget
 from penstock.privacy.growth import Shape, grow
 from penstock.privacy.privtree import Constant, Splitter
 from penstock.privacy.sealed import Sealed, Sensitivity
-from penstock.privacy.table import Table
+from penstock.privacy.table import Table, adaptive
 from penstock.schema import Bins, Field, Schema
 from penstock.schema.bins import DEFAULT_BINS
 from penstock.schema.values import at
@@ -108,11 +108,6 @@ def prepared(table: Table, budget: Budget) -> tuple[Table, Budget]:
     if not adaptive(table.schema):
         return table, budget
     return adapt(table, budget.part("bins", SHARE)), budget.rest("release")
-
-
-def adaptive(schema: Schema) -> list[str]:
-    """The fields whose bins are to follow the data."""
-    return [field.name for field in schema.fields if field.bins is not None and field.bins.adaptive]
 
 
 def _first_bins(

@@ -77,10 +77,17 @@ class Table:
         return cls(open_engine(source, schema, table=table, engine=engine, order_key=order_key), schema)
 
     def __repr__(self) -> str:
-        return f"Table({len(self.attributes)} attributes, sealed, {self.schema.relation.value})"
+        return f"Table({len(self.schema.fields)} attributes, sealed, {self.schema.relation.value})"
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
+        """What a method works with; UsageError while bins that follow the data are still to be found."""
+        names = adaptive(self.schema)
+        if names:
+            raise UsageError(
+                f"{', '.join(names)}: the adaptive bins are still to be found. Use penstock.release, or "
+                "penstock.privacy.adaptive_bins.prepared before the method. Nothing was spent."
+            )
         return self.schema.attributes
 
     @property
@@ -137,3 +144,8 @@ class Table:
             Sensitivity.of(Fraction(moves), monotone=True),
             self.relation,
         )
+
+
+def adaptive(schema: Schema) -> list[str]:
+    """The fields whose bins are to follow the data."""
+    return [field.name for field in schema.fields if field.bins is not None and field.bins.adaptive]
