@@ -174,9 +174,9 @@ def test_scores_that_cannot_move_are_ranked_exactly(method: SeveralMethod) -> No
 @pytest.mark.parametrize("method", METHODS)
 def test_the_charge_is_one_and_nothing_is_spent_on_an_impossible_choice(method: SeveralMethod) -> None:
     whole = Budget("7/10")
-    for many in (0, 4):
+    for many in (0, 4, 2.0, True, np.int64(2)):
         with pytest.raises(UsageError, match="Nothing was spent"):
-            best_several(sealed([1, 2, 3]), many, whole, method=method)
+            best_several(sealed([1, 2, 3]), many, whole, method=method)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="'one-shot' or"):
         best_several(sealed([1, 2, 3]), 2, whole, method="gumbel")  # type: ignore[arg-type]
     assert whole.left[0] == Fraction(7, 10)

@@ -283,3 +283,11 @@ def test_error_bars_of_exact_values_are_zero_and_nonsense_is_refused() -> None:
     assert noise.noise_scale(sealed(1, 3), "1/2") == 6
     with pytest.raises(UsageError, match="confidence"):
         noise.margin(1, 1, confidence=1.5)
+
+
+def test_whether_a_number_is_whole_does_not_depend_on_its_size() -> None:
+    """NumPy takes a Python integer beyond 64 bits for an object; a refusal would tell that it is large."""
+    largest = np.iinfo(np.int64).max
+    assert noise.counts(sealed(2**70), budget(1)) == largest
+    cells = Sealed(np.full(3, largest), Sensitivity.of(1), Relation.ADD_REMOVE)
+    assert abs(noise.counts(cells.total(), budget(1)) - largest) < 100

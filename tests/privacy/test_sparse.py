@@ -283,6 +283,8 @@ def test_nothing_is_spent_on_what_is_refused() -> None:
     replaced = together.under(Relation.REPLACE)
     attempts: list[tuple[Any, dict[str, Any]]] = [
         (vector([1, 2]), {"c": 0}),
+        (vector([1, 2]), {"c": None}),
+        (vector([1, 2]), {"c": 2.0}),
         (vector([1, 2]), {"c": 1, "allocation": "2:1"}),
         (vector([1, 2]), {"c": 1, "answers": 2}),
         (vector([1, 2]), {"c": 1, "monotone": True}),
@@ -301,7 +303,16 @@ def test_nothing_is_spent_on_what_is_refused() -> None:
     for scores, options in attempts:
         with pytest.raises(UsageError):
             above_threshold(scores, budget, **options)
+    with pytest.raises(UsageError, match="something to iterate over, not int"):
+        sparse_vector(7, budget, c=1)  # type: ignore[arg-type]
     assert budget.left[0] == 1
+
+
+def test_odd_elements_of_a_stream_are_refused_in_a_sentence() -> None:
+    with pytest.raises(UsageError, match="a pair of one and its threshold"):
+        list(sparse_vector([(number(1), 2, 3)], Budget(1), c=1))  # type: ignore[list-item]
+    with pytest.raises(UsageError, match="finite public number, not None"):
+        SparseVector.paid(Budget(1), c=1).ask(number(1), None)  # type: ignore[arg-type]
 
 
 def test_monotonic_mode_needs_add_remove_and_a_reason() -> None:

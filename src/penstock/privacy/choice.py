@@ -98,12 +98,12 @@ def best_several(
     sequential composition, for who was chosen before is public by then and only shortens the list.
     """
     plan = _plan(scores, method, base, granularity, get_args(SeveralMethod))
-    if not 1 <= many <= plan.eligible:
+    if not isinstance(many, int) or isinstance(many, bool) or not 1 <= many <= plan.eligible:
         raise UsageError(
-            f"Cannot choose {many} different ones of {plan.eligible} candidates. Nothing was spent."
+            f"Cannot choose {many!r} different ones of {plan.eligible} candidates. Nothing was spent."
         )
     epsilon = _epsilon(pay)
-    rate = plan.rate(epsilon / int(many))
+    rate = plan.rate(epsilon / many)
     detail = f"{many} of {plan.size} candidates"
     source = pay.spend(method, scores, amount=epsilon, sensitivity=plan.range_text, detail=detail)
     whole = plan.whole(open_seal(scores))

@@ -183,7 +183,8 @@ def _sum(value: Integers, noise: Integers) -> NDArray[np.int64]:
         total: NDArray[np.int64] = value + noise
         return total
     limit = np.iinfo(np.int64)
-    held: NDArray[np.int64] = np.clip(value.astype(object) + noise, limit.min, limit.max).astype(np.int64)
+    wide = np.asarray(value.astype(object) + noise, dtype=object)  # of a single number NumPy makes no array
+    held: NDArray[np.int64] = np.clip(wide, limit.min, limit.max, out=wide).astype(np.int64)
     return held
 
 
@@ -196,7 +197,8 @@ def _epsilon(pay: Budget) -> Fraction:
 
 def _kind(sealed: Sealed[Any]) -> str:
     """The type of number inside. Type and shape are fixed by schema and method, never by the records."""
-    return np.asarray(open_seal(sealed)).dtype.kind
+    value = open_seal(sealed)
+    return "i" if type(value) is int else np.asarray(value).dtype.kind  # of an int NumPy sees the size
 
 
 def _size(sealed: Sealed[Any]) -> int:

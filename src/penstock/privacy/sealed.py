@@ -170,10 +170,12 @@ class Sealed(Generic[T]):
         return Sealed(self.__value, self.sensitivity.replaced(), relation)
 
     def total(self: Sealed[NDArray[Any]]) -> Sealed[int]:
-        """The sum over all cells: it moves by no more than the cells together."""
+        """The sum over all cells: it moves by no more than the cells together, also where 64 bits end."""
         values = _integers(self.__value)
         high, low = int(np.sum(values >> 32)), int(np.sum(values & 0xFFFFFFFF))  # neither sum can wrap
-        return Sealed((high << 32) + low, Sensitivity.of(self.sensitivity.l1), self.relation)
+        bounds = np.iinfo(np.int64)
+        held = min(max((high << 32) + low, int(bounds.min)), int(bounds.max))
+        return Sealed(held, Sensitivity.of(self.sensitivity.l1), self.relation)
 
     def linear(self: Sealed[NDArray[Any]], matrix: NDArray[Any]) -> Sealed[NDArray[np.int64]]:
         """A public integer matrix applied to a vector: L1 grows by at most the largest column sum.

@@ -75,8 +75,7 @@ class SparseVector:
         self._answers = None if scale is None else NoiseAhead(scale, source.spawn("answers"), first=4)
         self.__rho = self._limits.next()
         self._seen: Sensitivity | None = None
-        self._given: object = None
-        self._limit = 0
+        self._known: tuple[object, int] = (object(), 0)  # a threshold object and its value
 
     @classmethod
     def paid(
@@ -158,12 +157,13 @@ class SparseVector:
         value = self._opened(query)
         if type(value) is not int or self.step is not None:
             value = int(self._whole(value, 0))
-        if threshold is not self._given:  # the same object as last time needs no second look
-            self._limit = int(whole_thresholds(threshold, 1, self.step)[0])
-            self._given = threshold
+        given, limit = self._known
+        if threshold is not given:  # the same object as last time needs no second look
+            limit = int(whole_thresholds(threshold, 1, self.step)[0])
+            self._known = threshold, limit
         with self._lock:
             self._refuse_without_answers()
-            if value + self._noise.next() < self._limit + self.__rho:
+            if value + self._noise.next() < limit + self.__rho:
                 return NO
             self._said_yes()
             numbers = self._numbers(np.array([value], dtype=object))
@@ -288,11 +288,18 @@ def sparse_vector(
     if isinstance(stream, Sealed):
         return iter(above_threshold(stream, pay, c=c, threshold=threshold, **options))
     whole_thresholds(threshold, np.size(threshold), None)  # type: ignore[arg-type]  # refused before it is paid
+    if not isinstance(stream, Iterable):
+        raise UsageError(
+            f"A stream of sealed queries is something to iterate over, not {type(stream).__name__}. "
+            "Nothing was spent."
+        )
     return _replies(iter(stream), SparseVector.paid(pay, c=c, **options), threshold)
 
 
 def _replies(stream: Iterator[Query], svt: SparseVector, threshold: Thresholds) -> Iterator[Reply]:
     for element in stream:
+        if type(element) is tuple and len(element) != 2:
+            raise UsageError("An element of a stream is a sealed query, or a pair of one and its threshold.")
         query, limit = element if type(element) is tuple else (element, threshold)
         if isinstance(query, Sealed) and isinstance(open_seal(query), np.ndarray):
             yield from svt.ask_all(query, limit)

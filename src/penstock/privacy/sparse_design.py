@@ -47,11 +47,7 @@ class Design:
     redraw: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.c, bool) or not isinstance(self.c, int) or self.c < 1:
-            raise UsageError(
-                f"c, the largest number of positive answers, is a whole number from 1 on, not {self.c!r}. "
-                "Nothing was spent."
-            )
+        _refuse_uncountable(self.c)
         if self.threshold <= 0 or self.queries <= 0 or self.answers < 0:
             raise UsageError("A sparse vector needs budget for threshold and queries. Nothing was spent.")
         if self.sensitivity <= 0:
@@ -79,6 +75,7 @@ class Design:
                 f"The share of the numeric answers lies from 0 to below 1, not at {plain(share)}. "
                 "Nothing was spent."
             )
+        _refuse_uncountable(c)
         whole = exact(epsilon)
         for_answers = whole * share
         rest = whole - for_answers
@@ -147,6 +144,14 @@ def preset(name: str, epsilon: Amount, c: int, **more: Any) -> Design:
     if name not in PRESETS:
         raise UsageError(f"There is no preset {name!r}; there are {', '.join(PRESETS)}.")
     return Design.of(epsilon, c, **{**PRESETS[name], **more})
+
+
+def _refuse_uncountable(c: int) -> None:
+    if isinstance(c, bool) or not isinstance(c, int) or c < 1:
+        raise UsageError(
+            f"c, the largest number of positive answers, is a whole number from 1 on, not {c!r}. "
+            "Nothing was spent."
+        )
 
 
 def two_thirds_power(base: int) -> Fraction:
