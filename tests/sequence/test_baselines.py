@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.sequence.trees import opened
 
-from penstock.errors import QueryError, ReleaseError, UsageError
+from penstock.errors import BudgetError, QueryError, ReleaseError, UsageError
 from penstock.privacy.budget import Budget
 from penstock.privacy.randomness import Randomness
 from penstock.release import Manifest, Model, load
@@ -58,6 +58,24 @@ def test_no_string_can_be_looked_at_for_more_than_is_left() -> None:
     for amounts in ([Fraction(1, 2), Fraction(1, 8)], [Fraction(0), Fraction(1, 8)], [Fraction(1, 8)]):
         with pytest.raises(UsageError, match="what is left"):
             longer.look(amounts)
+
+
+def test_what_is_left_for_strings_goes_on_and_stays_nowhere_behind() -> None:
+    """Else two looks at the same strings would cost what one does."""
+    begun = Exploration.paid(opened(TEXTS, "ABC", 6), Budget(1, randomness=Randomness.seeded(1)))
+    looked, _ = begun.look([Fraction(1, 2)])
+    with pytest.raises(UsageError, match="once"):
+        looked.extended(np.array([1, 1]))
+    longer = looked.extended(np.array([0, 2]))
+    for again in (
+        lambda: begun.look([Fraction(1, 2)]),
+        lambda: begun.extended(np.array([0])),
+        lambda: looked.look([Fraction(1, 4)]),
+        lambda: looked.extended(np.array([1])),
+    ):
+        with pytest.raises(BudgetError, match="used already"):
+            again()
+    longer.look([Fraction(1, 4), Fraction(1, 4)])
 
 
 def cost_of_adding(text: str, longest: int, epsilons: dict[str, Fraction]) -> Fraction:

@@ -19,13 +19,13 @@ outcome of the earlier histograms, so that it does not matter how strings are ch
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.errors import UsageError
+from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budget import Budget
 from penstock.privacy.randomness import Randomness
 from penstock.privacy.samplers import discrete_laplace
@@ -37,11 +37,15 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Exploration:
-    """Strings of one length, and how much of the budget is left for each of them and its extensions."""
+    """Strings of one length, and how much of the budget is left for each of them and its extensions.
+
+    Used once: what is left goes on in the exploration that `look` or `extended` returns.
+    """
 
     left: tuple[Fraction, ...]
     _level: GramLevel
     _source: Randomness
+    _used: list[str] = field(default_factory=list)
 
     @property
     def places(self) -> Fraction:
@@ -66,6 +70,7 @@ class Exploration:
             not 0 < amount <= left for amount, left in zip(amounts, self.left, strict=True)
         ):
             raise UsageError("Every string is looked at for a part of what is left for it.")
+        self._use("look")
         counts = open_seal(self._level.histograms())
         noisy = np.empty_like(counts)
         for amount in sorted(set(amounts)):
@@ -77,7 +82,18 @@ class Exploration:
 
     def extended(self, cells: Numbers) -> Exploration:
         """The strings that some cells count: string number times width plus symbol, ascending."""
+        if np.any(np.diff(cells) <= 0):
+            raise UsageError("Every string is extended by a symbol once; give ascending cells.")
+        self._use("extended")
         level = self._level.extended(cells)
         width = open_seal(self._level.histograms()).shape[1]
         left = tuple(self.left[int(cell) // width] for cell in cells)
         return Exploration(left, level, self._source)
+
+    def _use(self, how: str) -> None:
+        if self._used:
+            raise BudgetError(
+                f"These strings were used already ({self._used[0]}), and what is left for them went on; "
+                "looking again would cost twice what was paid."
+            )
+        self._used.append(how)
