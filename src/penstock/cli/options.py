@@ -29,6 +29,41 @@ AccountName = Annotated[
     str | None,
     typer.Option("--account", metavar="NAME", help="The account in the ledger: your own name for the data."),
 ]
+SchemaFile = Annotated[
+    str,
+    typer.Option("--schema", "-s", metavar="SCHEMA.yaml", show_default=False, help="The reviewed schema."),
+]
+Epsilon = Annotated[
+    str,
+    typer.Option(
+        "--epsilon",
+        "-e",
+        metavar="E",
+        show_default=False,
+        help="What it may cost: 1, 0.1, 7/10. Smaller is more private.",
+    ),
+]
+EngineName = Annotated[
+    Literal["auto", "memory", "duckdb"],
+    typer.Option("--engine", help="Where to count a table: in memory, or in DuckDB when it is large."),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        show_default=False,
+        help="Reproducible noise for tests and studies. What is made with it protects nobody and is marked "
+        "as not publishable.",
+    ),
+]
+AcceptDraft = Annotated[
+    bool,
+    typer.Option(
+        "--accept-unreviewed-draft",
+        help="Go on although the schema holds facts that nobody reviewed. The release says so, for ever.",
+    ),
+]
 
 
 def parameters(pairs: Sequence[str], method: type[Any], name: str) -> dict[str, Any]:

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from penstock.cli.options import AccountName, File, LedgerUrl, TableName
-
-EngineName = Literal["auto", "memory", "duckdb"]
+from penstock.cli.options import (
+    AcceptDraft,
+    AccountName,
+    EngineName,
+    Epsilon,
+    File,
+    LedgerUrl,
+    SchemaFile,
+    Seed,
+    TableName,
+)
 
 
 def release(
     file: File,
-    schema: Annotated[
-        str,
-        typer.Option(
-            "--schema", "-s", metavar="SCHEMA.yaml", show_default=False, help="The reviewed schema."
-        ),
-    ],
-    epsilon: Annotated[
-        str,
-        typer.Option(
-            "--epsilon",
-            "-e",
-            metavar="E",
-            show_default=False,
-            help="What the release may cost: 1, 0.1, 7/10. Smaller is more private.",
-        ),
-    ],
+    schema: SchemaFile,
+    epsilon: Epsilon,
     out: Annotated[
         str,
         typer.Option(
@@ -59,28 +53,11 @@ def release(
         ),
     ] = None,
     table: TableName = None,
-    engine: Annotated[
-        EngineName, typer.Option(help="Where to count: in memory, or in DuckDB when the data is large.")
-    ] = "auto",
+    engine: EngineName = "auto",
     ledger: LedgerUrl = None,
     account: AccountName = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            show_default=False,
-            help="Reproducible noise for tests and studies. Such a release protects "
-            "nobody and is marked as not publishable.",
-        ),
-    ] = None,
-    accept_unreviewed_draft: Annotated[
-        bool,
-        typer.Option(
-            "--accept-unreviewed-draft",
-            help="Release although the schema holds facts that nobody "
-            "reviewed. The release says so, for ever.",
-        ),
-    ] = False,
+    seed: Seed = None,
+    accept_unreviewed_draft: AcceptDraft = False,
 ) -> None:
     """Release FILE under differential privacy, as a folder of plain files.
 

@@ -6,33 +6,29 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from penstock.cli.options import AccountName, File, Json, LedgerUrl, TableName
+from penstock.cli.options import (
+    AcceptDraft,
+    AccountName,
+    EngineName,
+    Epsilon,
+    File,
+    Json,
+    LedgerUrl,
+    SchemaFile,
+    Seed,
+    TableName,
+)
 
 if TYPE_CHECKING:
     from penstock.selection.release import SelectionRelease
 
-EngineName = Literal["auto", "memory", "duckdb"]
 MechanismName = Literal["auto", "histogram", "one-shot", "exponential", "sparse-vector"]
 
 
 def select(
     file: File,
-    schema: Annotated[
-        str,
-        typer.Option(
-            "--schema", "-s", metavar="SCHEMA.yaml", show_default=False, help="The reviewed schema."
-        ),
-    ],
-    epsilon: Annotated[
-        str,
-        typer.Option(
-            "--epsilon",
-            "-e",
-            metavar="E",
-            show_default=False,
-            help="What the selection may cost: 1, 0.1, 7/10. Smaller is more private.",
-        ),
-    ],
+    schema: SchemaFile,
+    epsilon: Epsilon,
     c: Annotated[
         int | None,
         typer.Option(
@@ -72,28 +68,11 @@ def select(
         ),
     ] = None,
     table: TableName = None,
-    engine: Annotated[
-        EngineName, typer.Option(help="Where to count a table: in memory, or in DuckDB when it is large.")
-    ] = "auto",
+    engine: EngineName = "auto",
     ledger: LedgerUrl = None,
     account: AccountName = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            show_default=False,
-            help="Reproducible noise for tests and studies. Such a selection protects "
-            "nobody and is marked as not publishable.",
-        ),
-    ] = None,
-    accept_unreviewed_draft: Annotated[
-        bool,
-        typer.Option(
-            "--accept-unreviewed-draft",
-            help="Select although the schema holds facts that nobody "
-            "reviewed. The release says so, for ever.",
-        ),
-    ] = False,
+    seed: Seed = None,
+    accept_unreviewed_draft: AcceptDraft = False,
     as_json: Json = False,
 ) -> None:
     """Select the most frequent items of FILE, or those above a threshold, under differential privacy.
