@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,66 @@ def test_planted_values_occur_in_no_file_and_no_output(tmp_path: Path, engine: s
     assert_no_canary(out, CANARIES)
     (tmp_path / "said.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
     assert_no_canary(tmp_path / "said.txt", CANARIES)
+
+
+KINDS = {
+    "points": (
+        "kind: points\nfields:\n"
+        "  - {name: x, type: number, constraints: {minimum: 0, maximum: 1}, outside: clamp}\n"
+        "  - {name: y, type: number, constraints: {minimum: 0, maximum: 1}, outside: clamp}\n",
+        ["x,y,remark", *(f"0.{i % 90 + 10},0.{i * 7 % 90 + 10},fine" for i in range(150))],
+        f"{NUMBERS[0]},{NUMBERS[1]},{TEXTS[2]}",
+    ),
+    "sequences": (
+        "kind: sequences\nsequence: {symbol: page, user: person, longest: 6}\n"
+        "fields:\n  - {name: page, constraints: {enum: [home, news]}, outside: other}\n",
+        ["person,page,remark", *(f"p{i // 3},{'home' if i % 2 else 'news'},fine" for i in range(150))],
+        f"{TEXTS[1]},{TEXTS[0]},{TEXTS[2]}",
+    ),
+    "itemsets": (
+        "kind: itemsets\nitems: {item: product, transaction: basket, largest: 2}\n"
+        "fields:\n  - {name: product, constraints: {enum: [bread, milk]}, outside: other}\n",
+        ["basket,product,remark", *(f"b{i // 2},{'bread' if i % 3 else 'milk'},fine" for i in range(150))],
+        f"{TEXTS[1]},{TEXTS[0]},{TEXTS[2]}",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_kind_of_data_lets_a_canary_out(
+    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    schema, rows, planted = KINDS[kind]
+    (tmp_path / "data.csv").write_text("\n".join([*rows, planted]) + "\n", encoding="utf-8")
+    (tmp_path / "schema.yaml").write_text(schema, encoding="utf-8")
+    what = ["select", "-c", "1"] if kind == "itemsets" else ["release"]
+    out, verb = tmp_path / "out", [what[0], str(tmp_path / "data.csv"), *what[1:]]
+    assert run([*verb, "-s", str(tmp_path / "schema.yaml"), "-e", "5", "-o", str(out)]) == 0
+    assert run(["inspect", str(out)]) == 0
+    assert_no_canary(out, CANARIES)
+    said = capsys.readouterr()
+    (tmp_path / "said.txt").write_text(said.out + said.err + caplog.text, encoding="utf-8")
+    assert_no_canary(tmp_path / "said.txt", CANARIES)
+
+
+def test_a_bug_in_a_method_or_a_warning_of_a_library_tells_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What goes wrong inside may quote records; without --debug none of it is shown."""
+    data, schema = plant(tmp_path)
+
+    def stumble(*_: object) -> None:
+        warnings.warn(TEXTS[0], stacklevel=1)
+        raise RuntimeError(TEXTS[1])
+
+    monkeypatch.setattr("penstock.tabular.independent.Independent.fit", stumble)
+    options = ["--method", "independent", "-e", "1", "-o", str(tmp_path / "out")]
+    assert run(["release", str(data), "-s", str(schema), *options]) == 70
+    said = capsys.readouterr()
+    (tmp_path / "said.txt").write_text(said.out + said.err, encoding="utf-8")
+    assert_no_canary(tmp_path / "said.txt", CANARIES)
+    assert not (tmp_path / "out").exists()
 
 
 def test_using_a_release_reveals_no_canary_either(
