@@ -104,6 +104,23 @@ def test_degree_zero_spends_everything_on_counts(
         assert set(chosen) == {Fraction(3, 10) * epsilon / 5}
 
 
+def test_noise_and_choices_have_the_published_scales() -> None:
+    """Spec 13.6, NLTCS at epsilon 1/10: noise .018541 in a probability, Delta .023176 of the choices by F."""
+    n = 21574
+    schema = schema_of([2] * 16, replace=n)
+    release = PrivBayes(preset="journal").fit(table_of(binary_rows(n, 16), schema), paid("1/10"))
+    charges = [charge for _, charge in release.receipt.charges()]
+    counted = [charge for charge in charges if charge.mechanism == "discrete Laplace"]
+    assert len(counted) == 14
+    for charge in counted:
+        assert float(Fraction(charge.detail.removeprefix("scale "))) / n == pytest.approx(0.018541, abs=1e-6)
+    chosen = [charge for charge in charges if charge.mechanism == "exponential"]
+    assert len(chosen) == 15
+    for charge in chosen:
+        reach = Fraction(charge.sensitivity.removeprefix("range "))  # of 2 n F, twice its sensitivity
+        assert float(reach / 2 / charge.epsilon) / (2 * n) == pytest.approx(0.023176, abs=1e-6)
+
+
 def test_general_networks_count_all_marginals_or_skip_those_within_others() -> None:
     schema = schema_of([3, 3, 3], replace=5000)
     table = table_of(mixed_rows(5000, [3, 3, 3]), schema)
@@ -161,6 +178,13 @@ def test_same_seed_same_release_on_every_engine(kind: dict[str, Any], tmp_path: 
         ({"preset": "plain", "encoding": "binary", "degree": 9}, "degree must lie between 0 and 3"),
         ({"preset": "plain", "encoding": "binary", "max_degree": -1}, "max_degree must lie"),
         ({"preset": "plain", "choice": "best"}, "choice must be one of"),
+        ({"preset": ["plain"]}, "preset must be"),
+        ({"beta": 0}, "'beta' does not belong to preset 'adaptive'"),
+        ({"degree": 0}, "'degree' does not belong to preset 'adaptive'"),
+        ({"reuse": False}, "'reuse' does not belong to preset 'adaptive'"),
+        ({"preset": "plain", "reuse": "no"}, "reuse must be true or false"),
+        ({"preset": "plain", "encoding": "gray", "degree": "2"}, "degree must be a whole number"),
+        ({"preset": "plain", "encoding": "gray", "max_degree": 1.5}, "max_degree must be a whole number"),
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_spent(kind: dict[str, Any], message: str) -> None:
@@ -168,6 +192,56 @@ def test_what_cannot_work_is_refused_before_anything_is_spent(kind: dict[str, An
     with pytest.raises((UsageError, BudgetError), match=message):
         PrivBayes(**kind).fit(table_of(mixed_rows(50, [3, 4]), schema_of([3, 4])), budget)
     assert budget.receipt().epsilon == 0
+
+
+def test_networks_with_more_candidates_than_fit_into_memory_are_refused_or_left_out() -> None:
+    schema = schema_of([2] * 40, size=10**9)
+    table = table_of(binary_rows(50, 40), schema)
+    budget = paid(1)
+    with pytest.raises(UsageError, match="has 1,121,099,660 candidates"):
+        PrivBayes(preset="plain", degree=8).fit(table, budget)
+    assert budget.receipt().epsilon == 0
+    assert PrivBayes(preset="plain", max_degree=39).check(schema) is None
+    general = PrivBayes(preset="plain").fit(
+        table_of(mixed_rows(50, [5] * 30), schema_of([5] * 30, size=10**9)), paid(1)
+    )
+    assert general.parameters["cells"] < 10**6  # far below what a billion records could fill
+
+
+def test_many_candidates_are_counted_in_batches_with_the_same_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    from penstock.tabular.privbayes import structure
+
+    table = table_of(mixed_rows(400, [3, 4, 2, 3]), schema_of([3, 4, 2, 3]))
+    at_once = PrivBayes(preset="plain").fit(table, paid(5, 2)).model()
+    monkeypatch.setattr(structure, "MOST_AT_ONCE", 13)
+    in_batches = PrivBayes(preset="plain").fit(table, paid(5, 2)).model()
+    assert at_once.json == in_batches.json
+
+
+def test_mistakes_are_found_before_adaptive_bins_are_paid_for(tmp_path: Any) -> None:
+    import polars as pl
+
+    import penstock
+
+    field = {
+        "name": "age",
+        "type": "integer",
+        "constraints": {"minimum": 0, "maximum": 99},
+        "bins": {"adaptive": True, "count": 100},
+    }
+    schema = Schema.model_validate({"fields": [field]})
+    ledger = penstock.Ledger.create(tmp_path / "book.db")
+    ledger.set_limit("people", 10)
+    with pytest.raises(UsageError, match="beta must be"):
+        penstock.release(
+            pl.DataFrame({"age": [30, 40]}),
+            schema,
+            epsilon=1,
+            parameters={"preset": "plain", "beta": 1},
+            ledger=ledger,
+            account="people",
+        )
+    assert ledger.account("people").entries() == []
 
 
 def test_users_with_several_records_cost_their_number() -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from math import prod
 from typing import Literal
 
@@ -87,11 +86,6 @@ def measure(
         sizes = tuple(variables[variable].sizes[level] for variable, level in parts)
         found.append(Measured(parts, noise.counts(counts, pay=pay).reshape(sizes), deviation))
     return found
-
-
-def even_shares(count: int) -> list[Fraction]:
-    """The same share for each marginal, as in the paper."""
-    return [Fraction(1, count)] * count
 
 
 def repaired(counts: NDArray[np.number], repair: Repair) -> Reals:

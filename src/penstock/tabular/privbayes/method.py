@@ -17,6 +17,7 @@ from penstock.privacy import choice, noise
 from penstock.privacy.budget import Budget, exact
 from penstock.privacy.consistency import weighted_mean
 from penstock.privacy.table import Table
+from penstock.schema import Schema
 from penstock.schema.unit import Relation
 from penstock.tabular.privbayes.agreement import agreeing
 from penstock.tabular.privbayes.conditionals import (
@@ -31,17 +32,25 @@ from penstock.tabular.privbayes.conditionals import (
 )
 from penstock.tabular.privbayes.encoding import Encoding, EncodingName, encoded
 from penstock.tabular.privbayes.network import Network
-from penstock.tabular.privbayes.parents import Pair
+from penstock.tabular.privbayes.parents import Pair, Parent, affordable_cells
 from penstock.tabular.privbayes.release import PrivBayesRelease
 from penstock.tabular.privbayes.scores import ScoreName
 from penstock.tabular.privbayes.sensitivity import Bound
 from penstock.tabular.privbayes.structure import SealedScores, binary_candidates, general_candidates, learn
-from penstock.tabular.privbayes.usefulness import affordable, cell_limit, degree
+from penstock.tabular.privbayes.usefulness import (
+    MOST_POSSIBLE,
+    affordable,
+    candidates,
+    cell_limit,
+    degree,
+)
 
 Preset = Literal["adaptive", "plain", "journal", "thesis"]
 
 SIZE_SHARE = Fraction(1, 20)
 """Of the budget, for the number of records where the schema does not declare it."""
+
+NOTHING = "Nothing was spent."
 
 FEW_PARENTS = 2
 """Up to this degree score F found better networks than R in our study; beyond it R is as good and cheap."""
@@ -61,7 +70,20 @@ class PrivBayes:
     The other parameters change the last three presets. `beta` is the share of the budget for the
     network, `theta` how useful a marginal must be, `degree` fixes the number of parents of a binary
     network (chosen by theta otherwise) and `max_degree` caps it; without a cap of yours, degrees that
-    would take more than some 400,000 candidates are left out for their computing time.
+    would take more than some 400,000 candidates are left out for their computing time. So are larger
+    tables of general networks.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness import Randomness
+    >>> from penstock.schema import Schema
+    >>> schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}, {name: coughs, type: boolean}]")
+    >>> rows = pl.DataFrame({"smoker": [True, False] * 500, "coughs": [True, False] * 500})
+    >>> budget = Budget(1, randomness=Randomness.seeded(1))
+    >>> release = PrivBayes().fit(Table.open(rows, schema), budget)
+    >>> release.query("smoker = true and coughs = false").value < 50
+    True
+    >>> release.receipt.epsilon
+    Fraction(1, 1)
     """
 
     preset: Preset = "adaptive"
@@ -80,33 +102,40 @@ class PrivBayes:
 
     def fit(self, table: Table, budget: Budget) -> PrivBayesRelease:
         """Learn a network and its tables; spends the whole budget."""
+        self.check(table.schema)
         if self.preset == "adaptive":
-            given = [
-                field.name for field in fields(self) if field.name != "preset" and getattr(self, field.name)
-            ]
-            if given:
-                raise UsageError(
-                    f"'{given[0]}' does not belong to preset 'adaptive'; set preset to 'plain', 'journal' or "
-                    "'thesis'. Nothing was spent."
-                )
             from penstock.tabular.privbayes.adaptive import fit
 
             return fit(table, budget)
         recipe = self.recipe()
-        encoding = encoded(recipe.encoding, table.attributes)
-        recipe.check(encoding, table.relation)
         budget.check(table.relation)
-        return _Fit(recipe, encoding, table, budget).release()
+        return _Fit(recipe, encoded(recipe.encoding, table.attributes), table, budget).release()
+
+    def check(self, schema: Schema) -> None:
+        """Refuse parameters that cannot work on a table of this schema; needs neither records nor budget."""
+        if self.preset != "adaptive":
+            recipe = self.recipe()
+            recipe.check()
+            recipe.check_fit(encoded(recipe.encoding, schema.attributes), schema.relation)
+        elif given := list(self._given):
+            raise UsageError(
+                f"'{given[0]}' does not belong to preset 'adaptive'; set preset to 'plain', 'journal' or "
+                f"'thesis'. {NOTHING}"
+            )
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        """The parameters beside the preset that somebody set."""
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "preset"}
+        return {name: value for name, value in values.items() if value is not None}
 
     def recipe(self) -> Recipe:
         """Every parameter with its value, given or from the preset."""
-        if self.preset not in PRESETS:
-            raise UsageError(f"preset must be adaptive, plain, journal or thesis, not {self.preset!r}.")
-        given = {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if field.name != "preset" and getattr(self, field.name) is not None
-        }
+        if not isinstance(self.preset, str) or self.preset not in PRESETS:
+            raise UsageError(
+                f"preset must be adaptive, plain, journal or thesis, not {self.preset!r}. {NOTHING}"
+            )
+        given = self._given
         for name in ("beta", "theta"):
             if name in given:
                 given[name] = exact(given[name], name)
@@ -131,13 +160,12 @@ class Recipe:
     reuse: bool = True
     agree: bool = True
 
-    def check(self, encoding: Encoding, relation: Relation) -> None:
-        """Refuse what cannot work, before anything is spent."""
-        nothing = "Nothing was spent."
+    def check(self) -> None:
+        """Refuse values that no table could be released with."""
         if not 0 <= self.beta < 1:
-            raise UsageError(f"beta must be at least 0 and below 1, not {self.beta}. {nothing}")
+            raise UsageError(f"beta must be at least 0 and below 1, not {self.beta}. {NOTHING}")
         if self.theta <= 0:
-            raise UsageError(f"theta must be greater than 0, not {self.theta}. {nothing}")
+            raise UsageError(f"theta must be greater than 0, not {self.theta}. {NOTHING}")
         for name, value, choices in (
             ("score", self.score, ("auto", "I", "F", "R")),
             ("encoding", self.encoding, ("binary", "gray", "vanilla", "hierarchical")),
@@ -147,25 +175,38 @@ class Recipe:
             ("empty", self.empty, ("back off", "uniform")),
         ):
             if value not in choices:
-                raise UsageError(f"{name} must be one of {', '.join(choices)}, not {value!r}. {nothing}")
+                raise UsageError(f"{name} must be one of {', '.join(choices)}, not {value!r}. {NOTHING}")
+        for name, flag in (("reuse", self.reuse), ("agree", self.agree)):
+            if not isinstance(flag, bool):
+                raise UsageError(f"{name} must be true or false, not {flag!r}. {NOTHING}")
+        for name, number in (("degree", self.degree), ("max_degree", self.max_degree)):
+            if number is not None and (not isinstance(number, int) or isinstance(number, bool)):
+                raise UsageError(f"{name} must be a whole number, not {number!r}. {NOTHING}")
+
+    def check_fit(self, encoding: Encoding, relation: Relation) -> None:
+        """Refuse what cannot work on a table of these variables under this relation."""
+        d = len(encoding.variables)
         for name, number in (("degree", self.degree), ("max_degree", self.max_degree)):
             if number is None:
                 continue
             if not encoding.binary:
                 raise UsageError(
                     f"{name} belongs to binary networks; this table has attributes of more than two values. "
-                    f"Use encoding 'binary' or 'gray', or leave {name} out. {nothing}"
+                    f"Use encoding 'binary' or 'gray', or leave {name} out. {NOTHING}"
                 )
-            if number < 0 or number >= max(2, len(encoding.variables)):
-                raise UsageError(
-                    f"{name} must lie between 0 and {len(encoding.variables) - 1}, not at {number}. {nothing}"
-                )
+            if not 0 <= number <= max(0, d - 1):
+                raise UsageError(f"{name} must lie between 0 and {max(0, d - 1)}, not at {number}. {NOTHING}")
+        if self.degree is not None and candidates(d, self.degree) > MOST_POSSIBLE:
+            raise UsageError(
+                f"A network of degree {self.degree} over {d} variables has {candidates(d, self.degree):,} "
+                f"candidates, more than fit into memory; choose a smaller degree. {NOTHING}"
+            )
         if self.score == "F" and not encoding.binary:
-            raise UsageError(f"Score F needs attributes of two values; choose score R. {nothing}")
+            raise UsageError(f"Score F needs attributes of two values; choose score R. {NOTHING}")
         if self.score == "I" and relation is not Relation.REPLACE:
             raise UsageError(
                 "Score I has no useful sensitivity under 'add-remove'; choose score R or F, or declare "
-                f"relation 'replace' with a public size. {nothing}"
+                f"relation 'replace' with a public size. {NOTHING}"
             )
 
     def score_for(self, encoding: Encoding, k: int | None) -> ScoreName:
@@ -237,29 +278,29 @@ class _Fit:
         if self.encoding.binary:
             k = recipe.degree
             if k is None:
-                largest = affordable(d) if recipe.max_degree is None else recipe.max_degree
+                asked = recipe.max_degree
+                largest = affordable(d) if asked is None else min(asked, affordable(d, MOST_POSSIBLE))
                 k = degree(n, (1 - recipe.beta) * left, d, recipe.theta, l1, largest)
             self.facts["degree"] = k
-            candidates = binary_candidates(self.variables, k)
+            options = binary_candidates(self.variables, k)
         else:
             cells = cell_limit(n, (1 - recipe.beta) * left, d, recipe.theta, l1)
+            cells = affordable_cells([variable.sizes for variable in self.variables], cells)
             self.facts["cells"] = cells
-            candidates = general_candidates(self.variables, cells)
+            options = general_candidates(self.variables, cells)
         score = recipe.score_for(self.encoding, k)
         self.facts["score"] = score
         if d == 1 or k == d - 1 or recipe.beta == 0:
             return self._unchosen(d if k is None else k)
         share = recipe.beta * left / self.budget.epsilon / (d - 1)
         known = SealedScores(self.table, self.variables, score, recipe.sensitivity)
-        return learn(known, candidates, self.budget, share, recipe.choice)
+        return learn(known, options, self.budget, share, recipe.choice)
 
     def _unchosen(self, k: int) -> list[Pair]:
         """Where there is nothing to choose, or no budget to choose with: the order of the schema.
 
         With k = d - 1 every network is the full table, and with one attribute there is one network.
         """
-        from penstock.tabular.privbayes.parents import Parent
-
         if not self.encoding.binary:
             return [Pair(number) for number in range(len(self.variables))]
         return [

@@ -8,10 +8,17 @@ these sets are the only candidates worth scoring.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import prod
 from typing import NamedTuple
+
+from penstock.tabular.privbayes.usefulness import MOST_CANDIDATES
+
+MOST_SCORED = 1 << 31
+"""Cells of the tables of all candidates together."""
 
 
 class Parent(NamedTuple):
@@ -36,6 +43,10 @@ class Pair(NamedTuple):
         return (Parent(self.child), *self.parents)
 
 
+class TooManyError(Exception):
+    """There are more maximal parent sets than anybody wants to list."""
+
+
 @dataclass
 class ParentSets:
     """Maximal parent sets over a growing list of variables, each with its sizes, finest level first.
@@ -50,8 +61,10 @@ class ParentSets:
     [[0, 1], [2]]
     """
 
+    most: int | None = None
     _variables: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
     _known: dict[tuple[int, int], tuple[ParentSet, ...]] = field(default_factory=dict)
+    _listed: int = 0
 
     def append(self, variable: int, sizes: Sequence[int]) -> None:
         """One more variable that may be a parent; sizes do not increase with the level."""
@@ -60,7 +73,10 @@ class ParentSets:
         self._variables.append((variable, tuple(sizes)))
 
     def maximal(self, limit: int) -> tuple[ParentSet, ...]:
-        """All maximal sets with at most `limit` configurations; none when not even the empty set fits."""
+        """All maximal sets with at most `limit` configurations; none when not even the empty set fits.
+
+        TooManyError as soon as `most` sets were listed on the way.
+        """
         return self._maximal(len(self._variables), max(0, limit))
 
     def _maximal(self, length: int, limit: int) -> tuple[ParentSet, ...]:
@@ -80,4 +96,37 @@ class ParentSets:
             for rest in self._maximal(length - 1, limit // size):
                 extended.setdefault(rest, level)
         alone = [rest for rest in self._maximal(length - 1, limit) if rest not in extended]
+        self._listed += len(alone) + len(extended)
+        if self.most is not None and self._listed > self.most:
+            raise TooManyError
         return (*alone, *((*rest, Parent(variable, level)) for rest, level in extended.items()))
+
+
+def affordable_cells(sizes: Sequence[Sequence[int]], cells: int, most: int = MOST_CANDIDATES) -> int:
+    """The number of cells, `cells` or fewer, at which a network has no more than `most` candidates.
+
+    For computing time, never for privacy: sizes (at each level of each variable) and cells are public.
+
+    >>> affordable_cells([(2,)] * 5, 8), affordable_cells([(2,)] * 40, 1 << 12, most=20_000)
+    (8, 6)
+    """
+    cells = min(cells, prod(each[0] for each in sizes))
+    if _are_few(sizes, cells, most):
+        return cells
+    found = 0
+    while (larger := found + found // 4 + 1) < cells and _are_few(sizes, larger, most):
+        found = larger
+    return found
+
+
+def _are_few(sizes: Sequence[Sequence[int]], cells: int, most: int) -> bool:
+    """Whether all variables can be parents of each without too many sets, or too large tables, to score."""
+    sets = ParentSets(most=2 * most)
+    for number, each in enumerate(sizes):
+        sets.append(number, each)
+    children = Counter(each[0] for each in sizes)
+    try:
+        count = sum(times * len(sets.maximal(cells // size)) for size, times in children.items())
+    except TooManyError:
+        return False
+    return count <= most and count * cells <= MOST_SCORED

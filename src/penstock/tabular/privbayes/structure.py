@@ -10,7 +10,7 @@ to the counts; this is also what resets beta to 0 when the whole network can onl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
@@ -33,6 +33,9 @@ from penstock.tabular.privbayes.sensitivity import Bound, of_scores
 
 Counts = NDArray[np.int64]
 Candidates = Callable[[Sequence[int]], list[Pair]]
+
+MOST_AT_ONCE = 1 << 24
+"""Cells of the tables that are counted at a time."""
 
 
 def marginal(variables: Sequence[Variable], pair: Pair) -> Marginal:
@@ -93,8 +96,8 @@ class SealedScores:
     def of(self, pairs: Sequence[Pair]) -> Sealed[Counts]:
         """The scores of these candidates, with the largest change that one unit can cause to any."""
         new = [pair for pair in pairs if pair not in self._place]
-        if new:
-            self._learn(new)
+        for some in self._batches(new):
+            self._learn(some)
         assert self._all is not None
         index = np.array([self._place[pair] for pair in pairs])
         return self._all.claim(
@@ -102,6 +105,19 @@ class SealedScores:
             self._sensitivity([shape(self.variables, pair) for pair in pairs]),
             because="some of the scores move no more than the bound for all of them",
         )
+
+    def _batches(self, pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
+        """As many pairs at a time as have tables that fit into memory together."""
+        some: list[Pair] = []
+        cells = 0
+        for pair in pairs:
+            cells += prod(shape(self.variables, pair))
+            if some and cells > MOST_AT_ONCE:
+                yield some
+                some, cells = [], prod(shape(self.variables, pair))
+            some.append(pair)
+        if some:
+            yield some
 
     def _learn(self, new: Sequence[Pair]) -> None:
         shapes = [shape(self.variables, pair) for pair in new]

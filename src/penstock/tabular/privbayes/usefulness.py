@@ -12,7 +12,10 @@ from fractions import Fraction
 from math import comb
 
 MOST_CANDIDATES = 400_000
-"""Candidates that a binary network is chosen from when nobody says how large its degree may be."""
+"""Candidates that a network is chosen from when nobody says how large its degree may be."""
+
+MOST_POSSIBLE = 2_000_000
+"""Candidates that fit into memory with their scores."""
 
 
 def usefulness(n: int, epsilon2: Fraction, attributes: int, k: int, l1: Fraction | int = 2) -> Fraction:
