@@ -77,6 +77,18 @@ def test_gaps_against_exact_one_way_counts_would_move_further() -> None:
     assert max(moves) > 1
 
 
+def test_absurd_expectations_do_not_round_a_record_away_or_twofold() -> None:
+    """Beyond 2**53 neighbouring doubles are 2 apart: one record would move a gap by 0 or by 2."""
+    schema = schema_of([2, 2])
+    for huge in (2**53 + 1, 2**62):
+        expected = {(0, 1): np.array([[huge, 3], [1, huge]])}
+        found = [
+            int(open_seal(gaps_of(np.zeros((n, 2), dtype=np.int64), schema).of_all(expected))[0])
+            for n in range(1, 6)
+        ]
+        assert set(np.diff(found)) == {-1}
+
+
 def test_bounds_are_attained() -> None:
     schema = schema_of([2, 2])
     nothing = {(0, 1): np.zeros((2, 2), dtype=np.int64)}

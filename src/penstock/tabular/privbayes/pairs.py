@@ -36,6 +36,9 @@ Reals = NDArray[np.float64]
 Tables = Mapping[tuple[int, int], Counts]
 """For each pair of variables, smaller number first, a table at their finest levels that are looked at."""
 
+_EXACT = 1 << 51  # with as many records, sums stay below 2**53
+_FITS = 1 << 61  # and the sum over all pairs within 64 bits
+
 
 @dataclass(frozen=True, eq=False)
 class PairGaps:
@@ -68,7 +71,16 @@ class PairGaps:
         return Sensitivity.scores(moves, candidates=len(self.candidates))
 
     def of_all(self, expected: Tables) -> Sealed[Counts]:
-        """The gap of every candidate."""
+        """The gap of every candidate.
+
+        Expectations beyond any real number of records, as noise can make them, are cut to where all sums
+        stay exact: a rounded sum could move by more than the bound.
+        """
+        most = min(_EXACT, _FITS // max(1, len(self.couples)))
+        expected = {
+            couple: np.clip(table, -(most // table.size), most // table.size)
+            for couple, table in expected.items()
+        }
         return self.table.derive(
             [self._marginal(couple) for couple in self.couples],
             lambda counts: np.concatenate(
@@ -100,7 +112,7 @@ class PairGaps:
         )
         total = gaps.claim(
             lambda values: values[index].sum(keepdims=True),
-            Sensitivity.of(self.sensitivity.linf * len(self.couples)),
+            Sensitivity.of(gaps.sensitivity.linf * len(self.couples)),
             because="the gap of each of the pairs that are added up moves by no more than the bound for one",
         )
         return float(noise.counts(total, pay=pay)[0]) / len(self.couples)
@@ -111,7 +123,7 @@ class PairGaps:
     def _gaps(self, couple: tuple[int, int], flat: Counts, expected: Counts) -> Counts:
         """The gaps of one pair at all combinations of levels, in the order of `candidates`."""
         (left, starts), (right, ends) = (self._stacks[number] for number in couple)
-        # sums of differences below 2**53 are exact in floating point
+        # whole numbers, and sums of their absolute values below 2**53: exact in floating point
         sums = left @ (flat.reshape(expected.shape) - expected).astype(np.float64) @ right.T
         by_rows = np.add.reduceat(np.abs(sums), starts, axis=0)
         return np.add.reduceat(by_rows, ends, axis=1).ravel().astype(np.int64)
