@@ -36,6 +36,9 @@ class Claim:
 
 Figure = Summary | float | None
 
+ROUNDING = 1e-12
+"""Means of the same numbers, added up in another order, differ by less."""
+
 
 def count_of(parts: Iterable[tuple[str, Figure, Figure]], needed: float = 1.0) -> Verdict:
     """A claim that the first figure is not above the second in every case, or in a share of them.
@@ -48,8 +51,8 @@ def count_of(parts: Iterable[tuple[str, Figure, Figure]], needed: float = 1.0) -
         return Verdict(None, "")
     gaps = {where: _mean(two) - _mean(one) for where, one, two in cases}
     noise = {where: 2 * math.hypot(_error(one), _error(two)) for where, one, two in cases}
-    true = [where for where, gap in gaps.items() if gap >= 0]
-    unclear = [where for where, gap in gaps.items() if -noise[where] <= gap < 0]
+    true = [where for where, gap in gaps.items() if gap >= -ROUNDING]
+    unclear = [where for where, gap in gaps.items() if -noise[where] <= gap < -ROUNDING]
     shown = {where: f"{where}: {_mean(one):.4g} against {_mean(two):.4g}" for where, one, two in cases}
     ascending = sorted(gaps, key=lambda where: gaps[where])
     refuting = len(cases) - len(true) - len(unclear)

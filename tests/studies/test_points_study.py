@@ -97,3 +97,13 @@ def test_the_page_has_a_row_for_every_claim_of_points_and_sequences() -> None:
         rows = privtree_all.claims(Results(made, {}, {})).splitlines()[2:]
         assert [row.split("|")[1].strip() for row in rows] == [claim.number for claim in made.claims]
         assert len({claim.number for claim in made.claims}) == len(made.claims)
+
+
+def test_a_tie_is_a_tie_however_its_mean_was_added_up() -> None:
+    from frame.claims import count_of
+    from frame.results import Summary
+
+    seven = Summary.of([0.9] * 7)
+    assert seven.mean > 0.9  # by one rounding
+    assert count_of([("somewhere", seven, 0.9)]).holds
+    assert not count_of([("somewhere", seven, 0.9 - 1e-6)]).holds
