@@ -29,8 +29,9 @@ its curves as images and says in words what they show: every such sentence ends 
 hold*, with our numbers. Figures in brackets are those of the project's specification, from an independent
 prototype on generated data.
 
-A case that goes against a claim by no more than two standard errors counts as noise. Where a claim names a
-factor, the first of two numbers has been multiplied by it. The relative error of a count is its distance
+A case that goes against a claim by no more than two standard errors counts as noise. Where the literature
+says "noticeably" or "by a large margin", the factor in the claim is ours. Where a claim names a factor, the
+first of two numbers has been multiplied by it. The relative error of a count is its distance
 from the truth, divided by the truth or by 0.1 % of the points, whichever is larger. Small, medium and large
 boxes cover 0.01–0.1 %, 0.1–1 % and 1–10 % of the space; 1000 of each (500 in four dimensions), volume, shape
 and place at random.
