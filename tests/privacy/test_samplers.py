@@ -475,3 +475,27 @@ def test_tilted_law(weights: list[int] | None, rate: Fraction) -> None:
     drawn = [samplers.tilted(gaps, rate, each, source) for _ in range(6000)]
     law = np.exp(-float(rate) * np.arange(4)) * (1 if weights is None else np.array(weights, dtype=float))
     assert fits(np.bincount(drawn, minlength=4), law / law.sum())
+
+
+@pytest.mark.parametrize("rate", [Fraction(1), Fraction(1, 1000)])
+def test_the_tail_of_a_geometric_variable_has_no_end(rate: Fraction) -> None:
+    """Noise that ends with its table has a largest value, and an output beyond it gives a neighbour away.
+
+    That happens to one draw in half a billion, which no statistical test sees; so the bits are made up.
+    """
+
+    class Unlikely(Randomness):
+        zeros = 0
+
+        def take(self, count: int) -> bytearray:
+            lucky, self.zeros = min(count, self.zeros), max(0, self.zeros - count)
+            return bytearray(lucky) + bytearray(b"\xff" * (count - lucky))
+
+    def drawn(zeros: int) -> int:
+        source = Unlikely(None)
+        source.zeros = 8 * zeros
+        return int(samplers.geometric(rate, 1, source)[0])
+
+    first = drawn(1)
+    assert first * rate >= 20
+    assert [drawn(zeros) for zeros in range(4)] == [0, first, 2 * first, 3 * first]
