@@ -405,7 +405,7 @@ def study() -> Study:
         notes=(
             "two_states has as many points as the paper's road data, along the roads of the same two states "
             "in the public network us_roads; us_roads itself are the 87,575 intersections of that network. "
-            "two_states was added after the claims about roads failed on us_roads: both are shown, as a and b. "
+            "two_states was added after the claims about roads failed on us_roads: see a and b. "
             "gowalla and checkin stand in for the paper's Gowalla points, nyc_taxi (16,451 trips) for its "
             "98,013; Beijing's 4-D trips could not be had. UG and AG know the exact number of points, as "
             "published. DAWA is told 500 queries of each set and answers that set alone, as published; it "
