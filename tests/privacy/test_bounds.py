@@ -85,14 +85,16 @@ def occurring(counts: dict[str, int], records: int = 1) -> Sealed[Occurring]:
     return Sealed(found, Sensitivity.of(records), ADD_REMOVE)
 
 
-def test_values_are_named_with_the_chance_the_proof_assumes() -> None:
-    # 4,000 values exactly at the threshold are each named with probability 1 / (1 + e^-1) = 0.731;
-    # six standard deviations of the binomial are 168: failure probability below 1e-8.
-    least = threshold(Fraction(1), Fraction(1, 1000))
+@pytest.mark.parametrize("records", [1, 10])
+def test_values_are_named_with_the_chance_the_proof_assumes(records: int) -> None:
+    # 4,000 values exactly at the threshold are each named with probability 1 / (1 + a), a = e^(-1/records):
+    # 0.731 for one record, 0.525 for ten. Six standard deviations of the binomial are at most 190: failure
+    # probability below 1e-8.
+    least = threshold(Fraction(1), Fraction(1, 1000), records)
     counts = {str(i): least for i in range(4000)}
     budget = Budget(1, "1/1000", randomness=Randomness.seeded(11))
-    named = frequent(occurring(counts), budget, most=4000)
-    assert abs(len(named) - 4000 / (1 + math.exp(-1))) < 168
+    named = frequent(occurring(counts, records), budget, most=4000)
+    assert abs(len(named) - 4000 / (1 + math.exp(-1 / records))) < 190
     receipt = budget.receipt()
     assert (receipt.epsilon, receipt.delta) == (1, Fraction(1, 1000))
     assert f"threshold {least}" in next(charge.detail for _, charge in receipt.charges())
