@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from penstock.errors import UsageError
 from penstock.schema.unit import Relation
 from penstock.tabular.privbayes.scores import information, score, twice_n2_r
 from penstock.tabular.privbayes.sensitivity import information_change, largest_change, of_scores
@@ -54,6 +55,7 @@ def additions(rows: int, columns: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         (3, 3, 3, 1.333333, None, 0.444444),
         (3, 3, 4, 1.188722, None, 0.4375),
         (3, 3, 5, 1.101955, None, 0.36),
+        (3, 3, 7, 0.927175, None, 0.285714),
     ],
 )
 def test_replacing_a_record_moves_scores_as_the_oracle_says(
@@ -126,3 +128,9 @@ def test_one_candidate_without_a_binary_side_decides_for_all() -> None:
 def test_a_user_with_several_records_moves_scores_that_many_times() -> None:
     assert largest_change("R", ADD, binary=False, records=3) == 24
     assert largest_change("F", ADD, binary=True, records=3) == 6
+
+
+def test_information_is_refused_where_doubles_are_too_coarse_for_it() -> None:
+    assert largest_change("I", REPLACE, binary=True, n=10**10) > 0
+    with pytest.raises(UsageError, match="choose score R"):
+        largest_change("I", REPLACE, binary=True, n=10**10 + 1)

@@ -43,6 +43,9 @@ from penstock.tabular.privbayes.scores import INDEPENDENCE_STEPS, INFORMATION_ST
 
 Bound = Literal["tight", "published"]
 
+MOST_RECORDS_OF_I = 10**10
+"""Up to here the rounding errors of n I, some 2**-50 n log n, stay below half a step of its lattice."""
+
 
 def of_scores(
     name: ScoreName,
@@ -83,6 +86,11 @@ def largest_change(
         return Fraction(2)
     if name == "R":
         return Fraction(4 * max(n - 1, 0)) if binary and bound == "tight" else Fraction(6 * n + 4)
+    if n > MOST_RECORDS_OF_I:
+        raise UsageError(
+            f"Score I is computed in floating point, exactly enough for {MOST_RECORDS_OF_I:,} records; "
+            "choose score R."
+        )
     # the lattice's floor and the floating-point error of I (below 1/2 step) cost two steps at most
     return Fraction(floor(INFORMATION_STEPS * n * information_change(n, binary=binary) * (1 + 1e-9)) + 2)
 
