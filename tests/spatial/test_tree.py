@@ -257,6 +257,9 @@ def test_the_partition_is_exported_as_geojson(tmp_path: Path) -> None:
     assert boxes[0][0] == [release.partition.low[leaf, 1] / 2**30, release.partition.low[leaf, 0] / 2**30]
     with pytest.raises(QueryError, match="'north' is not a numeric field"):
         release.geojson(y="north")
+    with pytest.raises(ReleaseError, match="cannot be written"):
+        release.save_geojson(tmp_path / "nowhere" / "map.geojson")
+    assert [file.name for file in tmp_path.iterdir()] == ["map.geojson"]
 
 
 def test_a_map_of_many_fields_is_seen_from_above() -> None:

@@ -18,6 +18,7 @@ from penstock.errors import PenstockError, ReleaseError
 from penstock.privacy.axis import Numbers, Reals
 from penstock.privacy.space import Space
 from penstock.release import Answer, Manifest, Model, Picture, Release
+from penstock.release.disk import reason, whole_file
 from penstock.spatial.box import Box, column, corners
 from penstock.spatial.geojson import features
 from penstock.spatial.partition import Partition
@@ -180,13 +181,14 @@ class TreeRelease(Release):
         return features(self, x, y, side)
 
     def save_geojson(self, path: str | PathLike[str], x: str | None = None, y: str | None = None) -> Path:
-        """Write `geojson` to a file."""
-        target = Path(path)
+        """Write `geojson` to a file, whole or not at all."""
+        text = json.dumps(self.geojson(x, y))
         try:
-            target.write_text(json.dumps(self.geojson(x, y)), encoding="utf-8")
+            with whole_file(path) as partial:
+                partial.write_text(text, encoding="utf-8")
         except OSError as problem:
-            raise ReleaseError(f"'{path}' cannot be written: {problem.strerror or problem}.") from None
-        return target
+            raise ReleaseError(f"'{path}' cannot be written: {reason(problem)}.") from None
+        return Path(path)
 
     def pictures(self) -> Sequence[Picture]:
         from penstock.spatial.pictures import pictures
