@@ -22,6 +22,7 @@ SOURCES = (
     "penstock.audit.sparse",
     "penstock.audit.privtree",
     "penstock.audit.hierarchies",
+    "penstock.audit.privbayes",
     "penstock.audit.end_to_end",
     "penstock.audit.broken",
     "penstock.audit.broken_sparse",

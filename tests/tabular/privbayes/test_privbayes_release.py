@@ -156,6 +156,33 @@ def test_rows_given_a_condition_have_the_conditional_distribution() -> None:
     assert (np.abs(counts - expected) < 6 * np.sqrt(expected * (1 - expected) / 20_000) + 1e-4).all()
 
 
+@pytest.mark.parametrize("narrow", [False, True])
+def test_patterns_without_meaning_are_ruled_out_and_not_pushed_to_the_last_code(
+    narrow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty attributes of 5 codes in 3 independent bits: few rows are meaningful by luck.
+
+    Every cell within 6 standard errors, fails with probability below 1e-6. Beyond the width of exact
+    inference rows are still of the schema, and mass is pushed to the last codes.
+    """
+    n = 1_000 if narrow else 8_000
+    sizes = [5] * 40
+    uniform = np.random.default_rng(0).integers(0, 5, (2000, 40))
+    release = PrivBayes(preset="plain", encoding="binary", degree=0).fit(
+        table_of(uniform, schema_of(sizes)), paid(50, 4)
+    )
+    exact = {name: release.marginal([name]) for name in release.schema.names}
+    if narrow:
+        monkeypatch.setattr(release_module.inference, "sample_given", _too_wide)
+    codes = release.draw_codes(n, np.random.default_rng(0))
+    off = []
+    for name, joint in exact.items():
+        counts = np.bincount(codes[name], minlength=5)
+        assert len(counts) == 5
+        off.append((np.abs(counts / n - joint) > 6 * np.sqrt(joint * (1 - joint) / n) + 1e-4).any())
+    assert any(off) == narrow
+
+
 def test_conditions_that_never_hold_are_refused_in_words() -> None:
     sure = PrivBayes(preset="plain", degree=1).fit(
         table_of(np.zeros((4000, 2), dtype=np.int64), schema_of([2, 2])), paid(20)

@@ -136,10 +136,14 @@ def worst_replacing(n: int, score: str, k: int, bound: str = "published", **kind
         (3, 1, "F", "published", 0.3828),
         (3, 1, "R", "published", 0.1374),
         (3, 1, "R", "tight", 0.3828),
+        (3, 2, "I", "published", 0.2500),
         (3, 2, "F", "published", 0.2500),
         (3, 2, "R", "published", 0.0909),
         (3, 2, "R", "tight", 0.2500),
+        (4, 1, "I", "published", 0.3828),
         (4, 1, "F", "published", 0.5619),
+        (4, 1, "R", "published", 0.1621),
+        (4, 1, "R", "tight", 0.3828),
     ],
 )
 def test_network_learning_is_private_by_exact_enumeration(

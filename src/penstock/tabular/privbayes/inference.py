@@ -47,14 +47,19 @@ def check(network: Network, wanted: Sequence[int], limit: int = MOST_CELLS) -> N
 
 
 def sample_given(
-    network: Network, weights: Weights, n: int, rng: np.random.Generator, limit: int = MOST_CELLS
+    network: Network,
+    weights: Weights,
+    n: int,
+    rng: np.random.Generator,
+    extra: Sequence[Factor] = (),
+    limit: int = MOST_CELLS,
 ) -> list[Codes] | None:
     """`n` rows with probability proportional to the network's times the weights; None if no row has any.
 
-    What the weights speak of, and all its ancestors, is drawn backwards through an elimination; the
-    rest follows forwards from its parents.
+    What weights and `extra` factors speak of, and all its ancestors, is drawn backwards through an
+    elimination; the rest follows forwards from its parents.
     """
-    problem = _Problem(network, (), weights, ())
+    problem = _Problem(network, (), weights, extra)
     steps = elimination.plan([factor.variables for factor in problem.factors], problem.sizes, (), limit)
     tables, rest = elimination.run(problem.factors, steps, problem.sizes)
     if not float(elimination.product(rest, (), problem.sizes)) > 0:

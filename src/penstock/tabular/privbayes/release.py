@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-REDRAWN = 50  # times that rows with a bit pattern without meaning are drawn again
+REDRAWN = 50  # times that rows with a bit pattern without meaning are drawn again, beyond exact inference
 SAMPLED = 1 << 18  # rows behind an answer that exact inference is too wide for
 
 
@@ -72,28 +72,50 @@ class PrivBayesRelease(TableRelease):
 
     def draw_codes(self, n: int, rng: np.random.Generator) -> Codes:
         codes, valid = self.encoding.codes(self.network.sample(n, rng), n)
+        again = np.flatnonzero(~valid)
+        if again.size:
+            try:
+                rows = inference.sample_given(self.network, {}, again.size, rng, self._meaningful)
+            except TooWideError:
+                self._redraw(codes, valid, rng)
+            else:
+                if rows is not None:  # else no row has a meaning, and all are left at their nearest codes
+                    fresh, _ = self.encoding.codes(rows, again.size)
+                    for name, column in codes.items():
+                        column[again] = fresh[name]
+        return self._typed(codes)
+
+    def _redraw(
+        self, codes: dict[str, NDArray[np.int64]], valid: NDArray[np.bool_], rng: np.random.Generator
+    ) -> None:
+        """Rows with a bit pattern that stands for no code, drawn again in the hope for a better one."""
         for _ in range(REDRAWN):
             again = np.flatnonzero(~valid)
             if not again.size:
-                break
+                return
             fresh, good = self.encoding.codes(self.network.sample(again.size, rng), again.size)
             for name, column in codes.items():
                 column[again] = fresh[name]
             valid[again] = good
-        return {name: column.astype(self.schema.attribute(name).dtype) for name, column in codes.items()}
 
     def draw_weighted(self, weights: Mapping[str, Reals], n: int, rng: np.random.Generator) -> Codes | None:
+        known: dict[int, Reals] = {}
+        extra: list[Factor] = []
         if self._in_bits:
-            return None
-        known = {self._number[name]: w for name, w in weights.items() if name in self._number}
+            extra = [*self._meaningful, *self._factors(weights)]
+        else:
+            known = {self._number[name]: w for name, w in weights.items() if name in self._number}
         try:
-            columns = inference.sample_given(self.network, known, n, rng)
+            columns = inference.sample_given(self.network, known, n, rng, extra)
         except TooWideError:
             return None
-        return None if columns is None else dict(self.encoding.codes(columns, n)[0])
+        return None if columns is None else self._typed(self.encoding.codes(columns, n)[0])
+
+    def _typed(self, codes: Mapping[str, NDArray[np.int64]]) -> Codes:
+        return {name: column.astype(self.schema.attribute(name).dtype) for name, column in codes.items()}
 
     def deviation(self, names: Sequence[str]) -> float | None:
-        """From the noisiest-free marginal that was counted over these attributes, added up to them."""
+        """Of the least noisy marginal that was counted over these attributes, added up to them."""
         if self._in_bits or not all(name in self._number for name in names):
             return None
         wanted = {self._number[name] for name in names}
@@ -113,30 +135,48 @@ class PrivBayesRelease(TableRelease):
     def _in_bits(self) -> bool:
         return self.encoding.name in ("binary", "gray")
 
+    @cached_property
+    def _bits(self) -> dict[str, tuple[int, ...]]:
+        """For each attribute the numbers of the variables that are its bits."""
+        found: dict[str, tuple[int, ...]] = {}
+        for number, variable in enumerate(self.network.variables):
+            found[variable.attribute] = (*found.get(variable.attribute, ()), number)
+        return found
+
+    @cached_property
+    def _meaningful(self) -> list[Factor]:
+        """1 for every bit pattern that stands for a code, 0 for the others."""
+        return self._factors(
+            {
+                name: np.ones(size)
+                for name, size in self.encoding.sizes.items()
+                if name in self._bits and size < 1 << len(self._bits[name])
+            }
+        )
+
+    def _factors(self, weights: Mapping[str, Reals]) -> list[Factor]:
+        """Weights of codes as weights of bit patterns; patterns that stand for no code have none."""
+        found = []
+        for name, values in weights.items():
+            if name in self._bits:
+                width = len(self._bits[name])
+                table = np.zeros(1 << width)
+                table[self.encoding.patterns(name)] = values
+                found.append(Factor(self._bits[name], table.reshape((2,) * width)))
+        return found
+
     def _weighted_bits(self, names: Sequence[str], weights: Mapping[str, Reals]) -> Reals:
         """Bits are joined to codes; patterns that stand for no code are ruled out, as in sampling."""
-        bits: dict[str, tuple[int, ...]] = {}
-        for number, variable in enumerate(self.network.variables):
-            bits[variable.attribute] = (*bits.get(variable.attribute, ()), number)
-        patterns = {name: self.encoding.patterns(name) for name in self.encoding.sizes}
-
-        def factor(name: str, values: Reals) -> Factor:
-            table = np.zeros(1 << len(bits[name]))
-            table[patterns[name]] = values
-            return Factor(bits[name], table.reshape((2,) * len(bits[name])))
-
-        valid = [
-            factor(name, np.ones(size))
-            for name, size in self.encoding.sizes.items()
-            if name in bits and size < 1 << len(bits[name])
-        ]
-        extra = [factor(name, values) for name, values in weights.items() if name in bits]
+        bits = self._bits
         wanted = [number for name in names for number in bits.get(name, ())]
-        joint = inference.marginal(self.network, wanted, extra=[*valid, *extra])
-        mass = inference.marginal(self.network, [], extra=valid) if valid else 1.0
+        extra = [*self._meaningful, *self._factors(weights)]
+        mass = float(inference.marginal(self.network, [], extra=self._meaningful))
+        if not mass > 0:
+            return self._from_rows(names, weights)
+        joint = inference.marginal(self.network, wanted, extra=extra)
         joint = joint.reshape([1 << len(bits.get(name, ())) for name in names])
         for axis, name in enumerate(names):
-            joint = np.take(joint, patterns[name], axis=axis)
+            joint = np.take(joint, self.encoding.patterns(name), axis=axis)
         scale = prod(float(w[0]) for name, w in weights.items() if name not in bits)
         return np.asarray(joint * scale / mass)
 
