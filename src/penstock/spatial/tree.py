@@ -184,7 +184,7 @@ class TreeRelease(Release):
         """Write `geojson` to a file, whole or not at all."""
         text = json.dumps(self.geojson(x, y))
         try:
-            with whole_file(path) as partial:
+            with whole_file(Path(path)) as partial:
                 partial.write_text(text, encoding="utf-8")
         except OSError as problem:
             raise ReleaseError(f"'{path}' cannot be written: {reason(problem)}.") from None
