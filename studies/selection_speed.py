@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.privacy.budget import Budget
-from penstock.privacy.choice import SeveralMethod, best_several
+from penstock.privacy.choice import best_several
 from penstock.privacy.retraversal import retraverse
 from penstock.privacy.sealed import Sealed, Sensitivity
 from penstock.privacy.sparse import above_threshold, sparse_vector
@@ -61,19 +61,18 @@ def unsafe(scores: NDArray[Any]) -> object:
 
 
 def selections(size: int) -> Iterator[tuple[str, float]]:
-    methods: tuple[SeveralMethod, ...] = ("one-shot", "exponential")
     for name, scores in shapes(size).items():
-        closed = sealed(scores)
-        for method in methods:
-            yield (
-                f"{CHOSEN} of {size:,}, {name}, {method}",
-                seconds(lambda m=method, s=closed: best_several(s, CHOSEN, Budget(1), method=m)),
-            )
-        yield (
-            f"{CHOSEN} of {size:,}, {name}, retraversal",
-            seconds(lambda s=closed: retraverse(s, Budget(1), c=CHOSEN, threshold=1000, passes=3)),
-        )
-        yield f"{CHOSEN} of {size:,}, {name}, NumPy (unsafe)", seconds(lambda s=scores: unsafe(s))
+        for how, spent in ways(scores):
+            yield f"{CHOSEN} of {size:,}, {name}, {how}", spent
+
+
+def ways(scores: NDArray[Any]) -> Iterator[tuple[str, float]]:
+    """Seconds of each mechanism for the same scores, and of unsafe noise."""
+    closed = sealed(scores)
+    yield "one-shot", seconds(lambda: best_several(closed, CHOSEN, Budget(1), method="one-shot"))
+    yield "exponential", seconds(lambda: best_several(closed, CHOSEN, Budget(1), method="exponential"))
+    yield "retraversal", seconds(lambda: retraverse(closed, Budget(1), c=CHOSEN, threshold=1000, passes=3))
+    yield "NumPy (unsafe)", seconds(lambda: unsafe(scores))
 
 
 def streams(size: int) -> Iterator[tuple[str, float]]:

@@ -113,7 +113,7 @@ def _svt(**options: object) -> Algorithm:
         order = permutation(int(scores.sensitivity.l1), budget.randomness.spawn("order"))  # 1 per candidate
         shuffled = scores.claim(lambda whole: whole[order], scores.sensitivity, because="a public order")
         found = above_threshold(shuffled, budget, c=c, threshold=threshold, **options)  # type: ignore[arg-type]
-        return order[found.positions].tolist()
+        return [int(candidate) for candidate in order[found.positions]]
 
     return run
 
