@@ -24,22 +24,17 @@ TITLES = {
 
 HOW = """## How the runs of November 2026 were made
 
-- The entries of a table ran one after another, over an hour and a half of changing load, not side by side. At
-  ε 1 the figures of ours were taken after most of the peers. Peers ran **once each**, ours up to five times
-  (the column `runs`).
-- Ours had also been run once before the peers. Those runs were replaced when reading CSV files had become
-  cheaper (pandas is no longer loaded). They were, in CPU seconds and error of triples: NLTCS default 1.7,
-  .0104; plain 2.5, .0343; journal 3.4, .0485; Adult default 2.5, .0793; plain 1.6, .0910; journal 1.4, .1550.
-  With them the least ratio is 14 on NLTCS and 42 on Adult.
+- At ε 1 all entries of a table ran in one run, one after another, on a machine with two cores of which one
+  had other work. Peers ran **once each**, ours up to five times (the column `runs`). At ε 0.1 the machine was
+  busier when the peers ran.
 - One run says little about an error: that of ours varies by about a tenth between runs on Adult. So at ε 1 on
   Adult the two MSTs with an approximate guarantee and our default are equal within noise in pairs.
 - Peers keep their defaults but for this. *mbi MST*: the mechanism is our driver's, after the paper. *OpenDP
   MST*: ε is lowered by less than 1e-14, else it stops on a rounding error. *dpmm*: its own binning is off, as
   the table is coded already. *DataSynthesizer*: NumPy 1, because with NumPy 2 it stopped with a NameError
-  after 299 CPU seconds; two parents instead of an automatic degree. On Adult it was stopped by hand after 370
-  CPU seconds, unfinished.
-- Listed below but not run, for want of time: both AIMs, OpenDP's table of all pairs, DataSynthesizer with its
-  automatic degree, and smartnoise. So the best pure peer known, OpenDP AIM, was **not** in this race.
+  after 299 CPU seconds; two parents instead of an automatic degree.
+- Listed below but not run, for want of time: both AIMs, DataSynthesizer with its automatic degree, and
+  smartnoise. So the best pure peer known, OpenDP AIM, was **not** in this race.
 """
 
 
@@ -163,8 +158,7 @@ Penstock and what you might pick instead, on the same table and budget. Written 
 
 Every entry is one process: it reads 80 % of the table as integer codes with the public domain, fits, draws
 45,222 rows and writes them. CPU seconds are those of the whole process and its children, imports included.
-The machine has two cores and was busy with other work: wall times mean little, and CPU times are longer than
-on a quiet one for everybody, so compare within one table. Those with an approximate guarantee get δ = 1e-5.
+Compare within one table: machines differ. Those with an approximate guarantee get δ = 1e-5.
 
 `2-way` and `3-way` are mean total variation distances of all pairs and triples from the training part (lower
 is better); `accuracy` is that of a gradient boosting classifier trained on the synthetic rows and tried on
@@ -184,10 +178,10 @@ What the software does, found by reading and attacking it, and not what it claim
 
 ## Measured earlier, not in these runs
 
-Figures from before this race existed, at ε 1, on a quieter machine of the same size and by other drivers.
-They show how much the CPU times above owe to a busy machine: MST on NLTCS took 14-15 s there and 47 s here.
-Ours was not measured on that machine. Its busy figures against those quiet ones would be a ratio of about 10
-for the default and 5 for `journal` on NLTCS, so the factors above belong to these runs.
+Figures from before this race existed, at ε 1, on another machine of the same size and by other drivers. MST
+on NLTCS took 14-15 s there and about 42 s here. Ours was not measured on that machine. Our figures from here
+against those from there would be a ratio of about 10 for the default and 6 for `journal` on NLTCS, so the
+factors above belong to these runs.
 
 {chr(10).join(earlier)}
 

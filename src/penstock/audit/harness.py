@@ -267,7 +267,7 @@ def examine(target: Target, trials: int, *, confidence: float = CONFIDENCE, seed
     runs audit the code. `trials` is scaled by the target's `effort`, since one run of a whole method
     costs more than one draw of noise.
     """
-    if trials < FEWEST:
+    if target.run is not None and trials < FEWEST:
         raise UsageError(f"An audit needs at least {FEWEST} trials, not {trials}.")
     started = time.perf_counter()
     count = max(FEWEST, round(trials * target.effort))

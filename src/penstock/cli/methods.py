@@ -50,7 +50,7 @@ def methods(
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
     for title in ("method", "data", "guarantee", "relations", "what it is"):
-        table.add_column(title, overflow="fold")
+        table.add_column(title, overflow="fold", no_wrap=title == "method")  # names are to be copied
     for info in listed:
         star = " *" if info.default else ""
         table.add_row(
