@@ -19,11 +19,11 @@ from privbayes_classifiers import Majority, PrivateERM, PrivGene, Tuned, objecti
 def test_a_study_without_results_decides_nothing(name: str, tmp_path: Path) -> None:
     try:
         results = run(import_module(name).study(), seconds=-1, folder=tmp_path)
+        verdicts = {claim.text: claim.verdict(results) for claim in results.study.claims}
     except MissingDataError as missing:
         pytest.skip(str(missing))
-    assert results.study.claims
-    for claim in results.study.claims:
-        assert claim.verdict(results).holds is None, claim.text
+    assert verdicts
+    assert {text for text, verdict in verdicts.items() if verdict.holds is not None} == set()
     assert "not measured" in report(results)
     assert "Claim" not in report(results, claims=False)
     assert claim_table([results]).count("**not measured**") == len(results.study.claims)
