@@ -13,7 +13,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from frame import Results, main, run
+from frame import Results, all_of, run
 from frame.table import report
 
 STUDIES = (
@@ -64,17 +64,6 @@ How far to trust a verdict:
 """
 
 
-def everything(arguments: list[str]) -> None:
-    writing = "--write" in arguments
-    rest = [argument for argument in arguments if argument != "--write"]
-    for name in STUDIES:
-        main(import_module(name).study, rest)
-    if writing:
-        PAGE.parent.mkdir(parents=True, exist_ok=True)
-        PAGE.write_text(page(), encoding="utf-8")
-        print(f"written: {PAGE.name}")
-
-
 def page() -> str:
     """The claims in one table, the reference figures in another, then every study in full."""
     found = {name: run(import_module(name).study(), seconds=-1) for name in STUDIES}
@@ -97,4 +86,4 @@ def claim_table(found: list[Results]) -> str:
 
 
 if __name__ == "__main__":
-    everything(sys.argv[1:])
+    all_of(STUDIES, page, PAGE, sys.argv[1:])

@@ -13,7 +13,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from frame import Results, main, run
+from frame import Results, all_of, run
 from frame.store import RESULTS
 from frame.table import report
 
@@ -38,16 +38,6 @@ and place at random.
 """
 
 
-def everything(arguments: list[str]) -> None:
-    writing = "--write" in arguments
-    rest = [argument for argument in arguments if argument != "--write"]
-    for name in STUDIES:
-        main(import_module(name).study, rest)
-    if writing:
-        PAGE.write_text(page(), encoding="utf-8")
-        print(f"written: {PAGE.name}")
-
-
 def page() -> str:
     """The claims in one table, the times, then every study in full."""
     found = [run(import_module(name).study(), seconds=-1) for name in STUDIES]
@@ -68,4 +58,4 @@ def claims(results: Results) -> str:
 
 
 if __name__ == "__main__":
-    everything(sys.argv[1:])
+    all_of(STUDIES, page, PAGE, sys.argv[1:])

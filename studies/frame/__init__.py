@@ -6,7 +6,7 @@ are missing, `main` is the command line that every study script ends with.
 """
 
 from frame.claims import Claim, Verdict
-from frame.command import main
+from frame.command import all_of, main
 from frame.data import Dataset, MissingDataError, load
 from frame.results import Results, Summary
 from frame.run import run
@@ -24,6 +24,7 @@ __all__ = [
     "Study",
     "Summary",
     "Verdict",
+    "all_of",
     "load",
     "main",
     "run",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from frame.data import MissingDataError
-from frame.plot import page
+from frame.plot import page as plot
 from frame.run import MOST_PROCESSES, run
 from frame.store import RESULTS, Store
 from frame.study import Cell, Study
@@ -51,8 +52,18 @@ def main(study: Study | Callable[[], Study], arguments: Sequence[str] | None = N
     print(text)
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{chosen.name}.md").write_text(text, encoding="utf-8")
-    page(results, RESULTS / f"{chosen.name}.html")
+    plot(results, RESULTS / f"{chosen.name}.html")
     print(f"plot: {_near(RESULTS / f'{chosen.name}.html')}")
+
+
+def all_of(studies: Sequence[str], page: Callable[[], str], place: Path, arguments: Sequence[str]) -> None:
+    """Run studies by the names of their modules; with --write, make the page of what is there."""
+    for name in studies:
+        main(import_module(name).study, [argument for argument in arguments if argument != "--write"])
+    if "--write" in arguments:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(page(), encoding="utf-8")
+        print(f"written: {place.name}")
 
 
 def narrowed(study: Study, datasets: Sequence[str] | None, budgets: Sequence[str] | None) -> Study:

@@ -120,8 +120,9 @@ def two_states(n: int = 1_634_165) -> PointData:
     nodes = pl.read_csv(file("us_roads/us_road_intersections.csv.gz"))
     with gzip.open(file("us_roads/us_road_edges.txt.gz"), "rt") as lines:
         segments = np.loadtxt(lines, dtype=np.int64)
-    places = np.zeros((int(nodes["id"].max()) + 1, 2))  # type: ignore[arg-type]
-    places[nodes["id"].to_numpy()] = nodes.select("x", "y").to_numpy()
+    numbers = nodes["id"].to_numpy()
+    places = np.zeros((numbers.max() + 1, 2))
+    places[numbers] = nodes.select("x", "y").to_numpy()
     ends = places[segments]
     inside = np.zeros(len(ends), dtype=bool)
     for low, high in (((0, 3570), (1350, 4235)), ((2710, 1160), (3760, 2130))):
@@ -169,7 +170,7 @@ REAL = {
     "checkin": checkin,
     "nyc_taxi": nyc_taxi,
 }
-LOADERS.update({**MADE, **REAL})  # type: ignore[dict-item]
+LOADERS.update({**MADE, **REAL})  # type: ignore[dict-item]  # not tables
 
 
 @dataclass(frozen=True)

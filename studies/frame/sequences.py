@@ -20,6 +20,7 @@ from penstock.engine.occurrences import Text
 from penstock.engine.symbols import Symbols, open_sequences
 from penstock.evaluate.sequences import frequent_strings, length_distance, precision
 from penstock.privacy.budget import Budget
+from penstock.privacy.privtree import Constant
 from penstock.privacy.randomness import Randomness
 from penstock.privacy.sequences import Sequences
 from penstock.schema import Schema
@@ -113,7 +114,7 @@ def markov(symbols: int = 7, n: int = 40_000, longest: int = 28) -> SequenceData
     return SequenceData("markov", described(symbols, longest), Symbols(codes.astype(np.uint8), lengths), 5000)
 
 
-LOADERS.update({"msnbc": msnbc, "bpic": bpic, "markov": markov})  # type: ignore[dict-item]
+LOADERS.update({"msnbc": msnbc, "bpic": bpic, "markov": markov})  # type: ignore[dict-item]  # not a table
 
 
 @dataclass(frozen=True)
@@ -136,11 +137,11 @@ def _outcome(release: SequenceRelease, seed: int, synthetic: int) -> Outcome:
 class PrivTree:
     """The suffix tree; by default as published."""
 
-    constant: str = "published"
+    constant: Constant = "published"
     tree_share: str | None = None
 
     def __call__(self, dataset: Any, epsilon: str, seed: int) -> Outcome:
-        method = PrivTreeSequences(constant=self.constant, tree_share=self.tree_share)  # type: ignore[arg-type]
+        method = PrivTreeSequences(constant=self.constant, tree_share=self.tree_share)
         return _outcome(method.fit(dataset.sealed, _budget(epsilon, seed)), seed, dataset.synthetic)
 
 
@@ -158,12 +159,12 @@ class NGrams:
 class Exponential:
     """The exponential mechanism, which has to know beforehand how many strings are wanted."""
 
-    constant: str = "published"
+    constant: Constant = "published"
 
     def __call__(self, dataset: Any, epsilon: str, seed: int) -> Outcome:
         found = {}
         for many in MANY:
-            method = TopStrings(many, self.constant)  # type: ignore[arg-type]
+            method = TopStrings(many, self.constant)
             found[many] = method.fit(dataset.sealed, _budget(epsilon, seed + many)).frequent(many)
         return Outcome(found, None)
 

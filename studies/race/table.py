@@ -34,8 +34,9 @@ HOW = """## How the runs of November 2026 were made
   the table is coded already. *DataSynthesizer*: NumPy 1, because with NumPy 2 it stopped with a NameError
   after 299 CPU seconds; two parents instead of an automatic degree.
 - *OpenDP contingency table, all pairs* was given 200 seconds, and only on NLTCS.
-- Listed below but not run, for want of time: both AIMs, DataSynthesizer with its automatic degree, and
-  smartnoise. So the best pure peer known, OpenDP AIM, was **not** in this race.
+- Listed below but not run on these tables, for want of time: both AIMs and DataSynthesizer with its automatic
+  degree, whose drivers were tried on a table of three columns only, and smartnoise. So the best pure peer
+  known, OpenDP AIM, was **not** in this race.
 """
 
 
