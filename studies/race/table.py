@@ -182,8 +182,7 @@ What the software does, found by reading and attacking it, and not what it claim
 ## Measured earlier, not in these runs
 
 Figures from before this race existed, at ε 1, on another machine of the same size and by other drivers. MST
-on NLTCS took 14-15 s there; here smartnoise's takes 16 s and private-pgm's 42 s. Ours was not measured on that machine. Our figures from here
-against those from there would be a ratio of about 10 for the default and 5 for `journal` on NLTCS.
+on NLTCS took 14-15 s there; here smartnoise's takes 16 s and private-pgm's 42 s. Ours was not measured there.
 
 {chr(10).join(earlier)}
 
