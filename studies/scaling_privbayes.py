@@ -171,7 +171,7 @@ def measure(task: Task, path: Path) -> Line:
 
     schema = schema_of(task)
     method = PrivBayes(preset="plain", degree=2, score="R") if task.binary else PrivBayes()
-    method.fit(*_warm())  # compiled loops are loaded before the clock runs
+    method.fit(*_warm())  # what is imported late is loaded before the clock runs
     started = process_time()
     timed = Timed(open_engine(path, schema, engine=task.engine))
     opened = process_time()

@@ -1,9 +1,10 @@
 """Counting rows of small integer codes, many marginals at a time.
 
-Three ideas keep it fast. Marginals that overlap are answered from a common superset, counted
-once. A counted superset is itself a table of weighted rows, usually far shorter, so its
-marginals are counted the same way, recursively. And tables that share leading columns share the
-mixed-radix key of those columns.
+Four ideas keep it fast. Where the columns asked for have few cells together, their joint table
+answers all marginals (see `penstock.engine.cube`). Elsewhere marginals that overlap are answered
+from a common superset, counted once. A counted superset is itself a table of weighted rows, usually
+far shorter, so its marginals are counted the same way, recursively. And tables that share leading
+columns share the mixed-radix key of those columns.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.cube import marginals_of
 from penstock.engine.plan import cover
 from penstock.engine.view import Columns
 
@@ -22,6 +24,8 @@ _BLOCK = 1 << 16  # rows handled at a time, so that keys stay in the processor's
 _FRACTION = 1 / 4
 _HELD = 1 << 23  # cells held at a time before they are summed up into marginals
 _WORTH_PLANNING = 512  # with fewer rows than this, planning costs more than counting
+_CUBE = 1 << 14  # steps of the transform of a joint table that are worth a marginal
+_JOINT = 1 << 23  # cells of the largest joint table that is transformed
 _ALREADY_SMALL = 3 / 4  # a table of weighted rows pays off below this share of the rows
 
 
@@ -40,6 +44,10 @@ class Rows:
             for position, counts in self._direct(list(enumerate(marginals))):
                 found[position] = counts
             return [counts for counts in found if counts is not None]
+        used = tuple(sorted({number for marginal in marginals for number in marginal}))
+        cells = self.columns.cells(used)
+        if cells <= _JOINT and cells * len(used) <= _CUBE * len(marginals):
+            return self._from_joint(used, marginals)
         supersets = cover(marginals, self.columns, int(min(self.length, _BLOCK) * _FRACTION))
         alone: list[tuple[int, tuple[int, ...]]] = []
         shared: list[tuple[int, tuple[int, ...]]] = []
@@ -61,6 +69,14 @@ class Rows:
         for position, counts in self._direct(alone):
             found[position] = counts
         return [counts for counts in found if counts is not None]
+
+    def _from_joint(
+        self, used: tuple[int, ...], marginals: Sequence[tuple[int, ...]]
+    ) -> list[NDArray[np.int64]]:
+        """All marginals from the one table of all columns they use."""
+        ((_, joint),) = self._direct([(0, used)])
+        sizes = [self.columns.size[number] for number in used]
+        return marginals_of(joint.reshape(sizes), used, marginals)
 
     def column(self, number: int) -> Codes:
         """The codes of a column; a view's are looked up once."""
@@ -97,9 +113,7 @@ class Rows:
                 batch, held = [], 0
         yield from self._batch(batch)
 
-    def _batch(
-        self, batch: Sequence[tuple[int, tuple[int, ...]]]
-    ) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def _batch(self, batch: Sequence[tuple[int, tuple[int, ...]]]) -> Iterator[tuple[int, NDArray[np.int64]]]:
         totals: list[NDArray[np.int64] | None] = [None] * len(batch)
         needed = {number for _, grouping in batch for number in grouping}
         whole = {number: self.column(number) for number in needed}

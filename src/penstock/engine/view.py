@@ -81,8 +81,8 @@ class Columns:
     def numbers(self, marginals: Sequence[Marginal]) -> list[tuple[int, ...]]:
         """The column numbers of each marginal; unknown names and misfitting lookups are refused."""
         # Hashing a long lookup again and again would cost more than counting: within one call
-        # the same object is the same view.
-        seen: dict[int, int] = {}
+        # the same object is the same view. Views are kept, so that no other gets the same identity.
+        seen: dict[int, tuple[View, int]] = {}
         resolved: list[tuple[int, ...]] = []
         for marginal in marginals:
             if isinstance(marginal, str):
@@ -93,8 +93,9 @@ class Columns:
                     number = self._plain(view)
                 else:
                     known = seen.get(id(view))
-                    number = self._viewed(view) if known is None else known
-                    seen[id(view)] = number
+                    if known is None:
+                        known = seen[id(view)] = (view, self._viewed(view))
+                    number = known[1]
                 numbers.append(number)
             if len(set(numbers)) < len(numbers):
                 raise ValueError(f"a marginal names the same column twice: {marginal!r}")
@@ -104,7 +105,7 @@ class Columns:
         return resolved
 
     def cells(self, numbers: Iterable[int]) -> int:
-        return prod(self.size[number] for number in numbers)
+        return prod(map(self.size.__getitem__, numbers))
 
     def _plain(self, name: str) -> int:
         try:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import UsageError
 from penstock.schema.unit import Relation
+from penstock.tabular.privbayes.assignment import best_assignments
 
 Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -34,7 +35,6 @@ ScoreName = Literal["I", "F", "R"]
 INFORMATION_STEPS = 1024  # lattice steps of I for each record and bit
 INDEPENDENCE_STEPS = 4  # lattice steps of R for each record, under add-remove
 
-_ENUMERATED = 8  # up to this many columns every assignment of F is tried
 _EXACT_SQUARES = 1_500_000_000  # up to this many records 4 n² fits into 64 bits
 
 
@@ -142,18 +142,4 @@ def twice_n_f(tables: Counts) -> Counts:
         raise UsageError("Score F needs a binary child: for larger domains it is NP-hard. Choose score R.")
     if columns < 2:
         raise ValueError("F is undefined without parents")
-    n = records(tables)
-    if columns <= _ENUMERATED:
-        return _by_enumeration(tables[:, 0], tables[:, 1], n)
-    from penstock.tabular.privbayes.assignment import best_assignments
-
-    return best_assignments(np.ascontiguousarray(tables[:, 0]), np.ascontiguousarray(tables[:, 1]), n)
-
-
-def _by_enumeration(zeros: Counts, ones: Counts, n: Counts) -> Counts:
-    columns = zeros.shape[1]
-    owned = (np.arange(1 << columns)[None, :] >> np.arange(columns)[:, None]) & 1
-    own_zero = zeros @ owned
-    own_one = ones.sum(axis=1)[:, None] - ones @ owned
-    missing = np.maximum(n[:, None] - 2 * own_zero, 0) + np.maximum(n[:, None] - 2 * own_one, 0)
-    return np.asarray(-missing.min(axis=1))
+    return best_assignments(tables[:, 0], tables[:, 1], records(tables))

@@ -40,12 +40,12 @@ MOST_AT_ONCE = 1 << 24
 
 def marginal(variables: Sequence[Variable], pair: Pair) -> Marginal:
     """What an engine counts for the joint table of a pair, the child's values slowest."""
-    return tuple(variables[part.variable].view(part.level) for part in pair.parts)
+    return tuple([variables[part.variable].view(part.level) for part in pair.parts])
 
 
 def shape(variables: Sequence[Variable], pair: Pair) -> tuple[int, int]:
     """The child's values and the parents' configurations."""
-    return variables[pair.child].size, prod(variables[p].sizes[level] for p, level in pair.parents)
+    return variables[pair.child].size, prod([variables[p].sizes[level] for p, level in pair.parents])
 
 
 def binary_candidates(variables: Sequence[Variable], k: int) -> Candidates:
@@ -91,36 +91,39 @@ class SealedScores:
     name: ScoreName
     bound: Bound = "tight"
     _place: dict[Pair, int] = field(default_factory=dict)
+    _shapes: list[tuple[int, int]] = field(default_factory=list)
     _all: Sealed[Counts] | None = None
 
     def of(self, pairs: Sequence[Pair]) -> Sealed[Counts]:
         """The scores of these candidates, with the largest change that one unit can cause to any."""
         new = [pair for pair in pairs if pair not in self._place]
-        for some in self._batches(new):
-            self._learn(some)
+        for some, shapes in self._batches(new):
+            self._learn(some, shapes)
         assert self._all is not None
-        index = np.array([self._place[pair] for pair in pairs])
+        index = [self._place[pair] for pair in pairs]
         return self._all.claim(
-            lambda values: values[index],
-            self._sensitivity([shape(self.variables, pair) for pair in pairs]),
+            lambda values: values[np.array(index)],
+            self._sensitivity([self._shapes[place] for place in index]),
             because="some of the scores move no more than the bound for all of them",
         )
 
-    def _batches(self, pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
-        """As many pairs at a time as have tables that fit into memory together."""
+    def _batches(self, pairs: Sequence[Pair]) -> Iterator[tuple[list[Pair], list[tuple[int, int]]]]:
+        """As many pairs at a time as have tables that fit into memory together, with their shapes."""
         some: list[Pair] = []
+        shapes: list[tuple[int, int]] = []
         cells = 0
         for pair in pairs:
-            cells += prod(shape(self.variables, pair))
+            values, configurations = shape(self.variables, pair)
+            cells += values * configurations
             if some and cells > MOST_AT_ONCE:
-                yield some
-                some, cells = [], prod(shape(self.variables, pair))
+                yield some, shapes
+                some, shapes, cells = [], [], values * configurations
             some.append(pair)
+            shapes.append((values, configurations))
         if some:
-            yield some
+            yield some, shapes
 
-    def _learn(self, new: Sequence[Pair]) -> None:
-        shapes = [shape(self.variables, pair) for pair in new]
+    def _learn(self, new: Sequence[Pair], shapes: Sequence[tuple[int, int]]) -> None:
         found = self.table.derive(
             [marginal(self.variables, pair) for pair in new],
             lambda counts: scores(self.name, shapes, counts, self.table.relation),
@@ -129,6 +132,7 @@ class SealedScores:
         )
         for pair in new:
             self._place[pair] = len(self._place)
+        self._shapes += shapes
         self._all = found if self._all is None else join([self._all, found])
 
     def _sensitivity(self, shapes: Sequence[tuple[int, int]]) -> Sensitivity:
