@@ -1,6 +1,15 @@
-"""Lets tests import what they share as `tests.room.module`, whichever way pytest finds them."""
+"""Lets tests import what they share as `tests.room.module`, whichever way pytest finds them.
 
+Property tests try the same examples in every run. `PENSTOCK_EXPLORE=1` lets them look for new ones.
+"""
+
+import os
 import sys
 from pathlib import Path
 
+from hypothesis import settings
+
+settings.register_profile("repeatable", derandomize=True)
+settings.register_profile("exploring")
+settings.load_profile("exploring" if os.environ.get("PENSTOCK_EXPLORE") else "repeatable")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))

@@ -23,6 +23,7 @@ HEAVY = (
     "duckdb",
     "sqlalchemy",
     "dp_accounting",
+    "numba",
     "jinja2",
     "pydantic",
     "yaml",
@@ -92,7 +93,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 WITHOUT_EXTRAS = """
 import importlib, pkgutil, sys
-EXTRAS = ("pandas", "opendp", "networkx", "pyspark", "psycopg")
+EXTRAS = ("pandas", "numba", "opendp", "networkx", "pyspark", "psycopg")
 class NotInstalled:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in EXTRAS:

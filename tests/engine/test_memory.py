@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.engine.counting import plain_counts
@@ -63,6 +63,7 @@ def assert_counts(codes: Codes, sizes: dict[str, int], marginals: list[Marginal]
     patterns=st.sampled_from([None, 1, 20]),
     seed=st.integers(0, 2**32),
 )
+@example(sizes=[6, 5, 2], length=700, count=5, patterns=None, seed=2247104)  # several without columns
 def test_counts_equal_plain_counts(
     sizes: list[int], length: int, count: int, patterns: int | None, seed: int
 ) -> None:

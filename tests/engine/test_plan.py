@@ -4,7 +4,7 @@ import itertools
 from math import prod
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penstock.engine.plan import Superset, cover
@@ -27,6 +27,7 @@ def answers(superset: Superset, marginal: tuple[int, ...], columns: Columns) -> 
     seed=st.integers(0, 2**32),
     count=st.integers(0, 60),
 )
+@example(sizes=[1, 1, 1, 1, 1, 2], limit=1, seed=37, count=2)  # views with more codes than their column
 def test_every_marginal_is_answered_once_within_the_limit(
     sizes: list[int], limit: int, seed: int, count: int
 ) -> None:

@@ -2,8 +2,8 @@
 
 The transform replaces, along every axis, the cells of code 0 by the sums over all codes. A marginal
 over some of the columns then stands in those cells whose other codes are 0, with code 0 of its own
-columns still to be found by subtraction. So a marginal costs a few steps for each of its own cells,
-whatever the number of records or columns.
+columns still to be found by subtraction. So the transform takes a step for each cell of the joint table
+and each column, and a marginal then a few for each of its own cells, whatever the number of records.
 
 >>> joint = np.array([[1, 2], [3, 4], [5, 6]])  # of columns 7 and 9
 >>> [table.tolist() for table in marginals_of(joint, (7, 9), [(7,), (9,), (9, 7), ()])]

@@ -76,7 +76,7 @@ class IbisEngine:
 
     def counts(self, marginals: Sequence[Marginal]) -> list[NDArray[np.int64]]:
         """Raw: the contingency table of each marginal, flat, its first column slowest."""
-        numbers = self._columns.numbers(marginals)
+        numbers = self._columns.varying(marginals)
         found: dict[int, NDArray[np.int64]] = {}
         with progress("counting marginals", total=len(numbers)) as step:
             for superset in cover(numbers, self._columns, self._cells):

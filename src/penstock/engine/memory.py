@@ -60,7 +60,7 @@ class MemoryEngine:
 
     def counts(self, marginals: Sequence[Marginal]) -> list[NDArray[np.int64]]:
         """Raw: the contingency table of each marginal, flat, its first column slowest."""
-        numbers = self._columns.numbers(marginals)
+        numbers = self._columns.varying(marginals)
         rows = self._all if len(numbers) < _MANY else self._shortened()
         return rows.tally(numbers)
 

@@ -130,6 +130,6 @@ class _Window:
             by_base.setdefault(self.columns.base[column], []).append(column)
         grouping: list[int] = []
         for base, views in by_base.items():
-            as_leaf = len(views) > 1 and self.columns.cells(views) >= self.columns.size[base]
+            as_leaf = self.columns.cells(views) >= self.columns.size[base]
             grouping += [base] if as_leaf else views
         return tuple(grouping)

@@ -24,7 +24,8 @@ _BLOCK = 1 << 16  # rows handled at a time, so that keys stay in the processor's
 _FRACTION = 1 / 4
 _HELD = 1 << 23  # cells held at a time before they are summed up into marginals
 _WORTH_PLANNING = 512  # with fewer rows than this, planning costs more than counting
-_CUBE = 1 << 14  # steps of the transform of a joint table that are worth a marginal
+_STEPS = 1 << 14  # on the cells of a joint table that are worth a marginal,
+_STEPS_PER_ROW = 16  # and on short tables
 _JOINT = 1 << 23  # cells of the largest joint table that is transformed
 _ALREADY_SMALL = 3 / 4  # a table of weighted rows pays off below this share of the rows
 
@@ -46,7 +47,8 @@ class Rows:
             return [counts for counts in found if counts is not None]
         used = tuple(sorted({number for marginal in marginals for number in marginal}))
         cells = self.columns.cells(used)
-        if cells <= _JOINT and cells * len(used) <= _CUBE * len(marginals):
+        steps = cells * (len(used) + self.length // _BLOCK + 1)  # every block of rows adds to all cells
+        if cells <= _JOINT and steps <= min(_STEPS, _STEPS_PER_ROW * self.length) * len(marginals):
             return self._from_joint(used, marginals)
         supersets = cover(marginals, self.columns, int(min(self.length, _BLOCK) * _FRACTION))
         alone: list[tuple[int, tuple[int, ...]]] = []
@@ -94,7 +96,7 @@ class Rows:
         """The non-empty cells of a counted table, as weighted rows."""
         cells = np.flatnonzero(counts)
         sizes = [self.columns.size[number] for number in grouping]
-        codes = np.unravel_index(cells, sizes)
+        codes = np.unravel_index(cells, sizes) if sizes else ()
         weights = counts[cells].astype(np.float64)
         return Rows(self.columns, dict(zip(grouping, codes, strict=True)), len(cells), weights)
 

@@ -104,6 +104,13 @@ class Columns:
             resolved.append(tuple(numbers))
         return resolved
 
+    def varying(self, marginals: Sequence[Marginal]) -> list[tuple[int, ...]]:
+        """The same without columns of a single code, which change neither counts nor their order."""
+        numbers = self.numbers(marginals)
+        if 1 not in self.size:
+            return numbers
+        return [tuple(number for number in some if self.size[number] > 1) for some in numbers]
+
     def cells(self, numbers: Iterable[int]) -> int:
         return prod(map(self.size.__getitem__, numbers))
 

@@ -9,29 +9,37 @@ it stops. So decisions are made from there outwards, in turn about adding the ne
 giving back the next one on the left. A state is a pair (weight, gain), with everything to the left of the
 decided items taken and everything to the right not. It is dropped
 
-- when its value could not beat the best one found even if its room were filled by fractions of the next
-  item on the right, or its excess given back by fractions of the next one on the left (excess costs 1 for
-  each unit of weight, which bounds it at the left end), or
+- when its value could not beat the best one found even if its room were filled by fractions of the items on
+  the right, or its excess given back by fractions of those on the left (excess costs 1 for each unit of
+  weight, which bounds it at the left end), or
 - when another state of its row is both as light and as good.
 
-Most rows are decided after a dozen items, whatever their number.
+Most rows of real counts are decided after a dozen items. The worst ones, of equally large items with nearly
+the same gain per weight, keep thousands of states, and as many as there are different weights at most. Where
+that happens and Numba is installed (the extra `fast`), compiled code takes over, which does the same from
+left to right. It is not used from the start because loading it takes longer than most tables do without.
 """
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
+States = tuple[NDArray[np.intp], Reals, Reals]  # of which row, weight, gain
 
 _TOGETHER = 1024  # rows solved side by side, so that their states stay in the processor's cache
-_CROWDED = 8  # states for each row from which on dominated ones are searched for
-_LESS_THAN_ONE = 0.5  # a sum of integers is better by one or not at all, so that rounding does no harm
+_CROWDED = 8  # states for each row from which on the dearer ways to drop some are tried
+_MOST = 1 << 16  # states from which on the rows are no longer solved all at once
 
 
 def fullest(weights: Counts, gains: Counts, room: Counts) -> Counts:
-    """The largest gain less excess weight of each row; an item without gain is no item.
+    """The largest gain less excess weight of each row; no gain may be larger than its weight.
+
+    An item without gain is no item. Exact while the sums of 1,024 rows are below 2**53.
 
     >>> fullest(np.array([[5, 4, 4], [9, 0, 0]]), np.array([[4, 3, 3], [8, 0, 0]]), np.array([8, 5])).tolist()
     [6, 4]
@@ -47,63 +55,115 @@ class _Rows:
     """Some rows, their items in order of gain per weight."""
 
     def __init__(self, weights: Counts, gains: Counts, room: Counts) -> None:
+        self.items = weights.shape[1]
+        # Every value is a multiple of this, so that a better one is better by as much.
+        unit = np.gcd(np.gcd.reduce(weights, axis=1), np.gcd(np.gcd.reduce(gains, axis=1), room))
+        self.better = np.maximum(unit, 1) - 0.5  # less a half, so that rounding does no harm
         rates = np.divide(gains, weights, out=np.zeros(gains.shape), where=gains > 0)
         order = np.argsort(-rates, axis=1, kind="stable")
-        self.weights, self.gains, self.rates = (
-            np.take_along_axis(values, order, axis=1).astype(np.float64) for values in (weights, gains, rates)
-        )
+        in_order = [np.take_along_axis(values, order, axis=1) for values in (weights, gains, rates)]
+        self.in_order = in_order[0].astype(np.float64), in_order[1].astype(np.float64)
         self.room = room.astype(np.float64)
+        self.total_weight, self.total_gain = np.zeros((2, len(room), self.items + 1))
+        np.cumsum(in_order[0], axis=1, out=self.total_weight[:, 1:])
+        np.cumsum(in_order[1], axis=1, out=self.total_gain[:, 1:])
+        self.best: Reals = np.maximum(
+            _greedy(in_order[0], in_order[1], room),
+            _value(self.total_gain, self.total_weight, self.room[:, None]).max(axis=1),
+        )
+        # Flat, with an empty stretch on both sides of each row so that no step leaves it.
+        self.weights, self.gains, self.rates = map(_padded, in_order, (0, 0, 1))
+        self.taken = (self.total_weight <= self.room[:, None]).sum(axis=1) - 1
+        self.first = np.arange(len(room)) * (3 * self.items + 2) + self.items + 1 + self.taken
 
     def solved(self) -> Reals:
-        rows, items = np.arange(len(self.room)), self.weights.shape[1]
-        total_weight, total_gain = np.zeros((2, len(rows), items + 1))
-        np.cumsum(self.weights, axis=1, out=total_weight[:, 1:])
-        np.cumsum(self.gains, axis=1, out=total_gain[:, 1:])
-        best: Reals = np.maximum(
-            self._greedy(), _value(total_gain, total_weight, self.room[:, None]).max(axis=1)
-        )
-        taken = (total_weight <= self.room[:, None]).sum(axis=1) - 1
-        row, weight, gain = rows, total_weight[rows, taken], total_gain[rows, taken]
-        # Flat arrays with an empty stretch on both sides of each row, so that no step leaves it.
-        weights, gains, rates = _padded(self.weights, 0), _padded(self.gains, 0), _padded(self.rates, 1)
-        right = rows * (3 * items + 2) + items + 1 + taken  # the next item to add, in each row
-        left = right - 1  # and the next one to give back
-        while len(row):
-            for sign in (1, -1):
-                item = (right if sign > 0 else left)[row]
-                more = np.flatnonzero(gains[item] > 0)
-                item, changed = item[more], row[more]
-                heavier, better = weight[more] + sign * weights[item], gain[more] + sign * gains[item]
-                np.maximum.at(best, changed, _value(better, heavier, self.room[changed]))
-                row = np.concatenate([row, changed])
-                weight, gain = np.concatenate([weight, heavier]), np.concatenate([gain, better])
-                if sign > 0:
-                    right += 1
-                else:
-                    left -= 1
-                spare = self.room[row] - weight
-                bound = gain + spare * rates[np.where(spare >= 0, right[row], left[row])]
-                kept = np.flatnonzero(bound > best[row] + _LESS_THAN_ONE)
-                if len(kept) > _CROWDED * len(rows):
-                    kept = kept[_undominated(row[kept], weight[kept], gain[kept])]
-                row, weight, gain = row[kept], weight[kept], gain[kept]
-        return best
+        rows = np.arange(len(self.room))
+        begun = (rows, self.total_weight[rows, self.taken], self.total_gain[rows, self.taken])
+        waiting: list[tuple[int, States]] = [(0, begun)]
+        while waiting:
+            level, states = waiting.pop()
+            while len(states[0]) and level <= self.items:
+                if len(states[0]) > _MOST:
+                    if self._compiled(states[0]):
+                        break
+                    if halves := _halves(states):
+                        waiting.append((level, halves[1]))
+                        states = halves[0]
+                        continue
+                states = self._decided(states, level, +1)
+                states = self._decided(states, level, -1)
+                level += 1
+        return self.best
 
-    def _greedy(self) -> Reals:
-        """What is gained when each item is taken that still fits."""
-        filled, value = np.zeros((2, len(self.room)))
-        for weight, gain in zip(self.weights.T, self.gains.T, strict=True):
-            fits = filled + weight <= self.room
-            filled += np.where(fits, weight, 0)
-            value += np.where(fits, gain, 0)
-        return value
+    def _compiled(self, row: NDArray[np.intp]) -> bool:
+        """Solve these rows by compiled code, if there is any."""
+        from penstock.tabular.privbayes.compiled import COMPILED, knapsacks
+
+        if COMPILED:
+            rows = np.unique(row)
+            weights, gains = self.in_order
+            self.best[rows] = knapsacks(weights[rows], gains[rows], self.room[rows])
+        return COMPILED
+
+    def _decided(self, states: States, level: int, sign: int) -> States:
+        """With and without adding (+1) or giving back (-1) the next item; what is worth going on with."""
+        row, weight, gain = states
+        item = self.first + level if sign > 0 else self.first - 1 - level
+        right, left = self.first + level + 1, self.first - 1 - level - (sign < 0)
+        more = np.flatnonzero(self.gains[item[row]] > 0)
+        changed = row[more]
+        heavier = weight[more] + sign * self.weights[item[changed]]
+        richer = gain[more] + sign * self.gains[item[changed]]
+        np.maximum.at(self.best, changed, _value(richer, heavier, self.room[changed]))
+        row = np.concatenate([row, changed])
+        weight, gain = np.concatenate([weight, heavier]), np.concatenate([gain, richer])
+
+        enough = self.best + self.better
+        spare = self.room[row] - weight
+        next_rate = self.rates[np.where(spare >= 0, right[row], left[row])]
+        kept = np.flatnonzero(gain + spare * next_rate >= enough[row])
+        if len(kept) > _CROWDED * len(self.room):
+            row, weight, gain, spare = row[kept], weight[kept], gain[kept], spare[kept]
+            reach = self._fractions(row, spare, right - self.first, left - self.first)
+            kept = np.flatnonzero(gain + reach >= enough[row])
+            kept = kept[_undominated(row[kept], weight[kept], gain[kept])]
+        return row[kept], weight[kept], gain[kept]
+
+    def _fractions(
+        self, row: NDArray[np.intp], spare: Reals, right: NDArray[np.intp], left: NDArray[np.intp]
+    ) -> Reals:
+        """What filling the spare room with fractions of the next items adds, or takes if it is negative."""
+        edge = np.where(spare >= 0, right[row], left[row] + 1) + self.taken[row]
+        edge = np.clip(edge, 0, self.items)
+        stretch, places, heights = self._curve
+        reached = np.interp(row * stretch + self.total_weight[row, edge] + spare, places, heights)
+        return np.asarray(reached - self.total_gain[row, edge])
+
+    @cached_property
+    def _curve(self) -> tuple[float, Reals, Reals]:
+        """Gain over weight of fractional fillings, row after row: slope 1 before 0, level after the end."""
+        far = float(self.total_weight.max() + self.room.max() + 1)
+        before, after = np.full((2, len(self.room), 1), far)
+        places = np.concatenate([-before, self.total_weight, 2 * after], axis=1)
+        heights = np.concatenate([-before, self.total_gain, self.total_gain[:, -1:]], axis=1)
+        return 4 * far, (places + 4 * far * np.arange(len(self.room))[:, None]).ravel(), heights.ravel()
+
+
+def _greedy(weights: Counts, gains: Counts, room: Counts) -> Reals:
+    """What is gained when each item is taken that still fits."""
+    filled, value = np.zeros((2, len(room)))
+    for weight, gain in zip(weights.T, gains.T, strict=True):
+        fits = filled + weight <= room
+        filled += np.where(fits, weight, 0)
+        value += np.where(fits, gain, 0)
+    return value
 
 
 def _value(gain: Reals, weight: Reals, room: Reals) -> Reals:
     return np.asarray(gain - np.maximum(weight - room, 0))
 
 
-def _padded(values: Reals, before: float) -> Reals:
+def _padded(values: NDArray[np.number], before: float) -> Reals:
     rows, items = values.shape
     wide = np.zeros((rows, 3 * items + 2))
     wide[:, : items + 1] = before
@@ -111,9 +171,22 @@ def _padded(values: Reals, before: float) -> Reals:
     return wide.ravel()
 
 
+def _halves(states: States) -> tuple[States, States] | None:
+    """The states of the earlier and of the later rows, if there are several rows."""
+    row, weight, gain = states
+    lower = row <= (int(row.min()) + int(row.max())) // 2
+    if lower.all():
+        return None
+    return (row[lower], weight[lower], gain[lower]), (row[~lower], weight[~lower], gain[~lower])
+
+
 def _undominated(row: NDArray[np.intp], weight: Reals, gain: Reals) -> NDArray[np.intp]:
-    """The states of which no other of their row is as light and as good."""
-    order = np.lexsort((-gain, weight, row))
-    height = gain[order] + row[order] * (gain.max() + 1)
-    before = np.concatenate([[-1.0], np.maximum.accumulate(height)[:-1]])
-    return np.asarray(order[height > before])
+    """The states of which no other of their row is as light and as good, by row and weight."""
+    if not len(row):
+        return row
+    key = row * (2 * np.abs(weight).max() + 1) + weight
+    order = np.argsort(key, kind="stable")  # nearly two runs, if this was done before
+    key, height = key[order], gain[order] + row[order] * (gain.max() + 1)
+    record = np.flatnonzero(height > np.concatenate([[-1.0], np.maximum.accumulate(height)[:-1]]))
+    last_of_its_weight = np.append(key[record[1:]] != key[record[:-1]], True)
+    return np.asarray(order[record[last_of_its_weight]])

@@ -90,20 +90,20 @@ class SealedScores:
     variables: Sequence[Variable]
     name: ScoreName
     bound: Bound = "tight"
-    _place: dict[Pair, int] = field(default_factory=dict)
-    _shapes: list[tuple[int, int]] = field(default_factory=list)
+    _known: dict[Pair, tuple[int, tuple[int, int]]] = field(default_factory=dict)  # place and shape
     _all: Sealed[Counts] | None = None
 
     def of(self, pairs: Sequence[Pair]) -> Sealed[Counts]:
         """The scores of these candidates, with the largest change that one unit can cause to any."""
-        new = [pair for pair in pairs if pair not in self._place]
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         for some, shapes in self._batches(new):
             self._learn(some, shapes)
         assert self._all is not None
-        index = [self._place[pair] for pair in pairs]
+        known = [self._known[pair] for pair in pairs]
+        places = np.array([place for place, _ in known])
         return self._all.claim(
-            lambda values: values[np.array(index)],
-            self._sensitivity([self._shapes[place] for place in index]),
+            lambda values: values[places],
+            self._sensitivity([shape for _, shape in known]),
             because="some of the scores move no more than the bound for all of them",
         )
 
@@ -130,9 +130,8 @@ class SealedScores:
             self._sensitivity(shapes),
             because=f"bounds of score {self.name}, see penstock.tabular.privbayes.sensitivity",
         )
-        for pair in new:
-            self._place[pair] = len(self._place)
-        self._shapes += shapes
+        for pair, shape in zip(new, shapes, strict=True):
+            self._known[pair] = (len(self._known), shape)
         self._all = found if self._all is None else join([self._all, found])
 
     def _sensitivity(self, shapes: Sequence[tuple[int, int]]) -> Sensitivity:
