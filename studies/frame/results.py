@@ -26,8 +26,8 @@ class Summary:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Summary:
-        mean = sum(values) / len(values)
-        spread = sum((value - mean) ** 2 for value in values) / max(1, len(values) - 1)
+        mean = math.fsum(values) / len(values)  # exact sums, so that their order does not matter
+        spread = math.fsum((value - mean) ** 2 for value in values) / max(1, len(values) - 1)
         return cls(mean, math.sqrt(spread), len(values))
 
     @property

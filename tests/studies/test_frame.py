@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,11 @@ def test_results_do_not_depend_on_the_order_or_the_number_of_processes(tmp_path:
         assert one.get("made-up", "drawn", epsilon, "also half") == two.get(
             "made-up", "drawn", epsilon, "also half"
         )
+
+
+def test_a_mean_does_not_depend_on_the_order_of_its_runs() -> None:
+    values = [0.1, 0.7, 1e-17, 0.3, 2.2]
+    assert len({Summary.of(list(order)) for order in permutations(values)}) == 1
 
 
 def test_a_line_cut_off_by_a_crash_is_computed_again(tmp_path: Path) -> None:
