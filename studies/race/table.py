@@ -182,9 +182,9 @@ What the software does, found by reading and attacking it, and not what it claim
 
 ## Measured earlier, not in these runs
 
-Figures from before this race existed, at ε 1, on another machine of the same size and by other drivers. The
-two AIMs came out closer there than in our one run of each, which goes with their defaults; MST on NLTCS took
-14-15 s with both libraries. Ours was not measured there.
+Figures from before this race existed, at ε 1, on another machine of the same size and by other drivers.
+OpenDP's AIM came out closer there than in our one run of it, which goes with its defaults, and smartnoise's
+less close; MST on NLTCS took 14-15 s with both libraries. Ours was not measured there.
 
 {chr(10).join(earlier)}
 
