@@ -103,15 +103,19 @@ class Dataset:
 
 
 def load(name: str) -> Dataset:
-    """A dataset by name; kept for the next time. "nltcs train" and "nltcs test" are its 80/20 parts."""
-    return _load(name)
+    """A table by name; kept for the next time. "nltcs train" and "nltcs test" are its 80/20 parts."""
+    found = data_of(name)
+    if not isinstance(found, Dataset):
+        raise TypeError(f"{name!r} is no table; use data_of")
+    return found
 
 
 @cache
-def _load(name: str) -> Dataset:
+def data_of(name: str) -> Any:
+    """What a study calls by this name: a table, points or sequences."""
     whole, _, part = name.partition(" ")
     if part:
-        train, test = _load(whole).split()
+        train, test = load(whole).split()
         return {"train": train, "test": test}[part]
     if whole not in LOADERS:
         raise KeyError(f"no dataset {name!r}; there are {', '.join(LOADERS)}")
@@ -241,7 +245,7 @@ def _made_up() -> Dataset:
     return coded("made-up", frame, fields, {"copy": ("b", ["1"])})
 
 
-LOADERS: dict[str, Callable[[], Dataset]] = {
+LOADERS: dict[str, Callable[[], Any]] = {
     "nltcs": _nltcs,
     "acs": _acs,
     "adult": _adult,

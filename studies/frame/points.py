@@ -170,7 +170,7 @@ REAL = {
     "checkin": checkin,
     "nyc_taxi": nyc_taxi,
 }
-LOADERS.update({**MADE, **REAL})  # type: ignore[dict-item]  # not tables
+LOADERS.update({**MADE, **REAL})
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from frame.data import load
+from frame.data import data_of
 from frame.results import Results
 from frame.store import Store
 from frame.study import Cell, Method, Metric, Study
@@ -63,7 +63,7 @@ def compute(
     name: str, cell: Cell, method: Method, metrics: Mapping[str, Metric], seed: int
 ) -> tuple[dict[str, float], float]:
     """One cell: the values of all metrics that apply, and the CPU seconds that the method took."""
-    dataset = load(cell.dataset)
+    dataset = data_of(cell.dataset)
     started = time.process_time()
     outcome = method(dataset, cell.epsilon, seed)
     took = time.process_time() - started

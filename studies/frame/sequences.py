@@ -114,7 +114,7 @@ def markov(symbols: int = 7, n: int = 40_000, longest: int = 28) -> SequenceData
     return SequenceData("markov", described(symbols, longest), Symbols(codes.astype(np.uint8), lengths), 5000)
 
 
-LOADERS.update({"msnbc": msnbc, "bpic": bpic, "markov": markov})  # type: ignore[dict-item]  # not a table
+LOADERS.update({"msnbc": msnbc, "bpic": bpic, "markov": markov})
 
 
 @dataclass(frozen=True)

@@ -193,9 +193,17 @@ def test_a_missing_file_is_one_sentence_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PENSTOCK_DATA", str(tmp_path))
-    datasets._load.cache_clear()
+    datasets.data_of.cache_clear()
     with pytest.raises(MissingDataError, match=r"nltcs/nltcs.csv.gz is not in .* Set PENSTOCK_DATA"):
         load("nltcs")
+
+
+def test_other_data_are_not_taken_for_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(datasets.LOADERS, "points", lambda: np.zeros((3, 2)))
+    assert datasets.data_of("points").shape == (3, 2)
+    with pytest.raises(TypeError, match="'points' is no table"):
+        load("points")
+    datasets.data_of.cache_clear()
 
 
 def test_a_dataset_that_the_study_does_not_have_is_refused() -> None:

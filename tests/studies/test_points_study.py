@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from frame.data import load
+from frame.data import data_of
 from frame.points import (
     Fitted,
     PointData,
@@ -21,7 +21,8 @@ from privtree_spatial import BAND, EVEN, SKEWED, TRIPS, study
 
 @pytest.fixture(scope="module")
 def skewed() -> PointData:
-    return load("skew2d")  # type: ignore[return-value]
+    data: PointData = data_of("skew2d")
+    return data
 
 
 def measured(data: PointData, method: object, epsilon: str, runs: int) -> np.ndarray:
@@ -60,14 +61,14 @@ def test_baselines_are_within_the_bands_too_and_behind(skewed: PointData, name: 
 
 
 def test_nearly_even_points_are_better_served_by_a_grid() -> None:
-    data: PointData = load("even2d")  # type: ignore[assignment]
+    data: PointData = data_of("even2d")
     tree, grid = (measured(data, method, "0.8", 3) for method in (Fitted(PrivTree()), PublishedUniformGrid()))
     assert (grid < tree).all()
     assert (np.abs(grid - EVEN["UG"]["0.8"]) <= BAND * np.array(EVEN["UG"]["0.8"])).all()
 
 
 def test_trips_in_four_dimensions_are_within_the_bands() -> None:
-    data: PointData = load("trips4d")  # type: ignore[assignment]
+    data: PointData = data_of("trips4d")
     expected = np.array(TRIPS["PrivTree, published constant"]["0.2"])
     found = measured(data, Fitted(PrivTree(constant="published")), "0.2", 2)
     assert (np.abs(found - expected) <= BAND * expected).all()

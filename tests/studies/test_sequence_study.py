@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from frame.data import load
+from frame.data import data_of
 from frame.sequences import (
     Exponential,
     LengthDistance,
@@ -18,7 +18,8 @@ from privtree_sequences import MARKOV, study
 
 @pytest.fixture(scope="module")
 def source() -> SequenceData:
-    return load("markov")  # type: ignore[return-value]
+    data: SequenceData = data_of("markov")
+    return data
 
 
 def measured(source: SequenceData, method: PrivTree, epsilon: str, runs: int) -> np.ndarray:

@@ -16,6 +16,7 @@ from penstock.privacy.sealed import Sensitivity, open_seal
 from penstock.tabular.privbayes import structure
 from penstock.tabular.privbayes.encoding import encode_as, encoded
 from penstock.tabular.privbayes.parents import Pair, Parent
+from penstock.tabular.privbayes.scores import ScoreName
 from penstock.tabular.privbayes.sensitivity import of_scores
 from penstock.tabular.privbayes.structure import (
     SealedScores,
@@ -66,21 +67,21 @@ def test_first_choice_of_the_worked_dataset(score: str, expected: float, toleran
 @pytest.mark.parametrize("at_once", [1, 60, 1 << 24])
 @pytest.mark.parametrize("score", ["I", "R"])
 def test_scores_carry_the_sensitivity_of_the_shapes_asked_for(
-    score: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+    score: ScoreName, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Binary tables move less than others, so a shape taken for another's would understate a change."""
     monkeypatch.setattr(structure, "MOST_AT_ONCE", at_once)
     sizes = [2, 3, 4, 2, 5]
     variables = encode_as("vanilla", list(zip("abcde", sizes, strict=True))).variables
     table = table_of(mixed_rows(300, sizes), schema_of(sizes, replace=300))
-    known = SealedScores(table, variables, score)  # type: ignore[arg-type]
+    known = SealedScores(table, variables, score)
     wide = [Pair(1, (Parent(2),)), Pair(4, (Parent(2),))]
     narrow = [Pair(0, (Parent(1), Parent(2))), Pair(3, (Parent(4),)), Pair(2, (Parent(0),))]
     for pairs in (narrow, wide, narrow[::-1], [*wide, *narrow], [narrow[0], narrow[0], wide[1]], wide[::-1]):
         sealed = known.of(pairs)
         shapes = [shape(variables, pair) for pair in pairs]
-        assert sealed.sensitivity == of_scores(score, shapes, table.relation, n=300)  # type: ignore[arg-type]
-        alone = [open_seal(SealedScores(table, variables, score).of([pair]))[0] for pair in pairs]  # type: ignore[arg-type]
+        assert sealed.sensitivity == of_scores(score, shapes, table.relation, n=300)
+        alone = [open_seal(SealedScores(table, variables, score).of([pair]))[0] for pair in pairs]
         assert open_seal(sealed).tolist() == alone
 
 

@@ -6,44 +6,31 @@ and which could still beat the best value found by filling the rest of their roo
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 try:
     from numba import njit
-
-    COMPILED = True
 except ImportError:  # the extra `fast` is not installed
-    COMPILED = False
-
-    def njit(**_: Any) -> Any:
-        return lambda function: function
-
+    njit = None
 
 Reals = NDArray[np.float64]
+F = TypeVar("F", bound=Callable[..., object])
+
+COMPILED = njit is not None
 
 
-def knapsacks(weights: Reals, gains: Reals, room: Reals) -> Reals:
-    """For each row the largest gain less excess weight; items in order of gain per weight."""
-    found: Reals = _all(weights, gains, room)
-    return found
+def _compiled(function: F) -> F:
+    """The same function, where possible compiled when it is first called and kept for the next process."""
+    compiled: F = njit(cache=True)(function) if COMPILED else function
+    return compiled
 
 
-@njit(cache=True)
-def _all(weights, gains, room):  # type: ignore[no-untyped-def]
-    found = np.empty(len(room))
-    for row in range(len(room)):
-        items = 0
-        while items < weights.shape[1] and gains[row, items] > 0:
-            items += 1
-        found[row] = _one(weights[row, :items], gains[row, :items], room[row])
-    return found
-
-
-@njit(cache=True)
-def _one(weights, gains, room):  # type: ignore[no-untyped-def]
+@_compiled
+def _one(weights: Reals, gains: Reals, room: float) -> float:
     items = len(weights)
     total_weight = np.zeros(items + 1)
     total_gain = np.zeros(items + 1)
@@ -99,3 +86,15 @@ def _one(weights, gains, room):  # type: ignore[no-untyped-def]
         if kept == 0:
             break
     return best
+
+
+@_compiled
+def knapsacks(weights: Reals, gains: Reals, room: Reals) -> Reals:
+    """For each row the largest gain less excess weight; items in order of gain per weight."""
+    found = np.empty(len(room))
+    for row in range(len(room)):
+        items = 0
+        while items < weights.shape[1] and gains[row, items] > 0:
+            items += 1
+        found[row] = _one(weights[row, :items], gains[row, :items], room[row])
+    return found

@@ -1,0 +1,100 @@
+"""How a release walks through the house: the files whose functions run, and the calls between them.
+
+    python studies/house/walk.py            # a table
+    python studies/house/walk.py points
+
+A *file* is one in which a function runs; an *edge* is an ordered pair of files of which one calls a
+function of the other. A *hop back* is a pair of files that call each other: the reader who follows the
+release has to go back and forth between them. Rooms are counted in the same way. Module bodies and
+the code of classes do not count, because they run when something is imported.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import penstock
+
+HOME = str(Path(penstock.__file__).parent)
+
+POINTS = """
+kind: points
+fields:
+  - {name: x, type: number, constraints: {minimum: 0, maximum: 1}}
+  - {name: y, type: number, constraints: {minimum: 0, maximum: 1}}
+"""
+
+
+class Walk:
+    """Records which file calls which while it is watching."""
+
+    def __init__(self) -> None:
+        self.calls: Counter[tuple[str, str]] = Counter()
+        self.files: set[str] = set()
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        if event != "call" or frame.f_code.co_name in ("<module>", "<lambda>"):
+            return
+        here = self._file(frame)
+        if here is None or frame.f_code.co_flags & 0x2 == 0:  # a class body has no fast locals
+            return
+        self.files.add(here)
+        caller = frame.f_back
+        while caller is not None and self._file(caller) is None:
+            caller = caller.f_back
+        there = None if caller is None else self._file(caller)
+        if there is not None and there != here and caller is not None and caller.f_code.co_name != "<module>":
+            self.calls[there, here] += 1
+
+    @staticmethod
+    def _file(frame: FrameType) -> str | None:
+        name = frame.f_code.co_filename
+        return name.removeprefix(HOME + "/") if name.startswith(HOME) else None
+
+
+def watched(kind: str) -> Walk:
+    """One release of this kind of data, as the command line makes it."""
+    import polars as pl
+
+    from penstock.demo import survey, survey_schema
+
+    if kind == "points":
+        values = [(7919 * i % 1000) / 1000 for i in range(2000)]
+        frame, schema = pl.DataFrame({"x": values, "y": values[::-1]}), POINTS
+    else:
+        frame, schema = survey(2000), survey_schema()
+    walk = Walk()
+    with tempfile.TemporaryDirectory() as place:
+        facts = penstock.Schema.from_yaml(schema)
+        sys.setprofile(walk)
+        penstock.release(frame, facts, epsilon=1, seed=1, out=Path(place) / "release")
+        sys.setprofile(None)
+    return walk
+
+
+def main(kind: str) -> None:
+    walk = watched(kind)
+    edges = set(walk.calls)
+    back = sorted({tuple(sorted(edge)) for edge in edges if edge[::-1] in edges})
+    rooms = {(room(a), room(b)) for a, b in edges if room(a) != room(b)}
+    rooms_back = sorted({tuple(sorted(edge)) for edge in rooms if edge[::-1] in rooms})
+    print(f"a release of {kind}: {len(walk.files)} files, {len(edges)} edges, {len(back)} hops back")
+    print(f"between rooms: {len(rooms)} edges, {len(rooms_back)} hops back")
+    for first, second in back:
+        print(f"  {first} <-> {second}")
+    for one, other in rooms_back:
+        print(f"  rooms {one} <-> {other}")
+
+
+def room(file: str) -> str:
+    """The folder of a file; the modules at the door are a room of their own."""
+    return file.rpartition("/")[0] or "."
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "table")
