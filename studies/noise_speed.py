@@ -20,8 +20,8 @@ from time import process_time
 import numpy as np
 import opendp.prelude as dp
 
-from penstock.privacy import samplers
-from penstock.privacy.randomness import Randomness
+from penstock.privacy.randomness import samplers
+from penstock.privacy.randomness.generator import Randomness
 
 
 def nanoseconds(draw: Callable[[int], object], draws: int) -> float:

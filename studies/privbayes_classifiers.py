@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from frame.data import Dataset
 from frame.study import Method
 from frame.tabular import PENALTIES, Rows, examples
-from penstock.privacy import noise
-from penstock.privacy.budget import Budget
-from penstock.privacy.randomness import Randomness
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import noise
+from penstock.privacy.randomness.generator import Randomness
 
 Reals = NDArray[np.float64]
 

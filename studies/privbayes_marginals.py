@@ -16,7 +16,7 @@ from frame import Claim, Dataset, Reference, Results, Study, Verdict, main
 from frame.claims import count_of
 from frame.table import markdown, number
 from frame.tabular import Fit, MeanDistance, Outcome, Subset
-from penstock.tabular.baselines import MWEM, Contingency, FourierMarginals, LaplaceMarginals, Uniform
+from penstock.kinds.table.baselines import MWEM, Contingency, FourierMarginals, LaplaceMarginals, Uniform
 from privbayes_methods import ALL_BINARY, BUDGETS, journal, penstock
 
 GENERAL = ("adult", "br2000")

@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 
 from frame.data import Dataset, load
 from frame.tabular import Fit, Outcome, Rows
-from penstock.privacy.budget import Budget, exact
-from penstock.privacy.randomness import Randomness
+from penstock.kinds.table.network.conditionals import added_up, conditional, measure, repaired, sources
+from penstock.kinds.table.network.encoding import Encoding, EncodingName, encoded
+from penstock.kinds.table.network.network import Network
+from penstock.kinds.table.network.parents import Pair
+from penstock.kinds.table.privbayes.method import SIZE_SHARE, PrivBayes
+from penstock.kinds.table.privbayes.scores import information
+from penstock.kinds.table.privbayes.structure import binary_candidates, general_candidates, marginal, shape
+from penstock.kinds.table.privbayes.usefulness import cell_limit, degree
+from penstock.privacy.budgets.budget import Budget, exact
+from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Relation
-from penstock.tabular.privbayes.conditionals import added_up, conditional, measure, repaired, sources
-from penstock.tabular.privbayes.encoding import Encoding, EncodingName, encoded
-from penstock.tabular.privbayes.method import SIZE_SHARE, PrivBayes
-from penstock.tabular.privbayes.network import Network
-from penstock.tabular.privbayes.parents import Pair
-from penstock.tabular.privbayes.scores import information
-from penstock.tabular.privbayes.structure import binary_candidates, general_candidates, marginal, shape
-from penstock.tabular.privbayes.usefulness import cell_limit, degree
 
 BUDGETS = ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6")
 ALL_BINARY = ("nltcs", "acs")

@@ -11,7 +11,7 @@ from math import exp, log
 from frame import Claim, Reference, Results, Study, Verdict, main
 from frame.claims import count_of
 from frame.tabular import MeanDistance
-from penstock.tabular.privbayes.method import FEW_PARENTS
+from penstock.kinds.table.privbayes.method import FEW_PARENTS
 from privbayes_methods import (
     BUDGETS,
     NetworkQuality,

@@ -13,7 +13,7 @@ from typing import Any
 
 from frame import Claim, Results, Study, Verdict, load, main
 from frame.tabular import MeanDistance, Misclassified
-from penstock.tabular.privbayes.usefulness import degree
+from penstock.kinds.table.privbayes.usefulness import degree
 from privbayes_methods import journal
 
 WHOLE = ("nltcs", "acs", "adult", "br2000")

@@ -19,14 +19,14 @@ from frame import Claim, Results, Study, Verdict, main
 from frame.study import Method
 from frame.table import markdown, number
 from frame.tabular import Fit, MeanDistance
-from penstock.privacy.budget import Budget
-from penstock.privacy.table import Table
+from penstock.kinds.table.confluence.assembly import Limits
+from penstock.kinds.table.confluence.method import Knobs, fit
+from penstock.kinds.table.data import Table
+from penstock.kinds.table.independent import Independent
+from penstock.kinds.table.network.release import PrivBayesRelease
+from penstock.kinds.table.privbayes.method import PrivBayes
+from penstock.privacy.budgets.budget import Budget
 from penstock.schema import Relation
-from penstock.tabular.independent import Independent
-from penstock.tabular.privbayes.adaptive import Knobs, fit
-from penstock.tabular.privbayes.assembly import Limits
-from penstock.tabular.privbayes.method import PrivBayes
-from penstock.tabular.privbayes.release import PrivBayesRelease
 from privbayes_methods import Published, plain
 
 DATASETS = ("adult-race train", "nltcs train", "acs train", "br2000 train")

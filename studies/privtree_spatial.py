@@ -26,8 +26,8 @@ from frame.points import (
     SyntheticError,
 )
 from frame.results import Summary
-from penstock.spatial.baselines import Hierarchy, Privelet, SimpleTree
-from penstock.spatial.privtree import PrivTree
+from penstock.kinds.points.baselines import Hierarchy, Privelet, SimpleTree
+from penstock.kinds.points.privtree import PrivTree
 
 BUDGETS = ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6")
 ROADS = ("two_states", "us_roads")

@@ -29,15 +29,15 @@ from frame.points import skew2d
 from frame.sequences import msnbc, speed
 from frame.store import RESULTS
 from penstock.engine import open_engine
-from penstock.privacy.budget import Budget
-from penstock.privacy.points import Points
-from penstock.release import load
+from penstock.kinds.points.box import random_boxes
+from penstock.kinds.points.data import Points
+from penstock.kinds.points.privtree import PrivTree
+from penstock.kinds.points.tree import TreeRelease
+from penstock.kinds.sequences.release import MarkovRelease
+from penstock.kinds.sequences.suffix_tree import PrivTreeSequences
+from penstock.privacy.budgets.budget import Budget
+from penstock.releases import load
 from penstock.schema import Schema
-from penstock.sequence.release import MarkovRelease
-from penstock.sequence.suffix_tree import PrivTreeSequences
-from penstock.spatial.box import random_boxes
-from penstock.spatial.privtree import PrivTree
-from penstock.spatial.tree import TreeRelease
 
 T = TypeVar("T")
 Row = tuple[str, str, str, str]

@@ -164,10 +164,10 @@ def command(task: Task, folder: Path) -> dict[str, float]:
 def measure(task: Task, path: Path) -> Line:
     """Open, fit and sample, each on the clock."""
     from penstock.engine import open_engine
-    from penstock.privacy.budget import Budget
-    from penstock.privacy.randomness import Randomness
-    from penstock.privacy.table import Table
-    from penstock.tabular.privbayes.method import PrivBayes
+    from penstock.kinds.table.data import Table
+    from penstock.kinds.table.privbayes.method import PrivBayes
+    from penstock.privacy.budgets.budget import Budget
+    from penstock.privacy.randomness.generator import Randomness
 
     schema = schema_of(task)
     method = PrivBayes(preset="plain", degree=2, score="R") if task.binary else PrivBayes()
@@ -197,9 +197,9 @@ def measure(task: Task, path: Path) -> Line:
 def _warm() -> tuple[Any, Any]:
     import polars as pl
 
-    from penstock.privacy.budget import Budget
-    from penstock.privacy.randomness import Randomness
-    from penstock.privacy.table import Table
+    from penstock.kinds.table.data import Table
+    from penstock.privacy.budgets.budget import Budget
+    from penstock.privacy.randomness.generator import Randomness
     from penstock.schema import Schema
 
     schema = Schema.model_validate({"fields": [{"name": n, "type": "boolean"} for n in "pqrs"]})

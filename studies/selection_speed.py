@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.privacy.budget import Budget
-from penstock.privacy.choice import best_several
-from penstock.privacy.retraversal import retraverse
-from penstock.privacy.sealed import Sealed, Sensitivity
-from penstock.privacy.sparse import above_threshold, sparse_vector
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms.choice import best_several
+from penstock.privacy.mechanisms.retraversal import retraverse
+from penstock.privacy.mechanisms.sparse import above_threshold, sparse_vector
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
 from penstock.schema import Relation
 
 CHOSEN = 100

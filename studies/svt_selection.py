@@ -35,15 +35,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from frame.data import MissingDataError, file
-from penstock.evaluate.selection import false_negative_rate, score_error_rate
-from penstock.privacy.budget import Budget
-from penstock.privacy.choice import best_several
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.retraversal import retraverse
-from penstock.privacy.samplers import permutation
-from penstock.privacy.sealed import Sealed, Sensitivity
-from penstock.privacy.sparse import above_threshold
-from penstock.privacy.sparse_design import PRESETS
+from penstock.learn.selection.evaluation import false_negative_rate, score_error_rate
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms.choice import best_several
+from penstock.privacy.mechanisms.retraversal import retraverse
+from penstock.privacy.mechanisms.sparse import above_threshold
+from penstock.privacy.mechanisms.sparse_design import PRESETS
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.randomness.samplers import permutation
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
 from penstock.schema import Relation
 
 Scores = NDArray[Any]

@@ -1,5 +1,6 @@
 """What importing costs, and that the front door offers what it promises."""
 
+import inspect
 import json
 import resource
 import subprocess
@@ -76,14 +77,15 @@ def test_every_export_resolves_and_is_listed() -> None:
         assert callable(getattr(penstock, name)), name
 
 
-def test_a_room_that_shares_its_name_with_a_verb_is_both() -> None:
-    import penstock.release as room
+def test_the_package_is_an_ordinary_module() -> None:
+    """Functions are functions and rooms are modules, whichever is imported first."""
+    import penstock.releases as room
 
-    assert isinstance(room, ModuleType)
-    assert room is sys.modules["penstock.release"]
-    assert penstock.release is room
-    assert callable(room)
-    assert room.load.__module__.startswith("penstock.release")
+    assert type(penstock) is ModuleType
+    assert type(room) is ModuleType
+    assert inspect.isfunction(penstock.release)
+    assert inspect.isfunction(penstock.evaluate)
+    assert room.load.__module__.startswith("penstock.releases")
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

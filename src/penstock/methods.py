@@ -47,16 +47,16 @@ def _attribute(where: str) -> type[Any]:
     return found
 
 
-_TABLE = "penstock.privacy.table:Table"
-_POINTS = "penstock.privacy.points:Points"
-_SEQUENCES = "penstock.privacy.sequences:Sequences"
-_ITEM_SETS = "penstock.privacy.itemsets:ItemSets"
+_TABLE = "penstock.kinds.table.data:Table"
+_POINTS = "penstock.kinds.points.data:Points"
+_SEQUENCES = "penstock.kinds.sequences.data:Sequences"
+_ITEM_SETS = "penstock.kinds.itemsets.data:ItemSets"
 
 METHODS: tuple[MethodInfo, ...] = (
     MethodInfo(
         "independent",
         "table",
-        "penstock.tabular.independent:Independent",
+        "penstock.kinds.table.independent:Independent",
         "noisy one-way marginals, columns sampled independently",
         "pure epsilon",
         ("add-remove", "replace"),
@@ -65,7 +65,7 @@ METHODS: tuple[MethodInfo, ...] = (
     MethodInfo(
         "privbayes",
         "table",
-        "penstock.tabular.privbayes.method:PrivBayes",
+        "penstock.kinds.table.privbayes.method:PrivBayes",
         "a Bayesian network of noisy conditional tables, with as much dependence as the budget can buy",
         "pure epsilon",
         ("add-remove", "replace"),
@@ -75,7 +75,7 @@ METHODS: tuple[MethodInfo, ...] = (
     MethodInfo(
         "privtree",
         "points",
-        "penstock.spatial.privtree:PrivTree",
+        "penstock.kinds.points.privtree:PrivTree",
         "a tree that is fine where points are many, with noisy counts",
         "pure epsilon",
         ("add-remove",),
@@ -85,7 +85,7 @@ METHODS: tuple[MethodInfo, ...] = (
     MethodInfo(
         "uniform-grid",
         "points",
-        "penstock.spatial.grid:UniformGrid",
+        "penstock.kinds.points.grid:UniformGrid",
         "one noisy histogram over a regular grid",
         "pure epsilon",
         ("add-remove",),
@@ -94,7 +94,7 @@ METHODS: tuple[MethodInfo, ...] = (
     MethodInfo(
         "privtree-sequences",
         "sequences",
-        "penstock.sequence.suffix_tree:PrivTreeSequences",
+        "penstock.kinds.sequences.suffix_tree:PrivTreeSequences",
         "a tree of contexts that says what comes next, with noisy counts",
         "pure epsilon",
         ("add-remove",),
@@ -104,7 +104,7 @@ METHODS: tuple[MethodInfo, ...] = (
     MethodInfo(
         "n-gram",
         "sequences",
-        "penstock.sequence.ngram:NGram",
+        "penstock.kinds.sequences.ngram:NGram",
         "noisy counts of short strings, made consistent",
         "pure epsilon",
         ("add-remove",),
@@ -113,7 +113,7 @@ METHODS: tuple[MethodInfo, ...] = (
     MethodInfo(
         "top-strings",
         "sequences",
-        "penstock.sequence.top_strings:TopStrings",
+        "penstock.kinds.sequences.top_strings:TopStrings",
         "frequent strings chosen one after the other, without counts",
         "pure epsilon",
         ("add-remove",),
@@ -122,7 +122,7 @@ METHODS: tuple[MethodInfo, ...] = (
     MethodInfo(
         "select-items",
         "itemsets",
-        "penstock.selection.select:SelectItems",
+        "penstock.learn.selection.select:SelectItems",
         "the most frequent items, or those above a threshold",
         "pure epsilon",
         ("add-remove", "replace"),
@@ -131,7 +131,7 @@ METHODS: tuple[MethodInfo, ...] = (
     MethodInfo(
         "select-categories",
         "table",
-        "penstock.selection.select:SelectCategories",
+        "penstock.learn.selection.select:SelectCategories",
         "the most frequent categories of a column, or those above a threshold",
         "pure epsilon",
         ("add-remove", "replace"),
@@ -141,7 +141,7 @@ METHODS: tuple[MethodInfo, ...] = (
 
 
 def _for_points(name: str, where: str, summary: str) -> MethodInfo:
-    place = f"penstock.spatial.baselines.{where}"
+    place = f"penstock.kinds.points.baselines.{where}"
     return MethodInfo(name, "points", place, summary, "pure epsilon", ("add-remove",), _POINTS)
 
 

@@ -19,7 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from penstock.engine import MemoryEngine
-from penstock.privacy.table import Table
+from penstock.kinds.table.data import Table
 from penstock.schema import Relation, Schema
 
 ROOT = Path(__file__).resolve().parents[2]

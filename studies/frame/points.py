@@ -16,14 +16,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from frame.data import LOADERS, file
-from penstock.evaluate.points import VOLUMES, count_boxes, relative_error
-from penstock.privacy.budget import Budget
-from penstock.privacy.points import Points
-from penstock.privacy.randomness import Randomness
+from penstock.kinds.points.baselines import AdaptiveGrid, Dawa
+from penstock.kinds.points.box import Boxes, random_boxes
+from penstock.kinds.points.data import Points
+from penstock.kinds.points.evaluation import VOLUMES, count_boxes, relative_error
+from penstock.kinds.points.grid import UniformGrid
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Schema
-from penstock.spatial.baselines import AdaptiveGrid, Dawa
-from penstock.spatial.box import Boxes, random_boxes
-from penstock.spatial.grid import UniformGrid
 
 Reals = NDArray[np.float64]
 SETS = {name.removesuffix(" boxes"): volumes for name, volumes in VOLUMES.items()}

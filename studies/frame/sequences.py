@@ -16,19 +16,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from frame.data import LOADERS, file
-from penstock.engine.occurrences import Text
-from penstock.engine.symbols import Symbols, open_sequences
-from penstock.evaluate.sequences import frequent_strings, length_distance, precision
-from penstock.privacy.budget import Budget
-from penstock.privacy.privtree import Constant
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.sequences import Sequences
+from penstock.kinds.sequences.data import Sequences
+from penstock.kinds.sequences.evaluation import frequent_strings, length_distance, precision
+from penstock.kinds.sequences.markov import String
+from penstock.kinds.sequences.ngram import NGram
+from penstock.kinds.sequences.occurrences import Text
+from penstock.kinds.sequences.reading import Symbols, open_sequences
+from penstock.kinds.sequences.release import MarkovRelease, SequenceRelease
+from penstock.kinds.sequences.suffix_tree import PrivTreeSequences
+from penstock.kinds.sequences.top_strings import TopStrings
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms.splitting import Constant
+from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Schema
-from penstock.sequence.markov import String
-from penstock.sequence.ngram import NGram
-from penstock.sequence.release import MarkovRelease, SequenceRelease
-from penstock.sequence.suffix_tree import PrivTreeSequences
-from penstock.sequence.top_strings import TopStrings
 
 MANY = (50, 100, 200)
 SYNTHETIC = 50_000

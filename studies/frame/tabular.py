@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from frame.data import Dataset, load
 from penstock.engine import MemoryEngine
-from penstock.evaluate.metrics import tvd
-from penstock.privacy.budget import Budget
-from penstock.privacy.randomness import Randomness
+from penstock.evaluation.metrics import tvd
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Relation
 
 Reals = NDArray[np.float64]

@@ -228,7 +228,7 @@ def used(session: int) -> tuple[float, float]:
 def _rho(epsilon: str) -> float:
     from fractions import Fraction
 
-    from penstock.privacy.accounting import rho_of
+    from penstock.privacy.budgets.accounting import rho_of
 
     return float(rho_of(Fraction(epsilon), Fraction(str(DELTA))))
 

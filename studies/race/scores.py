@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from frame.data import Dataset, load
-from penstock.evaluate.metrics import independent_columns, mean_tvd, resampled
+from penstock.evaluation.metrics import independent_columns, mean_tvd, resampled
 
 Codes = Mapping[str, NDArray[Any]]
 

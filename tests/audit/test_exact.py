@@ -18,9 +18,9 @@ from penstock.audit.exact import Distribution, excess, independent, loss, pure_l
 from penstock.audit.neighbours import Pair, databases, neighbours, small_pairs
 from penstock.audit.target import Target
 from penstock.errors import UsageError
-from penstock.privacy.choice import probabilities
-from penstock.privacy.randomness import Randomness
-from penstock.schema.unit import Relation
+from penstock.privacy.mechanisms.choice import probabilities
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.unit import Relation
 
 ENUMERATED = [target for target in mechanisms.targets() if target.distribution is not None]
 

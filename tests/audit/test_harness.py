@@ -24,8 +24,8 @@ from penstock.audit.harness import (
 from penstock.audit.neighbours import Pair
 from penstock.audit.target import Claim, Kind, Target
 from penstock.errors import UsageError
-from penstock.privacy import samplers
-from penstock.privacy.randomness import Randomness
+from penstock.privacy.randomness import samplers
+from penstock.privacy.randomness.generator import Randomness
 
 LN3 = log(3)
 Run = Callable[[Any, Randomness, int], Any]

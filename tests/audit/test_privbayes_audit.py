@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.audit import privbayes
 from penstock.audit.harness import Status, exact_bound, examine
 from penstock.audit.target import Kind, Target
+from penstock.kinds.table import audits as privbayes
 
 TARGETS = {target.name: target for target in privbayes.targets()}
 SHIPPED = [target for target in TARGETS.values() if target.kind is Kind.SHIPPED]

@@ -10,8 +10,8 @@ import pytest
 
 from penstock.audit import hierarchies
 from penstock.audit.harness import exact_bound
-from penstock.audit.privtree import BOTH, LINE, TREE, USERS, Forest, targets
 from penstock.audit.target import Kind, Target
+from penstock.kinds.points.audits import BOTH, LINE, TREE, USERS, Forest, targets
 
 
 @pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
@@ -65,7 +65,7 @@ def test_random_neighbours_in_a_mixed_space_lose_at_most_epsilon(
 
 def test_the_smaller_direction_loses_at_most_one_over_the_noise_scale() -> None:
     forest = Forest(LINE, deepest=20)
-    from penstock.privacy.space import Space
+    from penstock.kinds.points.space import Space
     from penstock.schema import Schema
 
     scale = float(forest.splitter(Space.of(Schema.from_yaml(LINE), deepest=20)).lam)

@@ -12,9 +12,9 @@ import pytest
 from penstock.audit.neighbours import Pair, neighbours
 from penstock.audit.sensitivity import moves
 from penstock.errors import UsageError
-from penstock.privacy.points import Points
-from penstock.privacy.sealed import Sealed, Sensitivity, join
-from penstock.privacy.table import Table
+from penstock.kinds.points.data import Points
+from penstock.kinds.table.data import Table
+from penstock.privacy.seals.sealed import Sealed, Sensitivity, join
 from penstock.schema import Relation, Schema
 
 FIELDS = """

@@ -21,7 +21,7 @@ from penstock.audit.harness import Status, exact_bound, examine
 from penstock.audit.integration import Told, Variant, law, log_probability, loss
 from penstock.audit.target import Kind, Target
 from penstock.errors import UsageError
-from penstock.privacy.sparse_design import Design, preset
+from penstock.privacy.mechanisms.sparse_design import Design, preset
 
 ALL = (*sparse.targets(), *top.targets(), *broken_sparse.targets())
 SHIPPED = [target for target in ALL if target.kind is Kind.SHIPPED]
@@ -239,7 +239,7 @@ def test_running_the_variants_without_an_end_refutes_them_too() -> None:
 
 def test_runs_of_a_variant_agree_with_its_integral() -> None:
     """12,000 runs of Algorithm 20; each of three frequencies within 5 standard deviations (1e-6)."""
-    from penstock.privacy.randomness import Randomness
+    from penstock.privacy.randomness.generator import Randomness
 
     rows = broken_sparse.simulate(LATENT, (0, 1, 0), Randomness.seeded(1), 12_000)
     for answers in ((False, False, False), (False, True, False), (True, True)):

@@ -21,8 +21,8 @@ from penstock.audit.neighbours import Pair
 from penstock.audit.search import screen, search
 from penstock.audit.target import Claim, Kind, Target
 from penstock.errors import UsageError
-from penstock.privacy import samplers
-from penstock.privacy.randomness import Randomness
+from penstock.privacy.randomness import samplers
+from penstock.privacy.randomness.generator import Randomness
 
 SHIPPED = mechanisms.targets()
 BROKEN = broken.targets()

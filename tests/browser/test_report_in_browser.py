@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from tests.browser.chromium import CHROMIUM, Page, opened
 from tests.browser.rendering import assert_renders
-from tests.release.tiny import Showcase, tiny
+from tests.releases.tiny import Showcase, tiny
 
-from penstock.release import pictures
-from penstock.release.page import Card, Cards, Commands, Gallery, Headline, Section, Table, Text, render
-from penstock.release.report import report
+from penstock.releases.public_report import report
+from penstock.report import pictures
+from penstock.report.page import Card, Cards, Commands, Gallery, Headline, Section, Table, Text, render
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 

@@ -18,9 +18,9 @@ from tests.cli.desk import ROWS, SCHEMA, Cli, Desk, Outcome
 
 import penstock
 from penstock.errors import UsageError
-from penstock.privacy.budget import Budget
-from penstock.privacy.table import Table
-from penstock.tabular.independent import Independent
+from penstock.kinds.table.data import Table
+from penstock.kinds.table.independent import Independent
+from penstock.privacy.budgets.budget import Budget
 
 
 def spent(cli: Cli, desk: Desk) -> object:
@@ -278,7 +278,7 @@ def test_a_full_disk_is_refused_before_anything_is_spent(
     cli: Cli, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = shutil.disk_usage(desk.folder)._replace(free=1 << 20)
-    monkeypatch.setattr("penstock.release.disk.shutil.disk_usage", lambda _: nothing)
+    monkeypatch.setattr("penstock.releases.disk.shutil.disk_usage", lambda _: nothing)
     assert "1 MB are free on its disk" in refused(cli, desk).err
 
 
@@ -288,7 +288,7 @@ def test_a_disk_that_fills_after_the_noise_was_drawn_says_that_it_is_paid_for(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("penstock.release.folder._write", full)
+    monkeypatch.setattr("penstock.releases.folder._write", full)
     options = ("--schema", desk.schema, "--epsilon", "1", "--method", "independent", "--out", desk.out)
     done = cli("release", desk.data, *options)
     assert done.code == 1

@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from tests.release.canary import Canary, assert_no_canary
+from tests.releases.canary import Canary, assert_no_canary
 
 from penstock.cli import run
 
@@ -113,7 +113,7 @@ def test_a_bug_in_a_method_or_a_warning_of_a_library_tells_nothing(
         warnings.warn(TEXTS[0], stacklevel=1)
         raise RuntimeError(TEXTS[1])
 
-    monkeypatch.setattr("penstock.tabular.independent.Independent.fit", stumble)
+    monkeypatch.setattr("penstock.kinds.table.independent.Independent.fit", stumble)
     options = ["--method", "independent", "-e", "1", "-o", str(tmp_path / "out")]
     assert run(["release", str(data), "-s", str(schema), *options]) == 70
     said = capsys.readouterr()

@@ -316,7 +316,7 @@ def test_a_bug_shows_no_traceback_unless_asked(cli: Cli, desk: Desk, monkeypatch
     def explode(*_: object, **__: object) -> None:
         raise RuntimeError("secret-value-in-a-message")
 
-    monkeypatch.setattr("penstock.verbs.release", explode)
+    monkeypatch.setattr("penstock.api.release", explode)
     arguments = ("release", desk.data, "--schema", desk.schema, "--epsilon", "1", "--out", desk.out)
     done = cli(*arguments)
     assert done.code == 70
@@ -332,7 +332,7 @@ def test_interruption_ends_with_130_and_leaves_no_folder(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("penstock.verbs.release", interrupt)
+    monkeypatch.setattr("penstock.api.release", interrupt)
     done = cli("release", desk.data, "--schema", desk.schema, "--epsilon", "1", "--out", desk.out)
     assert done.code == 130
     assert done.err.startswith("Interrupted.")
@@ -411,11 +411,11 @@ def test_control_c_while_the_program_loads_is_one_sentence() -> None:
 
 def test_control_c_ends_the_process_with_130(desk: Desk) -> None:
     code = (
-        "import os, threading, penstock.verbs, time\n"
+        "import os, threading, penstock.api, time\n"
         "def wait(*a, **k):\n"
         "    print('waiting', flush=True)\n"
         "    time.sleep(60)\n"
-        "penstock.verbs.release = wait\n"
+        "penstock.api.release = wait\n"
         "from penstock.cli import main\nmain()"
     )
     process = subprocess.Popen(

@@ -217,7 +217,7 @@ def test_a_ledger_that_is_lost_at_the_end_costs_nothing_and_is_said(
     def lost(*_: object) -> None:
         raise LedgerError("The ledger is gone.")
 
-    monkeypatch.setattr("penstock.privacy.ledger.LedgerAccount.complete", lost)
+    monkeypatch.setattr("penstock.privacy.ledger.ledger.LedgerAccount.complete", lost)
     book = ("--ledger", desk.ledger, "--account", "people", "--method", "independent")
     done = cli("release", desk.data, "-s", desk.schema, "-e", "1", "-o", desk.out, *book)
     assert done.code == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.desk import Cli, Desk
-from tests.release.canary import assert_no_canary
+from tests.releases.canary import assert_no_canary
 
 SCHEMA = """\
 kind: itemsets

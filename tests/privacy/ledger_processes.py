@@ -15,12 +15,12 @@ import sys
 from fractions import Fraction
 from typing import Any
 
-import penstock.privacy.book  # noqa: F401  loaded once, before the forks
+import penstock.privacy.ledger.database  # noqa: F401  loaded once, before the forks
 from penstock.errors import LedgerError
-from penstock.privacy.budget import Budget
-from penstock.privacy.ledger import Ledger
-from penstock.privacy.randomness import Randomness
-from penstock.schema.unit import Relation
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.ledger.ledger import Ledger
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.unit import Relation
 
 processes = multiprocessing.get_context("fork")
 

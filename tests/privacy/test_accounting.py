@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import BudgetError, UsageError
-from penstock.privacy import accounting
-from penstock.privacy.accounting import (
+from penstock.privacy.budgets import accounting
+from penstock.privacy.budgets.accounting import (
     converted,
     epsilon_of,
     exp_down,
@@ -31,10 +31,10 @@ from penstock.privacy.accounting import (
     sigma_squared,
     subsampled,
 )
-from penstock.privacy.budget import Budget
-from penstock.privacy.events import epsilon_at, set_aside, to_event
-from penstock.privacy.receipt import Charge, Receipt, Together
-from penstock.schema.unit import Relation, Unit
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.budgets.receipt import Charge, Receipt, Together
+from penstock.privacy.budgets.tight_total import epsilon_at, set_aside, to_event
+from penstock.privacy.unit import Relation, Unit
 
 ADD_REMOVE, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
 ZERO = Fraction(0)

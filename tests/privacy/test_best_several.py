@@ -20,12 +20,12 @@ from penstock.audit import exact
 from penstock.audit.exact import Distribution, pure_loss
 from penstock.audit.top import one_shot, peeled
 from penstock.errors import UsageError
-from penstock.privacy.budget import Budget
-from penstock.privacy.choice import SeveralMethod, best_several
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.sealed import Sealed, Sensitivity
-from penstock.privacy.without_replacement import largest_noisy, tilted_several
-from penstock.schema.unit import Relation
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms.choice import SeveralMethod, best_several
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.randomness.without_replacement import largest_noisy, tilted_several
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.unit import Relation
 
 METHODS: tuple[SeveralMethod, ...] = ("one-shot", "exponential", "permute-and-flip")
 RATE = Fraction(7, 10)

@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import BudgetError, LedgerError, ReleaseError
-from penstock.privacy.accounting import rho_of
-from penstock.privacy.budget import Budget, Rho, exact
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.receipt import Apart, Concentrated
-from penstock.privacy.sealed import Sealed, Sensitivity
-from penstock.schema.unit import Relation, Unit
+from penstock.privacy.budgets.accounting import rho_of
+from penstock.privacy.budgets.budget import Budget, Rho, exact
+from penstock.privacy.budgets.receipt import Apart, Concentrated
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.unit import Relation, Unit
 
 ADD_REMOVE, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
 

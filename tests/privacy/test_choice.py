@@ -17,12 +17,12 @@ from goodness import fits
 from numpy.typing import NDArray
 
 from penstock.errors import BudgetError, DataError, UsageError
-from penstock.privacy import choice
-from penstock.privacy.budget import Budget
-from penstock.privacy.choice import Method, Steps
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.sealed import Sealed, Sensitivity
-from penstock.schema.unit import Relation
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import choice
+from penstock.privacy.mechanisms.choice import Method, Steps
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.unit import Relation
 
 METHODS: tuple[Method, ...] = ("permute-and-flip", "exponential")
 

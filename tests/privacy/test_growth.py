@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import UsageError
-from penstock.privacy.budget import Budget
-from penstock.privacy.growth import Growth, Shape, grow
-from penstock.privacy.privtree import Splitter
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms.growth import Growth, Shape, grow
+from penstock.privacy.mechanisms.splitting import Splitter
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
 from penstock.schema import Relation
 
 

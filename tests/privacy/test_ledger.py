@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from penstock.errors import BudgetError, LedgerError
-from penstock.privacy.accounting import converted
-from penstock.privacy.budget import Budget
-from penstock.privacy.ledger import Ledger, LedgerAccount
-from penstock.schema.unit import Relation
+from penstock.privacy.budgets.accounting import converted
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.ledger.ledger import Ledger, LedgerAccount
+from penstock.privacy.unit import Relation
 
 ADD_REMOVE, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
 ZERO = Fraction(0)
@@ -360,7 +360,7 @@ def test_a_read_only_book_can_be_read_and_not_written(account: LedgerAccount, mo
 def test_a_book_in_use_is_waited_for_and_then_named(
     account: LedgerAccount, url: str, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("penstock.privacy.book.PATIENCE", 0.05)
+    monkeypatch.setattr("penstock.privacy.ledger.database.PATIENCE", 0.05)
     holder = sqlite3.connect(url, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     try:
@@ -381,7 +381,7 @@ def test_writes_are_synced_and_the_journal_is_a_file_that_goes_away(account: Led
 
 
 def test_the_heavy_library_is_loaded_only_when_a_book_is_opened() -> None:
-    code = "import sys, penstock.privacy.ledger; sys.exit('sqlalchemy' in sys.modules)"
+    code = "import sys, penstock.privacy.ledger.ledger; sys.exit('sqlalchemy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

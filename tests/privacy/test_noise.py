@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import BudgetError, DataError, UsageError
-from penstock.privacy import noise
-from penstock.privacy.budget import Budget
-from penstock.privacy.lattice import from_steps, power_of_two, public_step, to_steps
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.sealed import Sealed, Sensitivity
-from penstock.schema.unit import Relation
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import noise
+from penstock.privacy.mechanisms.lattice import from_steps, power_of_two, public_step, to_steps
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.unit import Relation
 
 MANY = 60_000
 

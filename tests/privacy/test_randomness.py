@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from goodness import fits
 
-from penstock.privacy.randomness import Randomness
+from penstock.privacy.randomness.generator import Randomness
 
 
 def test_the_system_source_is_secure_and_the_seeded_one_says_it_is_not() -> None:

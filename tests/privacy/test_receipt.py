@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import ReleaseError
-from penstock.privacy.accounting import rho_of
-from penstock.privacy.budget import Budget
-from penstock.privacy.receipt import (
+from penstock.privacy.budgets.accounting import rho_of
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.budgets.receipt import (
     Apart,
     Charge,
     Concentrated,
@@ -26,7 +26,7 @@ from penstock.privacy.receipt import (
     brief,
     plain,
 )
-from penstock.schema.unit import Relation, Unit
+from penstock.privacy.unit import Relation, Unit
 
 fractions = st.fractions(min_value=0, max_value=5, max_denominator=10**6)
 texts = st.text(max_size=8)

@@ -14,11 +14,11 @@ from goodness import fits
 from numpy.typing import NDArray
 
 from penstock.errors import BudgetError, UsageError
-from penstock.privacy import response
-from penstock.privacy.budget import Budget
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.sealed import Sealed, Sensitivity
-from penstock.schema.unit import Relation
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import response
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.unit import Relation
 
 MANY = 60_000
 

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from penstock.privacy import inversion, samplers
-from penstock.privacy.inversion import Inversion, digit, exp_bracket, exp_floor, leading
-from penstock.privacy.randomness import Randomness
+from penstock.privacy.randomness import inversion, samplers
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.randomness.inversion import Inversion, digit, exp_bracket, exp_floor, leading
 
 DIGITS = Context(prec=150, Emin=-(10**9), Emax=10**9)
 MANY = 120_000

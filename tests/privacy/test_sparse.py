@@ -22,15 +22,15 @@ from scipy import stats
 from penstock.audit import integration
 from penstock.audit.integration import Variant
 from penstock.errors import BudgetError, UsageError
-from penstock.privacy.budget import Budget
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.replies import Reply
-from penstock.privacy.retraversal import retraverse
-from penstock.privacy.sealed import Sealed, Sensitivity
-from penstock.privacy.sparse import SparseVector, above_threshold, error_queries, sparse_vector
-from penstock.privacy.sparse_design import PRESETS, Design
-from penstock.release import Answer
-from penstock.schema.unit import Relation
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms.retraversal import retraverse
+from penstock.privacy.mechanisms.sparse import SparseVector, above_threshold, error_queries, sparse_vector
+from penstock.privacy.mechanisms.sparse_answers import Reply
+from penstock.privacy.mechanisms.sparse_design import PRESETS, Design
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.unit import Relation
+from penstock.releases import Answer
 
 ONE = Sensitivity.of(1)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import UsageError
-from penstock.privacy.sparse_design import PRESETS, Allocation, Design, preset
+from penstock.privacy.mechanisms.sparse_design import PRESETS, Allocation, Design, preset
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from frame.command import narrowed
 from frame.store import Store
 from frame.table import report
 from frame.tabular import Fit, MeanDistance, Misclassified, Original, one_hot
+from penstock.kinds.table.independent import Independent
 from penstock.schema import Relation
-from penstock.tabular.independent import Independent
 
 
 @dataclass(frozen=True)

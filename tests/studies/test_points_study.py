@@ -14,8 +14,8 @@ from frame.points import (
     RelativeError,
     SyntheticError,
 )
-from penstock.spatial.baselines import Hierarchy, SimpleTree
-from penstock.spatial.privtree import PrivTree
+from penstock.kinds.points.baselines import Hierarchy, SimpleTree
+from penstock.kinds.points.privtree import PrivTree
 from privtree_spatial import BAND, EVEN, SKEWED, TRIPS, study
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from frame import MissingDataError, load
 from frame.tabular import Fit, MeanDistance
-from penstock.tabular.baselines import MWEM, Contingency, FourierMarginals, LaplaceMarginals, Uniform
-from penstock.tabular.privbayes.encoding import encoded
+from penstock.kinds.table.baselines import MWEM, Contingency, FourierMarginals, LaplaceMarginals, Uniform
+from penstock.kinds.table.network.encoding import encoded
 from privbayes_methods import best_known_quality, greedy, journal, penstock
 
 

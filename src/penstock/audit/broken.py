@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from penstock.audit.exact import Distribution, discrete_gaussian, discrete_laplace, exponential, independent
 from penstock.audit.neighbours import Pair
 from penstock.audit.target import Claim, Kind, Target
-from penstock.privacy import samplers
-from penstock.privacy.randomness import Randomness
-from penstock.schema.unit import Relation
+from penstock.privacy.randomness import samplers
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.unit import Relation
 
 ONE = Fraction(1)
 SLACK = Fraction(1, 100)
@@ -195,6 +195,6 @@ def half_deviation(counts: Histogram, randomness: Randomness, n: int) -> NDArray
 
 
 def _half_variance() -> Fraction:
-    from penstock.privacy.noise import gaussian_variance
+    from penstock.privacy.mechanisms.noise import gaussian_variance
 
     return gaussian_variance(ONE, ONE, SLACK) / 4

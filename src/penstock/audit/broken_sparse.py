@@ -24,10 +24,10 @@ from penstock.audit import integration
 from penstock.audit.integration import Answer, Told, Variant
 from penstock.audit.neighbours import Pair, neighbours
 from penstock.audit.target import Claim, Kind, Target
-from penstock.privacy import samplers
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.without_replacement import largest_noisy
-from penstock.schema.unit import Relation
+from penstock.privacy.randomness import samplers
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.randomness.without_replacement import largest_noisy
+from penstock.privacy.unit import Relation
 
 ONE = Fraction(1)
 FINE = 16

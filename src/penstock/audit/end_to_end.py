@@ -25,10 +25,10 @@ from penstock import methods
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.sabotage import bounding_box, seen_categories, seen_edges, seen_symbols, understated
 from penstock.audit.target import Claim, Kind, Target
-from penstock.privacy.adaptive_bins import prepared
-from penstock.privacy.budget import Budget
-from penstock.privacy.randomness import Randomness
-from penstock.release.release import Release
+from penstock.kinds.table.adaptive_bins import prepared
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.randomness.generator import Randomness
+from penstock.releases.release import Release
 from penstock.schema import Schema
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from penstock.audit.harness import Bound, Status, Verdict
 from penstock.audit.target import Kind
-from penstock.privacy.receipt import plain
+from penstock.privacy.budgets.receipt import plain
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from penstock.release.release import Picture
+    from penstock.releases.release import Picture
 
 COLUMNS = ("name", "claim", "exact loss", "measured", "verdict")
 
@@ -76,8 +76,8 @@ def picture(verdicts: Sequence[Verdict]) -> Picture:
     """One line per target: what is claimed, and what was measured at least."""
     import plotly.graph_objects as go
 
-    from penstock.release.release import Picture
-    from penstock.release.theme import BLUE, GREY, VERMILLION, figure
+    from penstock.releases.release import Picture
+    from penstock.report.theme import BLUE, GREY, VERMILLION, figure
 
     ordered = sorted(verdicts, key=lambda verdict: (verdict.kind is Kind.BROKEN, verdict.name))
     limit = 1.25 * max((found for verdict in ordered if (found := verdict.bound.epsilon) < inf), default=1.0)

@@ -25,7 +25,7 @@ from penstock.audit.exact import TOLERANCE, worst
 from penstock.audit.neighbours import Pair
 from penstock.audit.target import Claim, Kind, Target
 from penstock.errors import UsageError
-from penstock.privacy.randomness import Randomness
+from penstock.privacy.randomness.generator import Randomness
 
 FAILURE = 1e-6
 CONFIDENCE = 1 - FAILURE

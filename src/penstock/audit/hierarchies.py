@@ -1,6 +1,6 @@
 """PrivTree away from the map: contexts of sequences and bins of a column, under the same exact audit.
 
-`penstock.audit.privtree.worst_loss` needs no more than a hierarchy's levels, so the very levels that
+`penstock.kinds.points.audits.worst_loss` needs no more than a hierarchy's levels, so the very levels that
 releases grow from are audited here: those of `Sequences.contexts` and of `adaptive_bins.stretch`. A score
 may agree where what lies below does not (the most frequent symbol comes once more; a record moves from one
 half of a column to the other), so all nodes are compared.
@@ -16,15 +16,15 @@ from functools import partial
 import polars as pl
 
 from penstock.audit.neighbours import Pair, small_pairs
-from penstock.audit.privtree import Numbers, Reals, Record, without_bias, worst_loss
 from penstock.audit.target import Claim, Kind, Target
-from penstock.privacy.adaptive_bins import stretch
-from penstock.privacy.budget import Budget
-from penstock.privacy.growth import Level
-from penstock.privacy.privtree import Constant, Splitter
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.sequences import Sequences
-from penstock.privacy.table import Table
+from penstock.kinds.points.audits import Numbers, Reals, Record, without_bias, worst_loss
+from penstock.kinds.sequences.data import Sequences
+from penstock.kinds.table.adaptive_bins import stretch
+from penstock.kinds.table.data import Table
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms.growth import Level
+from penstock.privacy.mechanisms.splitting import Constant, Splitter
+from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Relation, Schema
 
 Rows = Sequence[Record]

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.audit.exact import Distribution
-from penstock.privacy.sparse_design import Design
+from penstock.privacy.mechanisms.sparse_design import Design
 
 Reals = NDArray[np.float64]
 

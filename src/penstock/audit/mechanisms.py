@@ -20,11 +20,11 @@ from penstock.audit import exact
 from penstock.audit.exact import Distribution, independent
 from penstock.audit.neighbours import Pair, neighbours
 from penstock.audit.target import Claim, Kind, Target
-from penstock.privacy import choice, noise, response
-from penstock.privacy.budget import Budget
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.sealed import Sealed, Sensitivity
-from penstock.schema.unit import Relation
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import choice, noise, response
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.unit import Relation
 
 ONE = Fraction(1)
 SLACK = Fraction(1, 10**6)

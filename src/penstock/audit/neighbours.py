@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from penstock.schema.unit import Relation
+from penstock.privacy.unit import Relation
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from penstock.privacy.sealed import Sealed, open_seal
+from penstock.privacy.seals.sealed import Sealed, open_seal
 from penstock.schema import Schema
 
 
@@ -35,7 +35,7 @@ class _Understated:
         return value
 
 
-_HANDLES = ("penstock.privacy.sequences", "penstock.privacy.cloud")
+_HANDLES = ("penstock.kinds.sequences.data", "penstock.kinds.points.cloud")
 """Where the handles are whose methods give further handles, and those sealed values."""
 
 

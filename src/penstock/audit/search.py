@@ -17,7 +17,7 @@ from penstock.audit.events import Outputs, learn
 from penstock.audit.harness import CONFIDENCE, FAILURE, Bound, draw, lower_bound, quantile
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Target
-from penstock.privacy.randomness import Randomness
+from penstock.privacy.randomness.generator import Randomness
 
 FEW = 120
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from penstock.audit.neighbours import Pair
 from penstock.errors import UsageError
-from penstock.privacy.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
 
 TOLERANCE = 1e-9
 
@@ -49,7 +49,7 @@ class Moves:
 def moves(measure: Callable[[Any], Sealed[Any]], pairs: Iterable[Pair]) -> Moves:
     """How far a sealed value moves between neighbours; `measure` computes it from a raw input.
 
-    >>> from penstock.schema.unit import Relation
+    >>> from penstock.privacy.unit import Relation
     >>> count = lambda records: Sealed(np.array([len(records)]), Sensitivity.of(1), Relation.ADD_REMOVE)
     >>> moves(count, [Pair("ab", "abc")]).contradictions
     []

@@ -23,13 +23,13 @@ from penstock.audit.exact import Distribution
 from penstock.audit.integration import Variant
 from penstock.audit.neighbours import Pair
 from penstock.audit.target import Claim, Kind, Target
-from penstock.privacy.budget import Budget
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.retraversal import retraverse
-from penstock.privacy.sealed import Sealed, Sensitivity
-from penstock.privacy.sparse import above_threshold, error_queries
-from penstock.privacy.sparse_design import PRESETS, Design
-from penstock.schema.unit import Relation
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms.retraversal import retraverse
+from penstock.privacy.mechanisms.sparse import above_threshold, error_queries
+from penstock.privacy.mechanisms.sparse_design import PRESETS, Design
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.unit import Relation
 
 EPSILON = Fraction(4)
 NOES = 50

@@ -18,9 +18,9 @@ from penstock.audit.events import Event, Projection
 from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import Pair
 from penstock.errors import UsageError
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.receipt import plain
-from penstock.schema.unit import Relation
+from penstock.privacy.budgets.receipt import plain
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.unit import Relation
 
 Runner = Callable[[Any, Randomness, int], Any]
 """``run(input, randomness, n)``: n independent outputs, as an array of n rows or a list of n sequences."""

@@ -20,11 +20,11 @@ from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import neighbours
 from penstock.audit.target import Claim, Kind, Target
 from penstock.errors import UsageError
-from penstock.privacy.budget import Budget
-from penstock.privacy.choice import SeveralMethod, best_several
-from penstock.privacy.randomness import Randomness
-from penstock.privacy.sealed import Sealed, Sensitivity
-from penstock.schema.unit import Relation
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms.choice import SeveralMethod, best_several
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.unit import Relation
 
 Law = Callable[[Sequence[float], float], Distribution]
 Records = Sequence[Sequence[int]]

@@ -47,7 +47,7 @@ def demo(
     from penstock.cli.draft import write
     from penstock.cli.screen import clean, note, screen
     from penstock.errors import UsageError
-    from penstock.release import check_destination
+    from penstock.releases import check_destination
 
     story = _STORIES[kind]
     if data_only is not None:

@@ -70,9 +70,9 @@ def draft(
         penstock draft people.csv --epsilon 0.1 --delta 1e-6 \\
             --ledger ledger.db --account people
     """
+    from penstock.api import draft as propose
     from penstock.cli.screen import clean, note, progress_bars
     from penstock.schema import Unit
-    from penstock.verbs import draft as propose
 
     target = Path(out) if out is not None else _beside(file)
     refuse_existing(target, force)
@@ -124,7 +124,7 @@ def refuse_unwritable(target: Path) -> None:
 def write(target: Path, text: str) -> None:
     """Write a text file, all of it or nothing; a place that cannot be written is the user's to fix."""
     from penstock.errors import UsageError
-    from penstock.release.disk import reason, whole_file
+    from penstock.releases.disk import reason, whole_file
 
     try:
         with whole_file(target) as partial:

@@ -12,7 +12,7 @@ from penstock.cli.options import File, Folder, Json, TableName
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from penstock.evaluate import Evaluation, Score
+    from penstock.evaluation import Evaluation, Score
 
 
 def evaluate(
@@ -53,9 +53,9 @@ def evaluate(
         penstock evaluate people-release people.csv --out evaluation.html
         penstock evaluate people-release people.csv --json
     """
+    from penstock.api import evaluate as compare
     from penstock.cli.draft import refuse_existing, refuse_unwritable
     from penstock.cli.screen import clean, note, print_json, progress_bars, screen
-    from penstock.verbs import evaluate as compare
 
     if out is not None:
         refuse_existing(Path(out), force)

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.tree import Tree
 
-    from penstock.privacy.receipt import Entry, Receipt
-    from penstock.release import Release
+    from penstock.privacy.budgets.receipt import Entry, Receipt
+    from penstock.releases import Release
     from penstock.schema import Schema
 
 _FOLD_AFTER = 24
@@ -26,7 +26,7 @@ def inspect(folder: Folder, as_json: Json = False) -> None:
         penstock inspect people-release --json | jq .epsilon
     """
     from penstock.cli.screen import print_json, screen
-    from penstock.release import load
+    from penstock.releases import load
 
     release = load(folder)
     files = _files(folder)
@@ -84,7 +84,7 @@ def _parameters(release: Release) -> str:
 def _receipt(out: Console, receipt: Receipt) -> None:
     from rich.tree import Tree
 
-    from penstock.privacy.receipt import plain
+    from penstock.privacy.budgets.receipt import plain
 
     spent = f"epsilon {plain(receipt.epsilon)} of {plain(receipt.budget_epsilon)}"
     if receipt.budget_delta:
@@ -97,7 +97,7 @@ def _receipt(out: Console, receipt: Receipt) -> None:
 
 def _hang(tree: Tree, parts: tuple[Entry, ...]) -> None:
     from penstock.cli.screen import ACCENT, clean
-    from penstock.privacy.receipt import Apart, Charge, Concentrated, brief, plain
+    from penstock.privacy.budgets.receipt import Apart, Charge, Concentrated, brief, plain
 
     for part in parts[:_FOLD_AFTER]:
         epsilon, delta = part.cost

@@ -12,7 +12,7 @@ from penstock.cli.screen import paragraphs
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from penstock.privacy.ledger import Balance, Ledger
+    from penstock.privacy.ledger.ledger import Balance, Ledger
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -41,7 +41,7 @@ def init(ledger: Book) -> None:
         penstock ledger init postgresql+psycopg://host/privacy
     """
     from penstock.cli.screen import clean, note
-    from penstock.privacy.ledger import Ledger
+    from penstock.privacy.ledger.ledger import Ledger
 
     made = Ledger.create(ledger)
     note(f"{clean(made.place)}: an empty ledger. Open an account with 'penstock ledger limit'.")
@@ -77,8 +77,8 @@ def limit(
         penstock ledger limit ledger.db visits --epsilon 1/2 --delta 1e-6
     """
     from penstock.cli.screen import clean, note
-    from penstock.privacy.ledger import Ledger
-    from penstock.privacy.receipt import plain
+    from penstock.privacy.budgets.receipt import plain
+    from penstock.privacy.ledger.ledger import Ledger
 
     book = Ledger.open(ledger)
     book.set_limit(account, epsilon, delta, relation)
@@ -105,7 +105,7 @@ def show(
         penstock ledger show ledger.db --json
     """
     from penstock.cli.screen import print_json, screen
-    from penstock.privacy.ledger import Ledger
+    from penstock.privacy.ledger.ledger import Ledger
 
     book = Ledger.open(ledger)
     balances = book.balances() if account is None else [book.account(account).balance()]
@@ -136,7 +136,7 @@ def _accounts(out: Console, balances: list[Balance]) -> None:
     from rich.table import Table
 
     from penstock.cli.screen import ACCENT, clean
-    from penstock.privacy.receipt import plain
+    from penstock.privacy.budgets.receipt import plain
 
     with_delta = any(balance.limit[1] for balance in balances)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
@@ -162,7 +162,7 @@ def _entries(out: Console, book: Ledger, account: str) -> None:
     from rich.table import Table
 
     from penstock.cli.screen import clean
-    from penstock.privacy.receipt import plain
+    from penstock.privacy.budgets.receipt import plain
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
     for title in ("entry", "when", "epsilon", "delta", "status", "for"):

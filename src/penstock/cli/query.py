@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
 
-    from penstock.release import Answer, Release
+    from penstock.releases import Answer, Release
 
 
 def query(
@@ -112,7 +112,7 @@ def query(
     """
     from penstock.cli.screen import print_json, screen
     from penstock.errors import UsageError
-    from penstock.release import load
+    from penstock.releases import load
 
     questions = (expression, file, box, boxes, geojson, count, counts, top, after)
     if sum(question is not None for question in questions) != 1:
@@ -122,7 +122,7 @@ def query(
         )
     opened = load(folder)
     if boxes is not None:
-        from penstock.spatial.questions import count_boxes
+        from penstock.kinds.points.questions import count_boxes
 
         _refuse_unless_points(opened, "--boxes")
         _print_many(count_boxes(opened, boxes), as_json)
@@ -189,7 +189,7 @@ def _listed(rows: pl.DataFrame) -> Table:
     from rich.table import Table
 
     from penstock.cli.screen import clean
-    from penstock.release.release import percent, readable
+    from penstock.releases.release import percent, readable
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
     shown = [name for name in rows.columns if not rows[name].is_null().all()]
@@ -211,8 +211,8 @@ def _listed(rows: pl.DataFrame) -> Table:
 
 def _count_in(opened: Release, box: str) -> Answer:
     """The number of points in a box, for releases of points."""
-    from penstock.spatial.box import Box
-    from penstock.spatial.questions import parse_box
+    from penstock.kinds.points.box import Box
+    from penstock.kinds.points.questions import parse_box
 
     _refuse_unless_points(opened, "--box")
     asked = parse_box(box, opened.schema)
@@ -224,7 +224,7 @@ def _count_in(opened: Release, box: str) -> Answer:
 
 def _count_strings(opened: Release, path: str) -> pl.DataFrame:
     """How often all strings of a file occur."""
-    from penstock.release.questions import answered
+    from penstock.releases.questions import answered
 
     ask = _of_sequences(opened, "count", "--counts")
     is_symbol = "string" in getattr(opened, "alphabet", ())
@@ -234,7 +234,7 @@ def _count_strings(opened: Release, path: str) -> pl.DataFrame:
 def _count_conditions(opened: Release, path: str) -> pl.DataFrame:
     """The answers to all conditions of a file."""
     from penstock.errors import QueryError
-    from penstock.release.questions import answered
+    from penstock.releases.questions import answered
 
     if opened.kind == "sequences":
         raise QueryError("--file is for conditions on fields; strings of symbols are counted with --counts.")

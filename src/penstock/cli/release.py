@@ -76,10 +76,10 @@ def release(
             -s people.schema.yaml -e 1 -o people-release
     """
     from penstock import methods
+    from penstock.api import release as make
     from penstock.cli.options import parameters
     from penstock.cli.screen import ACCENT, clean, note, progress_bars
     from penstock.schema import Schema
-    from penstock.verbs import release as make
 
     facts = Schema.load(schema)
     info = methods.default_for(facts.kind) if method is None else methods.find(method)

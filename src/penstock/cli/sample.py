@@ -52,9 +52,9 @@ def sample(
     from penstock.cli.draft import refuse_existing
     from penstock.cli.screen import clean, note, progress_bars
     from penstock.errors import UsageError
-    from penstock.release import load
-    from penstock.release.disk import reason, whole_file
-    from penstock.release.folder import flat
+    from penstock.releases import load
+    from penstock.releases.disk import reason, whole_file
+    from penstock.releases.folder import flat
 
     target = None if out is None else Path(out)
     if target is not None:

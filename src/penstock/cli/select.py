@@ -20,7 +20,7 @@ from penstock.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from penstock.selection.release import SelectionRelease
+    from penstock.learn.selection.release import SelectionRelease
 
 MechanismName = Literal["auto", "histogram", "one-shot", "exponential", "sparse-vector"]
 
@@ -91,8 +91,8 @@ def select(
         penstock select people.csv -s people.schema.yaml -e 1 -c 5 \\
             --column occupation
     """
+    from penstock.api import select as choose
     from penstock.cli.screen import clean, note, print_json, progress_bars
-    from penstock.verbs import select as choose
 
     with progress_bars():
         made = choose(
@@ -146,7 +146,7 @@ def _show(made: SelectionRelease) -> None:
     from rich.table import Table
 
     from penstock.cli.screen import ACCENT, clean, screen
-    from penstock.release.release import readable
+    from penstock.releases.release import readable
 
     out = screen()
     if not made.items:

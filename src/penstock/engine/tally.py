@@ -1,7 +1,7 @@
 """Counting rows of small integer codes, many marginals at a time.
 
 Four ideas keep it fast. Where the columns asked for have few cells together, their joint table
-answers all marginals (see `penstock.engine.cube`). Elsewhere marginals that overlap are answered
+answers all marginals (see `penstock.engine.joint_table`). Elsewhere marginals that overlap are answered
 from a common superset, counted once. A counted superset is itself a table of weighted rows, usually
 far shorter, so its marginals are counted the same way, recursively. And tables that share leading
 columns share the mixed-radix key of those columns.
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.engine.cube import marginals_of
+from penstock.engine.joint_table import marginals_of
 from penstock.engine.plan import cover
 from penstock.engine.view import Columns
 

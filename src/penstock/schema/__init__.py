@@ -1,15 +1,14 @@
 """Public facts about the data: fields, domains, taxonomies, the privacy unit, and the codes they imply."""
 
+from penstock.privacy.unit import Relation, Unit
 from penstock.schema.attribute import Attribute, Level
 from penstock.schema.bins import Bins, Edges
 from penstock.schema.codec import Codec
-from penstock.schema.draft import draft
 from penstock.schema.expression import Condition, box_of, parse
 from penstock.schema.field import Constraints, Field
 from penstock.schema.magnitudes import magnitudes, round_outwards
 from penstock.schema.schema import Drafted, Schema, Sequence
 from penstock.schema.taxonomy import Taxonomy
-from penstock.schema.unit import Relation, Unit
 
 __all__ = [
     "Attribute",
@@ -27,7 +26,6 @@ __all__ = [
     "Taxonomy",
     "Unit",
     "box_of",
-    "draft",
     "magnitudes",
     "parse",
     "round_outwards",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import PrivateAttr, StringConstraints, model_validator
 
 from penstock.errors import DataError, QueryError, SchemaError
+from penstock.privacy.unit import Relation, Unit
 from penstock.schema import document
 from penstock.schema.attribute import Attribute, Codes
 from penstock.schema.codec import Codec
@@ -20,7 +21,6 @@ from penstock.schema.expression import Condition, parse
 from penstock.schema.fact import Fact, nearest, refuse_unknown_keys
 from penstock.schema.field import Field
 from penstock.schema.items import Items
-from penstock.schema.unit import Relation, Unit
 from penstock.schema.values import BLANKS
 
 if TYPE_CHECKING:

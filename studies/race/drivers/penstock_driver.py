@@ -2,8 +2,8 @@
 
 from arguments import arguments
 
-from penstock.privacy.budget import Budget
-from penstock.privacy.table import Table
+from penstock.kinds.table.data import Table
+from penstock.privacy.budgets.budget import Budget
 from penstock.schema import Relation, Schema
 
 given = arguments()
@@ -13,11 +13,11 @@ if given.relation == "replace":
 table = Table.open(given.train, schema)
 budget = Budget(given.epsilon)
 if given.method == "independent":
-    from penstock.tabular.independent import Independent
+    from penstock.kinds.table.independent import Independent
 
     release = Independent().fit(table, budget)
 else:
-    from penstock.tabular.privbayes.method import PrivBayes
+    from penstock.kinds.table.privbayes.method import PrivBayes
 
     release = PrivBayes(preset=given.method).fit(table, budget)
 release.sample(given.rows).write_csv(given.out)

@@ -1,0 +1,289 @@
+"""The verbs of the command line, as Python functions: draft, release, select, load, evaluate.
+
+`release` keeps the order that makes mistakes free: the request is checked, then the schema, the
+destination and the ledger, then the records are read and compared with the schema, and only then
+is anything charged.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from difflib import get_close_matches
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import (
+    DataError,
+    LedgerError,
+    PenstockError,
+    PenstockWarning,
+    SchemaError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from penstock.engine import Source
+    from penstock.evaluation import Evaluation
+    from penstock.learn.selection.release import SelectionRelease
+    from penstock.methods import MethodInfo
+    from penstock.privacy.budgets.budget import Account, Amount, Budget
+    from penstock.privacy.ledger.ledger import Ledger
+    from penstock.releases.release import Release
+    from penstock.schema import Schema, Unit
+
+Place = str | PathLike[str]
+
+
+def draft(
+    source: Any,
+    *,
+    kind: str = "table",
+    headers_only: bool = False,
+    table: str | None = None,
+    unit: Unit | None = None,
+    epsilon: Amount | None = None,
+    delta: Amount = 0,
+    ledger: Ledger | str | None = None,
+    account: str | None = None,
+) -> Schema:
+    """A proposal for the schema of some data; every fact that was read off the data is marked for review.
+
+    With an `epsilon`, types, bounds and categories are found privately and paid for instead, and need
+    no review. `unit` says whose presence is protected, where that is not a single record.
+    """
+    from penstock.drafting.proposal import draft as propose
+    from penstock.engine import read
+
+    if epsilon is None:
+        if ledger is not None or account is not None or delta != 0:
+            raise UsageError(
+                "A delta, a ledger and an account belong to a private draft; give its epsilon too."
+            )
+        proposal = propose(read(source, table=table), kind=kind, headers_only=headers_only)
+        return proposal if unit is None else proposal.model_copy(update={"unit": unit})
+    if headers_only:
+        raise UsageError(
+            "Headers alone cost nothing, so there is nothing to pay epsilon for; drop one of them."
+        )
+    from penstock.drafting.private import draft_private
+    from penstock.privacy.budgets.budget import Budget
+    from penstock.schema import Relation
+
+    Budget(epsilon, delta)
+    budget = Budget(epsilon, delta, account=_account(ledger, account, "private draft of a schema"))
+    budget.check(Relation.ADD_REMOVE)
+    with _what_is_spent(budget):
+        schema = draft_private(_with_records(read(source, table=table)), budget, kind=kind, unit=unit)
+    _complete(budget, "a schema, drafted privately")
+    return schema
+
+
+def release(
+    data: Any,
+    schema: Schema | Place,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    method: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    table: str | None = None,
+    engine: str = "auto",
+    ledger: Ledger | str | None = None,
+    account: str | None = None,
+    seed: int | None = None,
+    accept_unreviewed_draft: bool = False,
+    out: Place | None = None,
+) -> Release:
+    """Release data under differential privacy, and save the release when `out` names a folder.
+
+    `data` is a CSV or Parquet file, a database URL with `table`, or a frame (Polars, pandas, Arrow,
+    Ibis). A `seed` makes the run reproducible, and for that very reason the release unpublishable. A
+    method with a pure guarantee has no use for a `delta`, and none is booked for it.
+    """
+    from penstock import methods
+    from penstock.engine import read
+    from penstock.privacy.budgets.budget import Budget
+    from penstock.privacy.randomness.generator import Randomness
+    from penstock.releases import check_destination
+    from penstock.schema import Schema
+
+    facts = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
+    info = methods.default_for(facts.kind) if method is None else methods.find(method)
+    chosen = configure(info, parameters or {})
+    _refuse_wrong_kind(info, facts)
+    Budget(epsilon, delta)  # an impossible amount is refused before the ledger hears of it
+    randomness = None if seed is None else Randomness.seeded(seed)
+    if not accept_unreviewed_draft:
+        facts.refuse_if_unreviewed()
+    if hasattr(chosen, "check"):
+        chosen.check(facts)
+    name = "a release that was not saved" if out is None else Path(fspath(out)).name
+    if out is not None:
+        check_destination(fspath(out))
+    book = _account(ledger, account, f"{info.name} for {name}")
+    budget = Budget(epsilon, 0 if info.pure else delta, randomness=randomness, account=book)
+    budget.check(facts.relation)
+    headless = facts.items is not None and not facts.items.header
+    source = data if headless else _with_records(read(data, table=table))
+    order = {} if seed is None else {"order_key": f"seed {seed}".encode()}
+    records = info.load_data().open(source, facts, engine=engine, **order)
+    purse = budget
+    with _what_is_spent(budget):
+        if facts.kind == "table":
+            from penstock.kinds.table.adaptive_bins import prepared
+
+            records, purse = prepared(records, budget)
+        made: Release = chosen.fit(records, purse)
+        if out is not None:
+            made.save(Path(fspath(out)))
+    _complete(budget, name)
+    return made
+
+
+def select(
+    data: Any,
+    schema: Schema | Place,
+    *,
+    epsilon: Amount,
+    c: int | None = None,
+    threshold: Amount | None = None,
+    counts: Amount = 0,
+    column: str | None = None,
+    mechanism: str = "auto",
+    table: str | None = None,
+    engine: str = "auto",
+    ledger: Ledger | str | None = None,
+    account: str | None = None,
+    seed: int | None = None,
+    accept_unreviewed_draft: bool = False,
+    out: Place | None = None,
+) -> SelectionRelease:
+    """Select the c most frequent items or categories, or those above a threshold, under epsilon.
+
+    For data of kind 'itemsets' the candidates are the items of the declared universe; for a table they are
+    the categories of `column`. `counts` is the share of epsilon for noisy counts of what is selected.
+    Everything else is as in `release`, including the order in which mistakes are found.
+    """
+    from penstock.learn.selection.release import SelectionRelease
+    from penstock.schema import Schema
+
+    facts = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
+    wish: dict[str, Any] = {"c": c, "threshold": threshold, "counts": counts, "mechanism": mechanism}
+    if facts.kind == "table":
+        wish["column"] = column
+    elif facts.kind != "itemsets":
+        raise UsageError(
+            "Items are selected from data of kind 'itemsets', categories from a 'table'; the schema "
+            f"describes '{facts.kind}'."
+        )
+    elif column is not None:
+        raise UsageError("Item sets have one column of items, named in the schema; leave out the column.")
+    made = release(
+        data,
+        facts,
+        epsilon=epsilon,
+        method="select-categories" if facts.kind == "table" else "select-items",
+        parameters=wish,
+        table=table,
+        engine=engine,
+        ledger=ledger,
+        account=account,
+        seed=seed,
+        accept_unreviewed_draft=accept_unreviewed_draft,
+        out=out,
+    )
+    assert isinstance(made, SelectionRelease)
+    return made
+
+
+def load(folder: Place) -> Release:
+    """The release saved in a folder, verified; nothing in the folder is executed."""
+    from penstock.releases import load as open_folder
+
+    return open_folder(fspath(folder))
+
+
+def evaluate(release: Release | Place, data: Any, **options: Any) -> Evaluation:
+    """How close a release is to the records it came from: for the custodian's eyes only."""
+    from penstock.evaluation import evaluate as compare
+    from penstock.releases import Release as Opened
+
+    return compare(release if isinstance(release, Opened) else load(release), data, **options)
+
+
+def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Any:
+    """The method with these parameters; an unknown name is answered with the ones there are."""
+    method = info.load()
+    known = [field.name for field in fields(method)]
+    for name in parameters:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}."
+            raise UsageError(f"{info.name} has no parameter '{name}'; {hint}")
+    return method(**parameters)
+
+
+def _with_records(source: Source) -> Source:
+    """The source, unless it is a file that ends after its header: then somebody made a mistake."""
+    if getattr(source, "header_only", False):
+        raise DataError(f"{source.label}: the file has a header and no records. Nothing was spent.")
+    return source
+
+
+def _refuse_wrong_kind(info: MethodInfo, schema: Schema) -> None:
+    if info.kind != schema.kind:
+        raise UsageError(
+            f"{info.name} is a method for data of kind '{info.kind}', and the schema describes "
+            f"'{schema.kind}'; choose another method, or correct 'kind' in the schema."
+        )
+    if schema.relation.value not in info.relations:
+        raise SchemaError(
+            f"{info.name} works under the relation {' or '.join(info.relations)}, and the schema says "
+            f"'{schema.relation.value}'; change 'relation' in the schema or choose another method."
+        )
+
+
+def _account(ledger: Ledger | str | None, account: str | None, label: str) -> Account | None:
+    """The ledger's account that pays, or None when the release is made without a ledger."""
+    if ledger is None and account is None:
+        return None
+    if ledger is None or account is None:
+        missing = "a ledger (--ledger)" if ledger is None else "an account (--account)"
+        raise UsageError(
+            f"A release that is booked needs both a ledger and an account; {missing} is missing."
+        )
+    from penstock.privacy.ledger.ledger import Ledger
+
+    book = Ledger.open(ledger) if isinstance(ledger, str) else ledger
+    return book.account(account, label)
+
+
+def _complete(budget: Budget, name: str) -> None:
+    """Note in the ledger what became of its entry; without the note it counts as spent just the same.
+
+    So a ledger that cannot be reached now must not cost the result that was paid for.
+    """
+    try:
+        budget.complete(name)
+    except LedgerError:
+        warnings.warn(
+            "The ledger cannot be reached, so its entry stays 'reserved', which counts as spent.",
+            PenstockWarning,
+            stacklevel=3,
+        )
+
+
+@contextmanager
+def _what_is_spent(budget: Budget) -> Iterator[None]:
+    """Whatever goes wrong once noise was drawn says that it is paid for."""
+    try:
+        yield
+    except PenstockError as problem:
+        if not budget.receipt().paid.parts:
+            raise
+        told = str(problem).removesuffix(" Nothing was spent.")
+        raise type(problem)(f"{told} The budget is spent all the same, because noise was drawn.") from problem

@@ -1,0 +1,1 @@
+"""Drafts: proposals for a schema, read off the data and marked for review, or found privately and paid."""

@@ -1,0 +1,161 @@
+"""The custodian's report: how close the release is, stamped so that nobody publishes it by accident."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.evaluation.evaluation import NOTICE, Evaluation, Score
+from penstock.releases.release import Picture, percent
+from penstock.report.page import Block, Card, Cards, Section, Table, Text, render
+
+STAMP = "Not for publication"
+BELOW = -0.02
+
+
+def page(evaluation: Evaluation) -> str:
+    """One self-contained HTML page."""
+    return render(
+        f"How good is this {evaluation.method} release?",
+        [_overview(evaluation), *evaluation.sections, _reading()],
+        eyebrow="For the custodian's eyes only",
+        subtitle=f"{_sentence(evaluation.guarantee)} Compared with {evaluation.rows:,} original records.",
+        stamp=STAMP,
+        banner=NOTICE,
+        footer="Made by penstock evaluate. It quotes statistics of the original records without noise.",
+    )
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _overview(evaluation: Evaluation) -> Section:
+    blocks: list[Block] = [Cards([_card(score) for score in evaluation.scores])]
+    if any(score.position is not None for score in evaluation.scores):
+        blocks.append(_ladder(evaluation.scores))
+    rows = [
+        [
+            score.name,
+            _digits(score.value),
+            _digits(score.model),
+            _digits(score.floor),
+            _digits(score.ceiling),
+            _position(score),
+            score.note,
+        ]
+        for score in evaluation.scores
+    ]
+    blocks.append(
+        Table(
+            ["score", "release", "from the model", "floor", "ceiling", "of the way", "what it is"],
+            rows,
+            caption="All scores",
+        )
+    )
+    return Section(
+        "Scores",
+        blocks,
+        short="Scores",
+        lead="Every score stands between a floor, which needs no release at all, and a ceiling, which is "
+        "the original resampled. A score at the ceiling cannot be improved.",
+    )
+
+
+def _card(score: Score) -> Card:
+    place = f"{_position(score)} of the way from floor to ceiling. "
+    if score.position is None:
+        place = ""
+    elif score.position < BELOW:
+        place = "Below the floor. "
+    return Card(
+        score.name,
+        _digits(score.value),
+        f"{place}Floor {_digits(score.floor)}, ceiling {_digits(score.ceiling)}.",
+    )
+
+
+def _digits(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}" if abs(value) < 10 else f"{value:,.1f}"
+
+
+def _position(score: Score) -> str:
+    if score.position is None:
+        return "–"
+    return "below the floor" if score.position < BELOW else percent(min(max(score.position, 0.0), 1.0))
+
+
+def _ladder(scores: Sequence[Score]) -> Picture:
+    """Floor, release and ceiling on one line per score, on a common scale from floor to ceiling."""
+    import plotly.graph_objects as go
+
+    from penstock.report.theme import BLUE, GREEN, GREY, figure, safe
+
+    placed = [(score, score.position) for score in scores if score.position is not None]
+    names = [safe(score.name, 30) for score, _ in placed]
+    shown = [min(max(position or 0.0, -0.25), 1.1) for _, position in placed]
+    traces = [
+        go.Scatter(
+            x=[0.0] * len(names),
+            y=names,
+            mode="markers",
+            name="floor",
+            marker={"color": GREY, "size": 11, "symbol": "line-ns-open", "line": {"width": 3}},
+            hovertemplate="floor<extra></extra>",
+        ),
+        go.Scatter(
+            x=[1.0] * len(names),
+            y=names,
+            mode="markers",
+            name="ceiling",
+            marker={"color": GREEN, "size": 11, "symbol": "line-ns-open", "line": {"width": 3}},
+            hovertemplate="ceiling<extra></extra>",
+        ),
+        go.Scatter(
+            x=shown,
+            y=names,
+            mode="markers",
+            name="release",
+            marker={"color": BLUE, "size": 12},
+            customdata=[_digits(score.value) for score, _ in placed],
+            hovertemplate="%{y}<br><b>%{customdata}</b><extra></extra>",
+        ),
+    ]
+    drawn = figure(
+        traces,
+        height=90 + 34 * max(1, len(names)),
+        showlegend=True,
+        margin={"l": 8, "r": 24, "t": 34, "b": 8},
+        xaxis={
+            "range": [-0.3, 1.15],
+            "tickvals": [0, 0.5, 1],
+            "ticktext": ["floor", "half way", "ceiling"],
+            "showgrid": True,
+        },
+        yaxis={"categoryorder": "array", "categoryarray": names[::-1]},
+    )
+    rows = tuple(
+        (score.name, _digits(score.value), _digits(score.floor), _digits(score.ceiling))
+        for score, _ in placed
+    )
+    return Picture(
+        "From floor to ceiling",
+        "For each score, how far the release is on the way from floor to ceiling; "
+        "scores whose floor and ceiling meet are left out.",
+        drawn,
+        ("score", "release", "floor", "ceiling"),
+        rows,
+    )
+
+
+_HOW_TO_READ = (
+    "Total variation distance: the largest difference in probability that any question about these columns "
+    "can show. 0 is the same distribution, 1 has nothing in common.",
+    "The ceiling is not zero because any finite sample differs from another; a release that beats it has not "
+    "done better than the data, only better than one sample of it.",
+    "Do not tune a method by looking at this page and releasing again: each release costs budget, and "
+    "choosing among them by the original records is a leak that no receipt shows.",
+)
+
+
+def _reading() -> Section:
+    return Section("How to read this", [Text(_HOW_TO_READ)], short="Reading")

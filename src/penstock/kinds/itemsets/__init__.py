@@ -1,0 +1,1 @@
+"""Item sets: which items of a public universe a unit has."""

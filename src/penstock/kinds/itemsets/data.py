@@ -1,0 +1,107 @@
+"""The sealed handle on item sets: baskets, transactions, lists of diagnoses.
+
+The support of an item is the number of units that have it: of sets, or of users where the schema protects
+users with several sets. A unit has an item or has it not, so that its coming or going moves each support by
+at most one, and all of them in the same direction. Together they move by at most the number of items that a
+unit can have, which is the whole universe unless the schema bounds the sets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import DataError, SchemaError, UsageError
+from penstock.kinds.itemsets.reading import Incidence, open_itemsets
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.schema import Relation, Schema
+
+
+class ItemSets:
+    """Item sets that can be counted and not seen.
+
+    >>> import polars as pl
+    >>> schema = Schema.from_yaml('''
+    ... kind: itemsets
+    ... items: {item: basket}
+    ... fields:
+    ...   - {name: basket, constraints: {enum: [bread, butter, milk]}}
+    ... ''')
+    >>> ItemSets.open(pl.DataFrame({"basket": ["milk bread", "butter", ""]}), schema).supports()
+    Sealed(sensitivity 3, add-remove)
+    """
+
+    def __init__(self, incidence: Incidence, schema: Schema) -> None:
+        _ = schema.item_columns
+        self._incidence, self.schema = incidence, schema
+        if schema.relation is Relation.REPLACE:
+            if schema.unit.records > 1:
+                raise SchemaError(
+                    "relation 'replace' keeps the number of item sets fixed, but a user who is replaced may "
+                    "bring another number of them; set unit.at_most to 1, or use relation 'add-remove'."
+                )
+            if schema.size is None:
+                raise SchemaError(
+                    "relation 'replace' makes the number of item sets public; declare it in the schema as "
+                    "'size', or use relation 'add-remove'."
+                )
+
+    @classmethod
+    def open(
+        cls,
+        source: Any,
+        schema: Schema,
+        *,
+        table: str | None = None,
+        engine: str = "auto",
+        order_key: bytes | None = None,
+    ) -> ItemSets:
+        """Read, validate and code the item sets; what the schema refuses stops here, before any charge.
+
+        `order_key` repeats the choice of each user's sets and of each set's items, for runs with a seed.
+        """
+        if engine not in ("auto", "memory"):
+            raise UsageError("Item sets are counted in memory; leave the engine out, or choose 'memory'.")
+        nothing = np.zeros(0, dtype=np.int64)
+        cls(Incidence(nothing, nothing, nothing), schema)  # refuses bad schemas before anything is read
+        found = open_itemsets(source, schema, table=table, order_key=order_key)
+        if schema.relation is Relation.REPLACE and schema.size != found.size:
+            raise DataError(
+                f"The schema declares a public size of {schema.size} item sets and the data has another "
+                "number; correct one of them. Nothing was spent."
+            )
+        return cls(found, schema)
+
+    def __repr__(self) -> str:
+        return f"ItemSets({len(self.universe)} items, sealed, {self.relation.value})"
+
+    @property
+    def relation(self) -> Relation:
+        return self.schema.relation
+
+    @property
+    def universe(self) -> tuple[str, ...]:
+        """All items that can be: public. Signs for missing and other items are none of them."""
+        return self.schema.field(self.schema.item_columns.item).labels
+
+    @property
+    def counted(self) -> str:
+        """What a support counts."""
+        return "users" if self.schema.unit.protects == "user" else "item sets"
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Of all supports together."""
+        size, largest = len(self.universe), self.schema.item_columns.largest
+        most = size if largest is None else min(size, largest * self.schema.unit.records)
+        if self.relation is Relation.ADD_REMOVE:
+            return Sensitivity.of(most, linf=1, monotone=True)
+        return Sensitivity.of(2 * most, linf=1)
+
+    def supports(self) -> Sealed[NDArray[np.int64]]:
+        """For every item of the universe, how many units have it."""
+        size = self.schema.codec(self.schema.item_columns.item).size
+        counts = self._incidence.holders(size)[: len(self.universe)]
+        return Sealed(counts, self.sensitivity, self.relation)

@@ -1,0 +1,1 @@
+"""Points: records with coordinates in a public box."""

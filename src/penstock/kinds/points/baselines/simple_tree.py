@@ -1,0 +1,134 @@
+"""SimpleTree: a tree of bounded height, each node counted with noise and split if the count is high.
+
+Guarantee: pure epsilon for one point added or removed (for one user: as many points as the schema
+allows a user).
+Why: a point lies in one node of each of at most `height` levels, and every level is paid for by its
+equal part of the budget; which nodes there are follows from the noisy counts above them. The noise
+therefore grows with the height, which is what PrivTree avoids.
+
+Reference: Algorithm 4.1 of J. Zhang's thesis (2016), after G. Cormode et al., "Differentially private
+spatial decompositions" (ICDE 2012).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import PenstockError, ReleaseError, UsageError
+from penstock.kinds.points.data import Points
+from penstock.kinds.points.partition import Partition
+from penstock.kinds.points.ranges import Ranges
+from penstock.kinds.points.regions import selection, shares
+from penstock.kinds.points.space import Space
+from penstock.kinds.points.tree import TreeRelease
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import noise
+from penstock.privacy.mechanisms.growth import MOST_NODES
+from penstock.releases import Answer, Manifest, Model
+
+
+@dataclass(frozen=True)
+class SimpleTree:
+    """A tree of `height` levels. A node is split when its noisy count exceeds `theta`.
+
+    Without a `theta` it is two standard deviations of the noise. `inner` answers from inner nodes,
+    too, where a box contains them; without it leaves alone answer.
+    """
+
+    height: int = 8
+    theta: float | None = None
+    inner: bool = True
+
+    def __post_init__(self) -> None:
+        if self.height < 1:
+            raise UsageError(f"height must be at least 1, not {self.height}.")
+
+    def fit(self, points: Points, budget: Budget) -> SimpleTreeRelease:
+        space = Space.of(points.schema, deepest=self.height - 1)
+        budget.check(points.relation)
+        parts = budget.evenly([f"level {depth}" for depth in range(self.height)])
+        scale = points.schema.unit.records * self.height / float(budget.epsilon)
+        theta = 2 * sqrt(2) * scale if self.theta is None else self.theta
+        level, nodes = points.top(space), 1
+        counts: list[NDArray[np.int64]] = []
+        split: list[NDArray[np.bool_]] = []
+        for depth, pay in enumerate(parts):
+            fans = level.fans
+            counts.append(noise.counts(level.scores(np.arange(len(fans))), pay=pay))
+            marks = (counts[-1] > theta) & (fans > 0) & (depth < self.height - 1)
+            chosen = np.flatnonzero(marks)
+            chosen = chosen[nodes + np.cumsum(fans[chosen]) <= MOST_NODES]
+            split.append(np.isin(np.arange(len(fans)), chosen))
+            if not len(chosen):
+                break
+            nodes += int(fans[chosen].sum())
+            level = level.children(chosen)
+        partition = Partition.grown(space, np.concatenate(split))
+        everywhere = np.concatenate(counts)
+        return SimpleTreeRelease(
+            method="simple-tree",
+            schema=points.schema,
+            parameters={"height": self.height, "theta": theta, "inner": self.inner},
+            receipt=budget.receipt(points.schema.unit, points.relation),
+            partition=partition,
+            counts=everywhere[partition.leaves],
+            deviation=noise.standard_deviation(points.sensitivity.l1, parts[0].epsilon),
+            deepest=self.height - 1,
+            nodes=everywhere if self.inner else partition.shape.sums(everywhere[partition.leaves]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SimpleTreeRelease(TreeRelease):
+    """A tree with a count in every node; the topmost node inside a box answers for all below it."""
+
+    form: ClassVar[str] = "simple-tree"
+
+    nodes: NDArray[np.int64]
+
+    @cached_property
+    def ranges(self) -> Ranges:
+        return Ranges(self.partition, self.nodes.astype(np.float64), additive=False)
+
+    def ask(self, expression: str) -> Answer:
+        """The number of points that meet a condition, from the topmost nodes that meet it wholly."""
+        shape = self.partition.shape
+        terms = selection(expression, self.schema, self.space)
+        share = shares(terms, self.partition.low, self.partition.high)
+        whole = share > 1 - 1e-12
+        above = np.append(False, whole[shape.parents[1:]])
+        answering = (whole & ~above) | ((shape.fans == 0) & ~above)
+        part = np.where(answering, share, 0.0)
+        error = None if self.deviation is None else 1.96 * self.deviation * float(np.sqrt(np.sum(part**2)))
+        return Answer(float(self.nodes @ part), error, "points")
+
+    def model(self) -> Model:
+        import polars as pl
+
+        model = super().model()
+        return Model(json=model.json, tables={**model.tables, "inner": pl.DataFrame({"count": self.nodes})})
+
+    @classmethod
+    def from_model(cls, manifest: Manifest, model: Model) -> Self:
+        import polars as pl
+
+        try:
+            tree = TreeRelease.from_model(manifest, model)
+        except PenstockError as problem:
+            raise ReleaseError(str(problem)) from None
+        nodes = model.table("inner", {"count": pl.Int64}, rows=len(tree.partition.shape))["count"].to_numpy()
+        return cls(
+            **manifest.common,
+            partition=tree.partition,
+            counts=tree.counts,
+            deviation=tree.deviation,
+            together=tree.together,
+            deepest=tree.deepest,
+            nodes=nodes,
+        )

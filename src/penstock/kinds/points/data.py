@@ -1,0 +1,189 @@
+"""The sealed handle on points: records with coordinates in a public box, and categories beside them.
+
+A point falls into exactly one cell of any grid, so a histogram has L1 sensitivity 1 when one point
+is added or removed, and m when a user with up to m points is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.engine import Engine, MemoryEngine, Within, open_engine
+from penstock.errors import SchemaError
+from penstock.kinds.points.cloud import Cloud, Crowd
+from penstock.kinds.points.space import LATTICE_BITS, Cells, Space
+from penstock.privacy.mechanisms.growth import Growth
+from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.schema import Edges, Field, Relation, Schema
+
+Counts = NDArray[np.int64]
+
+CELLS_AT_ONCE = 1 << 20
+"""How many cells a database is asked for at once; finer ones only where a tree has grown."""
+
+
+class Points:
+    """Points that can be counted and not seen.
+
+    >>> import polars as pl
+    >>> schema = Schema.from_yaml('''
+    ... kind: points
+    ... fields:
+    ...   - {name: x, type: number, constraints: {minimum: 0, maximum: 1}}
+    ... ''')
+    >>> Points.open(pl.DataFrame({"x": [0.5, 0.7]}), schema).histogram([4])
+    Sealed(sensitivity 1, add-remove)
+    """
+
+    def __init__(self, engine: Engine, schema: Schema) -> None:
+        if schema.relation is not Relation.ADD_REMOVE:
+            raise SchemaError(
+                "Methods for points protect one point or user added or removed; set relation to "
+                "'add-remove' in the schema."
+            )
+        self._engine = engine
+        self.schema = schema
+
+    @classmethod
+    def open(
+        cls,
+        source: Any,
+        schema: Schema,
+        *,
+        table: str | None = None,
+        engine: str = "auto",
+        order_key: bytes | None = None,
+    ) -> Points:
+        """Read and validate the points; what the schema refuses stops here, before any charge.
+
+        `order_key` repeats the choice of each user's records, for runs with a seed.
+        """
+        return cls(open_engine(source, schema, table=table, engine=engine, order_key=order_key), schema)
+
+    def __repr__(self) -> str:
+        return f"Points({' x '.join(self.names)}, sealed, {self.relation.value})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.schema.names)
+
+    @property
+    def low(self) -> tuple[float, ...]:
+        """The lower bounds of the box; SchemaError where a field has none."""
+        return tuple(self._edges(field).low for field in self.schema.fields)
+
+    @property
+    def high(self) -> tuple[float, ...]:
+        """The upper bounds of the box, one step beyond the largest value of a whole number."""
+        return tuple(self._edges(field).end for field in self.schema.fields)
+
+    def _edges(self, field: Field) -> Edges:
+        if not field.ranged:
+            raise SchemaError(
+                f"{field.name}: for this method a coordinate must be a number or a date with bounds, not "
+                f"{field.kind}. Remove the field, or use the method privtree. Nothing was spent."
+            )
+        return field.edges
+
+    @property
+    def relation(self) -> Relation:
+        return self.schema.relation
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Of one histogram over disjoint cells."""
+        records = self.schema.unit.records
+        return Sensitivity.of(records, linf=records, l2_squared=records**2, monotone=True)
+
+    def size(self) -> Sealed[Counts]:
+        """The number of points, as a vector of one."""
+        return Sealed(np.array([self._engine.rows()], dtype=np.int64), self.sensitivity, self.relation)
+
+    def histogram(self, sides: Sequence[int]) -> Sealed[Counts]:
+        """Counts of the cells of a regular grid over the public box, flat in C order."""
+        columns, weights = self._positions(len(sides))
+        cells = _in_grid(columns, sides)
+        counts = np.bincount(cells, weights=weights, minlength=prod(sides)).astype(np.int64)
+        return Sealed(counts, self.sensitivity, self.relation)
+
+    def patchwork(self, side: int, inner: Counts) -> Sealed[Counts]:
+        """Counts of a regular grid whose cells are cut into `inner` parts along every axis, each as it likes.
+
+        Cell by cell, the parts of each in C order. A point still lies in exactly one of them.
+        """
+        columns, weights = self._positions(len(self.names))
+        outer = _in_grid(columns, [side] * len(columns))
+        parts = inner[outer]
+        cells = np.zeros(len(outer), dtype=np.int64)
+        for column in columns:
+            cells *= parts
+            cells += ((column * side * parts) >> LATTICE_BITS) - ((column * side) >> LATTICE_BITS) * parts
+        sizes = inner ** len(columns)
+        cells += (np.cumsum(sizes) - sizes)[outer]
+        counts = np.bincount(cells, weights=weights, minlength=int(sizes.sum())).astype(np.int64)
+        return Sealed(counts, self.sensitivity, self.relation)
+
+    def _positions(self, dimensions: int) -> tuple[list[Counts], Counts | None]:
+        """Raw: all points on the lattice, and how often each occurs (None: once)."""
+        bits = [LATTICE_BITS] * dimensions
+        if isinstance(self._engine, MemoryEngine):
+            return self._engine.places(self.names, bits), None
+        positions, weights = self._engine.lattice(self.names, bits)
+        return list(positions.T), weights
+
+    def top(self, space: Space) -> Crowd:
+        """The whole of a space over these fields as one cell, from which PrivTree grows."""
+        if isinstance(self._engine, MemoryEngine):
+            cloud = self._sorted(self._engine, space)
+            return Crowd.top(space, lambda depth, cells: cloud, self.sensitivity)
+        return Crowd.top(space, partial(self._nearer, space), self.sensitivity)
+
+    def leaf_counts(self, growth: Growth[Crowd]) -> Sealed[Counts]:
+        """The points in each leaf. Leaves are disjoint, so together they move no more than one histogram."""
+        counts = [open_seal(level.scores(growth.leaves(depth))) for depth, level in enumerate(growth.levels)]
+        return Sealed(np.concatenate(counts), self.sensitivity, self.relation)
+
+    def _sorted(self, engine: MemoryEngine, space: Space) -> Cloud:
+        """All points at once, down to the smallest cells."""
+        raw = engine.places(self.names, [axis.asked for axis in space.axes])
+        keys = space.keys([axis.placed(column) for axis, column in zip(space.axes, raw, strict=True)])
+        return Cloud.of(keys, None, space.deepest)
+
+    def _nearer(self, space: Space, depth: int, cells: Cells) -> Cloud:
+        """The points inside some cells, counted in the database as finely as the number of cells allows."""
+        finer, expected = depth + 1, len(cells)
+        while finer < space.deepest and expected * space.fan_out**2 <= CELLS_AT_ONCE:
+            finer, expected = finer + 1, expected * space.fan_out
+        finer = min(finer, space.deepest)
+        halved = [number for number, axis in enumerate(space.axes) if axis.listed is None]
+        near, far = space.levels[finer], space.levels[depth]
+        asked = [
+            near[number] if axis.listed is None else axis.asked for number, axis in enumerate(space.axes)
+        ]
+        cut = [number for number in halved if far[number] > 0]
+        within = None
+        if cut:
+            shifts = [space.axes[number].bits - far[number] for number in cut]
+            coarse = np.unique(cells.start[:, cut] >> np.array(shifts), axis=0)
+            within = Within([self.names[number] for number in cut], [far[number] for number in cut], coarse)
+        positions, weights = self._engine.lattice(self.names, asked, within)
+        places = [
+            column << (axis.bits - near[number]) if axis.listed is None else axis.placed(column)
+            for number, (axis, column) in enumerate(zip(space.axes, positions.T, strict=True))
+        ]
+        return Cloud.of(space.keys(places), weights, finer)
+
+
+def _in_grid(columns: Sequence[Counts], sides: Sequence[int]) -> Counts:
+    """The cell of a regular grid, in C order, that each lattice position lies in."""
+    cells = np.zeros(len(columns[0]), dtype=np.int64)
+    for column, side in zip(columns, sides, strict=True):
+        cells *= side
+        cells += (column * side) >> LATTICE_BITS
+    return cells

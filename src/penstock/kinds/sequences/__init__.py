@@ -1,0 +1,1 @@
+"""Sequences: symbols one after the other."""

@@ -1,0 +1,228 @@
+"""The sealed handle on sequences: visits to pages, stations on a trip, events of a case.
+
+One unit is a whole sequence (or a user with up to m of them). Of every sequence the first `longest`
+symbols are kept, its end counting as one, so that a unit owns at most `longest` (times m) *places*: positions
+at which something is predicted from what came before. That number is what everything here is
+calibrated to.
+
+* A place has one context of each length, and in a tree of contexts exactly one leaf. A unit therefore
+  moves the histograms of all leaves together by at most its number of places.
+* Adding a place adds one to one histogram on each level of one path from the root. The score of a
+  context, the size of its histogram without the largest entry, then grows by 0 or 1 on that path and
+  nowhere else; and it never grows from a context to a longer one: what is left of the longer one's
+  histogram after dropping its largest entry is at most what is left after dropping the entry that is
+  largest in the shorter one's, and that is part of the shorter one's score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import SchemaError, UsageError
+from penstock.kinds.sequences.occurrences import Contexts, Grams, Text
+from penstock.kinds.sequences.reading import Symbols, open_sequences
+from penstock.privacy.mechanisms.growth import Growth
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.schema import Relation, Schema
+
+Numbers = NDArray[np.int64]
+
+
+class ContextLevel:
+    """All contexts of one length that exist so far: a level of the tree that PrivTree grows."""
+
+    def __init__(self, raw: Contexts, width: int, moves: Sensitivity) -> None:
+        self._raw, self._width, self._moves = raw, width, moves
+
+    @property
+    def fans(self) -> Numbers:
+        """A context can be lengthened by any symbol or the beginning, unless it begins there already."""
+        fans = np.full(self._raw.size, self._width)
+        if self._raw.depth:
+            fans[self._width - 1 :: self._width] = 0
+        return fans
+
+    def scores(self, asked: Numbers) -> Sealed[Numbers]:
+        """How often something else than the most frequent symbol follows each context."""
+        counts = self._raw.histograms[asked]
+        return Sealed(counts.sum(axis=1) - counts.max(axis=1), self._moves, Relation.ADD_REMOVE)
+
+    def children(self, split: Numbers) -> ContextLevel:
+        return ContextLevel(self._raw.children(split), self._width, self._moves)
+
+
+class Sequences:
+    """Sequences that can be counted and not seen.
+
+    >>> import polars as pl
+    >>> schema = Schema.from_yaml('''
+    ... kind: sequences
+    ... sequence: {symbol: pages, longest: 20}
+    ... fields:
+    ...   - {name: pages, constraints: {enum: [home, news, sport]}}
+    ... ''')
+    >>> Sequences.open(pl.DataFrame({"pages": ["home news", "home sport home"]}), schema)
+    Sequences(3 symbols, at most 20 kept of each, sealed, add-remove)
+    """
+
+    def __init__(self, symbols: Symbols, schema: Schema, longest: int | None = None) -> None:
+        columns = schema.sequence_columns
+        if schema.relation is not Relation.ADD_REMOVE:
+            raise SchemaError(
+                "Methods for sequences protect one sequence or user added or removed; set relation to "
+                "'add-remove' in the schema."
+            )
+        kept = columns.longest if longest is None else longest
+        if kept is None:
+            raise SchemaError(
+                "sequence: the longest sequence is not declared. Add 'longest: 20' or whatever length most "
+                "sequences do not exceed; it is public and must not be read off the data."
+            )
+        self._symbols = symbols
+        self.schema, self.longest = schema, kept
+        self.alphabet = schema.attribute(columns.symbol).labels
+        self._text = Text.of(symbols, len(self.alphabet), kept)
+
+    @classmethod
+    def open(
+        cls,
+        source: Any,
+        schema: Schema,
+        *,
+        table: str | None = None,
+        engine: str = "auto",
+        order_key: bytes | None = None,
+    ) -> Sequences:
+        """Read, validate and code the sequences; what the schema refuses stops here, before any charge.
+
+        `order_key` repeats the choice of each user's sequences, for runs with a seed.
+        """
+        if engine not in ("auto", "memory"):
+            raise UsageError("Sequences are counted in memory; leave the engine out, or choose 'memory'.")
+        cls(Symbols(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64)), schema)  # refuses bad schemas
+        return cls(open_sequences(source, schema, table=table, order_key=order_key), schema)
+
+    def __repr__(self) -> str:
+        return (
+            f"Sequences({len(self.alphabet)} symbols, at most {self.longest} kept of each, sealed, "
+            f"{self.relation.value})"
+        )
+
+    @property
+    def relation(self) -> Relation:
+        return self.schema.relation
+
+    @property
+    def width(self) -> int:
+        """How many things can come next: all symbols, and the end. As many can come before."""
+        return len(self.alphabet) + 1
+
+    @property
+    def places(self) -> int:
+        """The largest number of places of one unit, which is also the number of paths it touches."""
+        return self.longest * self.schema.unit.records
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """Of histograms that share no place: the leaves of a tree of contexts, the strings of one length."""
+        return Sensitivity.of(self.places, monotone=True)
+
+    def truncated(self, longest: int) -> Sequences:
+        """The same sequences, of which less is kept."""
+        if not 1 <= longest <= self.longest:
+            raise UsageError(f"Between 1 and {self.longest} symbols can be kept, not {longest}.")
+        return Sequences(self._symbols, self.schema, longest)
+
+    def contexts(self) -> ContextLevel:
+        """The empty context, from which a tree of contexts grows."""
+        return ContextLevel(Contexts.root(self._text), self.width, self.sensitivity)
+
+    def leaves(self, growth: Growth[ContextLevel]) -> Sealed[Numbers]:
+        """What follows each leaf of a tree of contexts: one row per leaf, a column per symbol and the end."""
+        rows = [level._raw.histograms[growth.leaves(depth)] for depth, level in enumerate(growth.levels)]
+        return Sealed(np.concatenate(rows), self.sensitivity, self.relation)
+
+    def lengths(self, share: Fraction) -> Sealed[Numbers]:
+        """For every length up to the longest, how far it is from the shortest that a share q does not exceed.
+
+        With q = a/b let f(l) = b (sequences not longer than l) - a (sequences). The score of l is
+        -max(0, -f(l), f(l - 1)): zero where f crosses zero, which happens at one length even if many others
+        do not occur at all. One sequence more moves the first count by 0 or 1 and the second by 1, so f
+        moves by at most max(a, b - a), and so does a maximum of such numbers.
+        """
+        if not 0 < share < 1:
+            raise UsageError(f"A share of the sequences lies between 0 and 1, not at {share}.")
+        ended = np.minimum(self._symbols.lengths + 1, self.longest + 1)
+        not_longer = np.cumsum(np.bincount(ended, minlength=self.longest + 2))[: self.longest + 1]
+        f = share.denominator * not_longer - share.numerator * len(ended)
+        scores = -np.maximum(0, np.maximum(-f[1:], f[:-1]))
+        step = max(share.numerator, share.denominator - share.numerator) * self.schema.unit.records
+        return Sealed(scores, Sensitivity.scores(step, self.longest), self.relation)
+
+    def grams(self) -> GramLevel:
+        """The empty string, from which longer strings grow to the right."""
+        return GramLevel(Grams.root(self._text), self.sensitivity)
+
+    def candidates(self) -> Candidates:
+        """The strings of one symbol, as candidates for the most frequent string."""
+        return Candidates(self._text, self.alphabet, self.places)
+
+
+class GramLevel:
+    """Strings of one length and what follows them; a place is counted after one of them at most."""
+
+    def __init__(self, raw: Grams, moves: Sensitivity) -> None:
+        self._raw, self._moves = raw, moves
+
+    @property
+    def size(self) -> int:
+        return self._raw.size
+
+    def histograms(self) -> Sealed[Numbers]:
+        """One row per string, a column per symbol and the end."""
+        return Sealed(self._raw.histograms, self._moves, Relation.ADD_REMOVE)
+
+    def extended(self, cells: Numbers) -> GramLevel:
+        """The strings that some cells count: string number times width plus symbol, ascending."""
+        return GramLevel(self._raw.extended(cells), self._moves)
+
+
+class Candidates:
+    """Strings among which a frequent one is chosen, again and again; public but for their counts.
+
+    A chosen string gives way to all strings that are one symbol longer. The count of a string moves by
+    at most the places of one unit, and the counts of all strings in the same direction.
+    """
+
+    def __init__(self, text: Text, alphabet: Sequence[str], places: int) -> None:
+        self._width, self._places = len(alphabet) + 1, places
+        self._after: list[tuple[Grams, tuple[int, ...]]] = []
+        self._cells: list[tuple[int, int]] = []
+        self._counts: list[int] = []
+        self._add(Grams.root(text), ())
+
+    def _add(self, after: Grams, string: tuple[int, ...]) -> None:
+        self._after.append((after, string))
+        self._cells += [(len(self._after) - 1, symbol) for symbol in range(self._width - 1)]
+        self._counts += after.histograms[0, :-1].tolist()
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def scores(self) -> Sealed[Numbers]:
+        """How often each candidate occurs, overlapping occurrences included."""
+        moves = Sensitivity.scores(self._places, len(self), monotone=True)
+        return Sealed(np.array(self._counts, dtype=np.int64), moves, Relation.ADD_REMOVE)
+
+    def take(self, chosen: int) -> tuple[int, ...]:
+        """The string that was chosen, as codes; its extensions become candidates in its place."""
+        (group, symbol), _ = self._cells.pop(chosen), self._counts.pop(chosen)
+        after, string = self._after[group]
+        longer = (*string, symbol)
+        self._add(after.extended(np.array([symbol])), longer)
+        return longer

@@ -1,0 +1,310 @@
+"""PrivTree for sequences: a private prediction suffix tree.
+
+A tree of contexts says what comes next after each of them. PrivTree decides which contexts are
+lengthened to the left; then every leaf gets a noisy histogram of what follows it.
+
+Guarantee: pure epsilon for one sequence added or removed (for one user: as many sequences as the schema
+allows a user).
+Why: a sequence owns at most `longest` places at which something is predicted, and each place lies on one path
+of the tree. So the decisions cost what PrivTree costs for that many paths
+(`penstock.privacy.mechanisms.splitting`; the score of a context is in `penstock.kinds.sequences.data`), and
+the leaves' histograms, which share no place, have together an L1 sensitivity of `longest`. Inner histograms
+are sums over leaves, and setting negative entries to zero comes after that: both are post-processing.
+
+Reference: J. Zhang, "Algorithms for synthetic data release under differential privacy" (2016), chapter 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import sqrt
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from penstock.errors import ReleaseError, UsageError
+from penstock.kinds.sequences.data import Sequences
+from penstock.kinds.sequences.markov import Markov
+from penstock.kinds.sequences.release import MarkovRelease, check_loaded
+from penstock.privacy.budgets.budget import Amount, Budget, exact
+from penstock.privacy.mechanisms import choice, noise
+from penstock.privacy.mechanisms.growth import Shape, grow
+from penstock.privacy.mechanisms.splitting import Constant, Splitter
+from penstock.releases import Answer, Manifest, Model, Picture
+
+if TYPE_CHECKING:
+    from typing import Any
+
+MOST_CELLS = 1 << 24
+"""Contexts times what can follow them: beyond this public number the tree stops growing."""
+
+
+@dataclass(frozen=True)
+class PrivTreeSequences:
+    """A tree of contexts that is deep where sequences are many and hard to predict.
+
+    `tree_share` of the budget decides about the tree and the rest pays for its histograms; by default it
+    is 1/(symbols + 1), because a score adds up that many counts. With `choose_longest` the length that is
+    kept is chosen privately, up to the schema's `longest`: near the one that a share `quantile` of the
+    sequences does not exceed, for `longest_share` of the budget. `constant` is PrivTree's noise: "tight" or,
+    as in the literature, "published". `deepest` limits the length of contexts.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
+    >>> schema = Schema.from_yaml('''
+    ... kind: sequences
+    ... sequence: {symbol: pages, longest: 4}
+    ... fields:
+    ...   - {name: pages, constraints: {enum: [home, news]}}
+    ... ''')
+    >>> visits = pl.DataFrame({"pages": ["home news home"] * 600 + ["news"] * 400})
+    >>> budget = Budget(1, randomness=Randomness.seeded(1))
+    >>> release = PrivTreeSequences().fit(Sequences.open(visits, schema), budget)
+    >>> 550 < release.count("home,news").value < 650
+    True
+    """
+
+    tree_share: Amount | None = None
+    choose_longest: bool = False
+    quantile: Amount = "19/20"
+    longest_share: Amount = "1/20"
+    constant: Constant = "tight"
+    deepest: int | None = None
+
+    def __post_init__(self) -> None:
+        shares = {"quantile": self.quantile, "longest_share": self.longest_share}
+        if self.tree_share is not None:
+            shares["tree_share"] = self.tree_share
+        for name, share in shares.items():
+            if not 0 < exact(share, name) < 1:
+                raise UsageError(f"{name} must lie between 0 and 1, not at {share}.")
+        if self.constant not in ("tight", "published"):
+            raise UsageError(f"constant must be 'tight' or 'published', not {self.constant!r}.")
+        if self.deepest is not None and self.deepest < 0:
+            raise UsageError(f"deepest must be at least 0, not {self.deepest}.")
+
+    def fit(self, sequences: Sequences, budget: Budget) -> SuffixTreeRelease:
+        width = sequences.width
+        share = Fraction(1, width) if self.tree_share is None else exact(self.tree_share, "tree_share")
+        budget.check(sequences.relation)
+        rest = budget
+        if self.choose_longest:
+            sequences = self._shortened(sequences, budget.part("longest", self.longest_share))
+            rest = budget.rest("model")
+        for_shape, for_counts = rest.split(shape=share, histograms=1 - share)
+        splitter = Splitter.paid(
+            for_shape,
+            fan_out=width,
+            paths=sequences.places,
+            constant=self.constant,
+            relation=sequences.relation,
+        )
+        deepest = sequences.longest if self.deepest is None else min(self.deepest, sequences.longest)
+        growth = grow(sequences.contexts(), splitter, deepest=deepest, most_nodes=max(1, MOST_CELLS // width))
+        leaves = sequences.leaves(growth)
+        deviation = noise.standard_deviation(leaves.sensitivity.l1, for_counts.epsilon)
+        counts = noise.counts(leaves, pay=for_counts)
+        return SuffixTreeRelease(
+            method="privtree-sequences",
+            schema=sequences.schema,
+            parameters=self._parameters(share, splitter, deepest),
+            receipt=budget.receipt(sequences.schema.unit, sequences.relation),
+            longest=sequences.longest,
+            shape=growth.shape,
+            counts=counts,
+            deviation=deviation,
+        )
+
+    def _shortened(self, sequences: Sequences, pay: Budget) -> Sequences:
+        """What is kept, chosen privately: the exponential mechanism's family over all lengths."""
+        scores = sequences.lengths(exact(self.quantile, "quantile"))
+        return sequences.truncated(1 + choice.best(scores, pay=pay))
+
+    def _parameters(self, tree_share: Fraction, splitter: Splitter, deepest: int) -> dict[str, Any]:
+        """What was chosen, and what follows from it and the budget."""
+        chosen: dict[str, Any] = {"tree_share": str(tree_share), "constant": self.constant}
+        if self.choose_longest:
+            chosen |= {
+                "choose_longest": True,
+                "quantile": str(exact(self.quantile)),
+                "longest_share": str(exact(self.longest_share)),
+            }
+        return chosen | {
+            "deepest": deepest,
+            "noise_scale": float(splitter.lam),
+            "decay": float(splitter.delta),
+        }
+
+
+class _Saved(BaseModel):
+    longest: int
+    deviation: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SuffixTreeRelease(MarkovRelease):
+    """A tree of contexts with noisy histograms of what follows its leaves.
+
+    `counts` has a row for every leaf and a column for every symbol and, last, the end; entries may be
+    negative. `deviation` is the standard deviation of the noise of each.
+    """
+
+    form: ClassVar[str] = "suffix-tree"
+
+    shape: Shape
+    counts: NDArray[np.int64]
+    deviation: float
+
+    @cached_property
+    def raw(self) -> NDArray[np.int64]:
+        """The histograms of all contexts: those of inner ones add up their leaves'."""
+        raw: NDArray[np.int64] = self.shape.sums(self.counts)
+        return raw
+
+    @cached_property
+    def markov(self) -> Markov:
+        """The model: entries below zero are taken for zero, after the sums have been formed."""
+        width = self.counts.shape[1]
+        inner = self.shape.fans > 0
+        children = np.where(inner[:, None], self.shape.first[:, None] + np.arange(width), -1)
+        return Markov(children.astype(np.int32), np.maximum(self.raw, 0).astype(np.float64))
+
+    @property
+    def number(self) -> Answer:
+        """The estimated number of sequences: as many as begin or, in a tree without contexts, end."""
+        width = self.counts.shape[1]
+        if len(self.shape) > 1:
+            begin = self.raw[width]  # the last child of the root is the beginning, which is a leaf
+            return Answer(max(0.0, float(begin.sum())), 1.96 * self.deviation * sqrt(width), "sequences")
+        return Answer(max(0.0, float(self.raw[0, -1])), 1.96 * self.deviation, "sequences")
+
+    @cached_property
+    def _leaves_below(self) -> NDArray[np.int64]:
+        below: NDArray[np.int64] = self.shape.sums(np.ones(len(self.shape.leaves), dtype=np.int64))
+        return below
+
+    def error(self, codes: Sequence[int]) -> float:
+        """1.96 standard deviations of the noise in a count, to first order.
+
+        The count is a product of a first entry and of shares, all of them functions of the leaves'
+        independent noisy entries. Its derivative with respect to these entries is a sum of one row for each
+        factor, the same for all leaves below the factor's context.
+        """
+        model = self.markov
+        values: list[float] = []
+        slopes: list[tuple[int, NDArray[np.float64]]] = []
+
+        def unit(symbol: int) -> NDArray[np.float64]:
+            row = np.zeros(model.mark + 1)
+            row[symbol] = 1.0
+            return row
+
+        if codes[0] == model.mark and len(codes) > 1 and len(self.shape) > 1:
+            start = int(model.children[0, model.mark])
+            values.append(float(model.totals[start]))
+            slopes.append((start, (model.weights[start] > 0).astype(np.float64)))
+        else:
+            values.append(float(model.weights[0, codes[0]]))
+            slopes.append((0, unit(codes[0])))
+        for node, symbol in model.steps(codes):
+            speaker = int(model.speakers[node])
+            values.append(float(model.shares[node, symbol]))
+            if speaker < 0:
+                slopes.append((0, np.zeros(model.mark + 1)))
+                continue
+            weights, total = model.weights[speaker], float(model.totals[speaker])
+            slopes.append((speaker, (unit(symbol) - (weights > 0) * values[-1]) / total))
+        rows = [
+            (node, slope * float(np.prod(values[:place] + values[place + 1 :])))
+            for place, (node, slope) in enumerate(slopes)
+        ]
+        variance = sum(
+            self._shared(one, two) * float(first @ second) for one, first in rows for two, second in rows
+        )
+        return 1.96 * self.deviation * sqrt(max(0.0, variance))
+
+    def _shared(self, one: int, two: int) -> int:
+        """How many leaves lie below both of two contexts: one is part of the other, or there are none."""
+        low, high = max(one, two), min(one, two)
+        above = low
+        while above > high:
+            above = int(self.shape.parents[above])
+        return int(self._leaves_below[low]) if above == high else 0
+
+    def context(self, node: int) -> tuple[int, ...]:
+        """What a node knows, the last symbol last; the number of symbols stands for the beginning."""
+        known = []
+        while node > 0:
+            parent = int(self.shape.parents[node])
+            known.append(node - int(self.shape.first[parent]))
+            node = parent
+        return tuple(known)
+
+    def model(self) -> Model:
+        import polars as pl
+
+        return Model(
+            json=_Saved(longest=self.longest, deviation=self.deviation).model_dump(),
+            tables={
+                "contexts": pl.DataFrame({"split": self.shape.fans > 0}),
+                "counts": pl.DataFrame({"count": self.counts.ravel()}),
+            },
+        )
+
+    @classmethod
+    def from_model(cls, manifest: Manifest, model: Model) -> Self:
+        import polars as pl
+
+        saved = model.read(_Saved)
+        width = check_loaded(manifest.schema, saved.longest) + 1
+        split = model.table("contexts", {"split": pl.Boolean})["split"].to_numpy()
+        if len(split) * width > max(MOST_CELLS, width):
+            raise ReleaseError("model-contexts.parquet describes a tree of an impossible size.")
+        try:
+            shape = Shape(split.astype(np.int64) * width)
+        except UsageError:
+            raise ReleaseError(
+                "model-contexts.parquet does not describe a tree of contexts; get the release again."
+            ) from None
+        if shape.fans[width::width].any():
+            raise ReleaseError("model-contexts.parquet splits a context that begins with the beginning.")
+        rows = len(shape.leaves) * width
+        counts = model.table("counts", {"count": pl.Int64}, rows=rows)["count"].to_numpy()
+        return cls(
+            **manifest.common,
+            longest=saved.longest,
+            shape=shape,
+            counts=counts.reshape(-1, width),
+            deviation=saved.deviation,
+        )
+
+    def pictures(self) -> Sequence[Picture]:
+        from penstock.kinds.sequences.pictures import context_tree, lengths, strings, transitions
+
+        return [strings(self), lengths(self), transitions(self), context_tree(self)]
+
+    def explain(self) -> Sequence[str]:
+        contexts, deepest = len(self.shape.leaves), self.shape.depth
+        return [
+            f"A tree of {contexts:,} contexts of up to {deepest} symbols. For each of them the release says "
+            "how often every symbol, or the end of the sequence, came next; exact noise with a standard "
+            f"deviation of {self.deviation:.3g} was added to each of these counts. Longer strings are "
+            "counted, and synthetic sequences written, by looking up what follows the longest context that "
+            "the tree knows.",
+            f"Of every sequence the first {self.longest} symbols were used, its end counting as one.",
+        ]
+
+    def limits(self) -> Sequence[str]:
+        said = [
+            "What depends on more of the past than the tree knows is not in this release.",
+            "Counts of rare strings are mostly noise; their error bars say so.",
+        ]
+        if len(self.alphabet) > 1000:
+            said.append("With more than 1,000 symbols most counts are small beside the noise.")
+        return said

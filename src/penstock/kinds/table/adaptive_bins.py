@@ -1,0 +1,161 @@
+"""Bins that follow the data: PrivTree on single columns, paid from the budget of the release.
+
+A field that declares ``bins: {adaptive: true, most: 16}`` is coded in many narrow public bins. For each
+such field PrivTree decides where they are worth telling apart; the shape of its tree is all that is
+kept, and it decides which neighbouring bins are merged. Every later step sees the merged bins only.
+
+Why it is private: the decisions of each tree cost its part of the budget
+(`penstock.privacy.mechanisms.splitting`; a record moves the counts along one path of a tree by one), and
+merging is post-processing of the shape. The new edges are therefore public facts of the release's schema.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kinds.table.data import Table, adaptive
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms.growth import Shape, grow
+from penstock.privacy.mechanisms.splitting import Constant, Splitter
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.schema import Bins, Field, Schema
+from penstock.schema.bins import DEFAULT_BINS
+from penstock.schema.values import at
+
+Numbers = NDArray[np.int64]
+
+SHARE = Fraction(1, 20)
+"""What finding all adaptive bins may cost of a release's budget."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stretches:
+    """Stretches of neighbouring bins, halved again and again: a level of the tree over one column."""
+
+    histogram: Sealed[Numbers]
+    start: Numbers
+    stop: Numbers
+
+    @property
+    def fans(self) -> Numbers:
+        return np.where(self.stop - self.start > 1, 2, 0)
+
+    def scores(self, asked: Numbers) -> Sealed[Numbers]:
+        """The records in each stretch."""
+        start, stop = self.start[asked], self.stop[asked]
+
+        def sums(counts: Numbers) -> Numbers:
+            before: Numbers = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+            return np.asarray(before[stop] - before[start])
+
+        moves = self.histogram.sensitivity
+        return self.histogram.claim(
+            sums,
+            Sensitivity.of(moves.l1, linf=moves.l1),
+            because="stretches of one depth are disjoint sums of bins",
+        )
+
+    def children(self, split: Numbers) -> Stretches:
+        start, stop = self.start[split], self.stop[split]
+        middle = (start + stop + 1) // 2
+        return Stretches(
+            self.histogram,
+            np.column_stack([start, middle]).ravel(),
+            np.column_stack([middle, stop]).ravel(),
+        )
+
+
+def stretch(histogram: Sealed[Numbers], bins: int) -> Stretches:
+    """All bins of a column as one stretch; the missing values behind them are left out."""
+    regular = histogram.claim(
+        lambda counts: counts[:bins], histogram.sensitivity, because="some of the cells of a histogram"
+    )
+    return Stretches(regular, np.array([0]), np.array([bins]))
+
+
+def adapt(table: Table, pay: Budget, *, constant: Constant = "tight") -> Table:
+    """The table with every adaptive field in bins that follow its data; pays evenly for all of them.
+
+    A table without adaptive fields comes back as it is, and nothing is paid.
+    """
+    names = adaptive(table.schema)
+    if not names:
+        return table
+    lookups: dict[str, Numbers] = {}
+    fields: dict[str, Field] = {}
+    histograms = table.counts([(name,) for name in names])
+    for name, histogram, part in zip(names, histograms, pay.evenly(names), strict=True):
+        field = table.schema.field(name)
+        starts = _first_bins(table, histogram, field, part, constant)
+        attribute = table.schema.attribute(name)
+        regular = np.searchsorted(starts, np.arange(field.edges.count), side="right") - 1
+        special = np.arange(attribute.size - attribute.regular) + len(starts)
+        lookups[name] = np.concatenate([regular, special])
+        fields[name] = _with_edges(field, starts)
+    schema = table.schema.model_copy(
+        update={"fields": tuple(fields.get(field.name, field) for field in table.schema.fields)}
+    )
+    return table.merged(lookups, Schema.model_validate(schema.model_dump(by_alias=True)))
+
+
+def prepared(table: Table, budget: Budget) -> tuple[Table, Budget]:
+    """The table with its adaptive bins found, and what is left of the budget for the release itself."""
+    if not adaptive(table.schema):
+        return table, budget
+    return adapt(table, budget.part("bins", SHARE)), budget.rest("release")
+
+
+def _first_bins(
+    table: Table, histogram: Sealed[Numbers], field: Field, pay: Budget, constant: Constant
+) -> Numbers:
+    """The first narrow bin of each merged one."""
+    splitter = Splitter.paid(
+        pay,
+        fan_out=2,
+        paths=table.schema.unit.records,
+        constant=constant,
+        relation=table.relation,
+    )
+    count = field.edges.count
+    growth = grow(stretch(histogram, count), splitter, deepest=max(1, count - 1).bit_length())
+    assert field.bins is not None
+    kept = fullest(growth.shape, field.bins.most or DEFAULT_BINS)
+    starts = np.concatenate([level.start for level in growth.levels])
+    return np.sort(starts[kept])
+
+
+def fullest(shape: Shape, most: int) -> Numbers:
+    """At most `most` nodes that cover the tree, fine where it has many leaves.
+
+    PrivTree's leaves hold similar numbers of records, so a node with many leaves below it holds many.
+    From the root on, the node with the most leaves is split until there are enough; public, because
+    the shape is.
+
+    >>> fullest(Shape(np.array([2, 2, 0, 2, 0, 0, 0])), 3).tolist()
+    [2, 3, 4]
+    """
+    below = shape.sums(np.ones(len(shape.leaves), dtype=np.int64))
+    open_nodes = [(-int(below[0]), 0)]
+    heapify(open_nodes)
+    settled: list[int] = []
+    while open_nodes and len(settled) + len(open_nodes) < most:
+        _, node = heappop(open_nodes)
+        fan, first = int(shape.fans[node]), int(shape.first[node])
+        if fan == 0:
+            settled.append(node)
+            continue
+        for child in range(first, first + fan):
+            heappush(open_nodes, (-int(below[child]), child))
+    return np.sort(np.array(settled + [node for _, node in open_nodes], dtype=np.int64))
+
+
+def _with_edges(field: Field, starts: Numbers) -> Field:
+    """The field with the edges at which its merged bins begin."""
+    edges = [field.edges.values[start] for start in starts.tolist()] + [field.edges.high]
+    values = tuple(at(field.type, edge) for edge in edges)
+    return field.with_bounds(values[0], values[-1], Bins(edges=values))

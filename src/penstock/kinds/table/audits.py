@@ -1,0 +1,203 @@
+"""The private steps of PrivBayes' default that are its own: enumerated, run, and broken one at a time.
+
+Noise on counts is audited as a mechanism. What the default adds is a score, the gap of a pair, from which it
+takes a noisy mean and among which it makes noisy choices (`penstock.kinds.table.confluence.pairs`). Here
+both run on all tiny tables of two or three yes/no columns against a public expectation. The exact side
+opens the seals of the shipped code and takes the stated sensitivity from it; the sampled side calls that
+code.
+
+The broken copies make the mistakes that would be easy to make: a gap that is compared with the exact
+one-way counts, a price that follows the exact number of records, a bound for one pair where three are
+added up, the price of scores that all move alike, a user with two records treated like one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.audit import exact
+from penstock.audit.exact import Distribution
+from penstock.audit.neighbours import Pair, small_pairs
+from penstock.audit.target import Claim, Kind, Target
+from penstock.kinds.table.confluence.pairs import PairGaps, choose
+from penstock.kinds.table.data import Table
+from penstock.kinds.table.network.encoding import encoded
+from penstock.kinds.table.network.parents import ParentSet
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.unit import Relation
+from penstock.schema import Schema
+
+Records = Sequence[tuple[int, ...]]
+Counts = NDArray[np.int64]
+
+ADDED, REPLACED = Claim(Fraction(1)), Claim(Fraction(1), relation=Relation.REPLACE)
+BITS = ((0, 0), (0, 1), (1, 0), (1, 1))
+THREE_BITS = tuple((a, *rest) for a in (0, 1) for rest in BITS)
+CELL_PRICE = 0.25  # a table of four cells costs 1
+WINDOW = (-40, 60)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The gaps of all pairs of yes/no columns, as the shipped code seals them, with room for a mistake.
+
+    `expected` gives the table that a pair is compared with, `price` what a cell costs; both are public in
+    the shipped method and get the records here, so that a broken copy can follow them. `stated` changes
+    the sensitivity that is stated.
+    """
+
+    columns: int
+    claim: Claim = ADDED
+    at_most: int | None = None
+    expected: Callable[[Records, int, int], Counts] = lambda records, one, two: 2 * np.eye(2, dtype=np.int64)
+    price: Callable[[Records], float] = lambda records: CELL_PRICE
+    stated: Callable[[Sensitivity], Sensitivity] = lambda sensitivity: sensitivity
+
+    def gaps(self, records: Records) -> tuple[PairGaps, Sealed[Counts]]:
+        import polars as pl
+
+        names = [f"x{number}" for number in range(self.columns)]
+        facts: dict[str, Any] = {
+            "fields": [{"name": name, "type": "integer", "constraints": {"enum": [0, 1]}} for name in names]
+        }
+        if self.claim.relation is Relation.REPLACE:
+            facts |= {"relation": "replace", "size": len(records)}
+        if self.at_most is not None:
+            facts["unit"] = {"protects": "user", "column": "person", "at_most": self.at_most}
+            names.append("person")
+        schema = Schema.model_validate(facts)
+        table = Table.open(pl.DataFrame(list(records), schema=names, orient="row"), schema)
+        gaps = PairGaps(table, encoded("vanilla", schema.attributes).variables, [0] * self.columns)
+        sealed = gaps.of_all({(one, two): self.expected(records, one, two) for one, two in gaps.couples})
+        return gaps, Sealed(open_seal(sealed), self.stated(sealed.sensitivity), sealed.relation)
+
+    # A choice among the pairs, or none -----------------------------------------------------------------
+
+    def choice_law(self, records: Records) -> Distribution:
+        _, sealed = self.gaps(records)
+        scores = [*(open_seal(sealed) - round(4 * self.price(records))).tolist(), 0]
+        return exact.permute_and_flip(scores, float(self.claim.epsilon / sealed.sensitivity.spread))
+
+    def choices(self, records: Records, randomness: Randomness, n: int) -> list[int]:
+        gaps, sealed = self.gaps(records)
+        places: dict[ParentSet, int] = {pair: place for place, pair in enumerate(gaps.candidates)}
+        found = []
+        for _ in range(n):
+            chosen = choose(
+                sealed,
+                gaps.candidates,
+                [variable.sizes for variable in gaps.variables],
+                Budget(self.claim.epsilon, randomness=randomness),
+                most=1,
+                share=Fraction(1),
+                scale=self.price(records),
+                caution=1.0,
+            )
+            found.append(places[chosen[0]] if chosen else len(places))
+        return found
+
+    # The mean over all pairs ---------------------------------------------------------------------------
+
+    def mean_law(self, records: Records) -> Distribution:
+        """The noisy sum at the scale of the stated sensitivity; the mean is the sum over a public number."""
+        gaps, sealed = self.gaps(records)
+        scale = float(sealed.sensitivity.linf * len(gaps.couples) / self.claim.epsilon)
+        return exact.discrete_laplace(int(open_seal(sealed).sum()), scale, WINDOW)
+
+    def means(self, records: Records, randomness: Randomness, n: int) -> list[float]:
+        gaps, sealed = self.gaps(records)
+        return [
+            gaps.mean(sealed, Budget(self.claim.epsilon, randomness=randomness)) * len(gaps.couples)
+            for _ in range(n)
+        ]
+
+
+def targets() -> tuple[Target, ...]:
+    """The shipped steps, and their broken copies."""
+    two, three = partial(Step, 2), partial(Step, 3)
+    users = _users()
+    return (
+        _choice("privbayes-choice", "a choice among the gaps of three pairs", three()),
+        _choice("privbayes-choice-replace", "the same when a record is replaced", three(REPLACED)),
+        _choice("privbayes-choice-users", "the same for users of two records", three(at_most=2), users),
+        _mean("privbayes-mean-gap", "the mean gap of three pairs", three()),
+        _choice(
+            "broken-privbayes-expected-from-records",
+            "gaps from what the exact one-way counts expect",
+            two(expected=independence),
+        ),
+        _choice(
+            "broken-privbayes-price-from-records",
+            "gaps minus a price that follows the exact number of records",
+            two(price=lambda records: CELL_PRICE * len(records)),
+        ),
+        _choice(
+            "broken-privbayes-monotone-gaps",
+            "the price of scores that all move alike, for gaps that do not",
+            three(stated=lambda known: Sensitivity.scores(known.linf, candidates=3, monotone=True)),
+        ),
+        _choice(
+            "broken-privbayes-single-record",
+            "gaps of users with two records, stated for one",
+            three(at_most=2, stated=lambda known: known.scaled(Fraction(1, 2))),
+            users,
+        ),
+        _mean(
+            "broken-privbayes-mean-of-one",
+            "the mean gap of three pairs with the bound for one",
+            three(stated=lambda known: known.scaled(Fraction(1, 3))),
+        ),
+    )
+
+
+def independence(records: Records, one: int, two: int) -> Counts:
+    """What a pair would be if its columns were independent, from the exact counts: not public."""
+    sides = [np.bincount([record[place] for record in records], minlength=2) for place in (one, two)]
+    return np.rint(np.multiply.outer(*sides) / max(1, len(records))).astype(np.int64)
+
+
+def _users() -> tuple[Pair, ...]:
+    """Somebody with one record, and somebody else who has two equal ones."""
+    return tuple(
+        Pair(((*other, 0),), ((*other, 0), (*record, 1), (*record, 1)))
+        for other in THREE_BITS
+        for record in THREE_BITS
+    )
+
+
+def _choice(name: str, summary: str, step: Step, pairs: Sequence[Pair] = ()) -> Target:
+    return _target(name, summary, step, pairs, step.choices, step.choice_law)
+
+
+def _mean(name: str, summary: str, step: Step) -> Target:
+    return _target(name, summary, step, (), step.means, step.mean_law)
+
+
+def _target(
+    name: str,
+    summary: str,
+    step: Step,
+    pairs: Sequence[Pair],
+    run: Callable[[Any, Randomness, int], Any],
+    law: Callable[[Any], Distribution],
+) -> Target:
+    universe = BITS if step.columns == 2 else THREE_BITS
+    return Target(
+        name,
+        Kind.BROKEN if name.startswith("broken") else Kind.SHIPPED,
+        step.claim,
+        summary,
+        pairs or small_pairs(universe, 2, step.claim.relation, smallest=1, most=80),
+        run=run,
+        distribution=law,
+        effort=0.02,
+    )

@@ -1,0 +1,164 @@
+"""Releases that hold the whole domain: one number for each combination of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import prod
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from penstock.errors import ReleaseError, UsageError
+from penstock.kinds.table.release import TableRelease
+from penstock.releases import Manifest, Model
+from penstock.releases.consistency import clamped
+from penstock.schema import Schema
+
+Reals = NDArray[np.float64]
+Order = Literal["clamp-first", "project-first"]
+
+MOST_CELLS = 1 << 24
+"""The largest domain that is held as a whole: 128 MiB."""
+
+
+def domain_shape(schema: Schema) -> tuple[int, ...]:
+    """One axis for each attribute; UsageError where the whole does not fit."""
+    shape = tuple(schema.sizes.values())
+    if prod(shape) > MOST_CELLS:
+        raise UsageError(
+            f"The domain has {prod(shape):.3g} cells, more than {MOST_CELLS}; use a method that does not "
+            "hold all of it. Nothing was spent."
+        )
+    return shape
+
+
+def summed(values: NDArray[Any], keep: Sequence[int]) -> NDArray[Any]:
+    """The sums over all axes but `keep`, in the order of `keep`.
+
+    Neighbouring axes of the same fate are merged first: sums over many short axes are slow.
+    """
+    kept = set(keep)
+    shape: list[int] = []
+    fates: list[bool] = []
+    for axis, size in enumerate(values.shape):
+        if fates and fates[-1] == (axis in kept) and not fates[-1]:
+            shape[-1] *= size
+        else:
+            shape.append(size)
+            fates.append(axis in kept)
+    table = values.reshape(shape)
+    for axis in reversed([axis for axis, stays in enumerate(fates) if not stays]):
+        table = table.sum(axis=axis)
+    ascending = sorted(kept)
+    return np.transpose(table, [ascending.index(axis) for axis in keep])
+
+
+def all_sums(values: Reals, way: int) -> Iterator[tuple[tuple[int, ...], Reals]]:
+    """The marginals of every set of `way` axes, each sum reused by all sets that need it.
+
+    Axes are decided one after the other, kept or summed over. Summing halves the table at least, so all
+    sets together cost about as much as some dozens of passes over the domain, however many there are.
+    """
+
+    def decide(table: Reals, kept: tuple[int, ...], axis: int) -> Iterator[tuple[tuple[int, ...], Reals]]:
+        if len(kept) + values.ndim - axis < way:
+            return
+        if len(kept) == way:
+            head = table.shape[: len(kept)]
+            yield kept, table.reshape((*head, -1)).sum(axis=-1)
+            return
+        yield from decide(table, (*kept, axis), axis + 1)
+        yield from decide(table.sum(axis=len(kept)), kept, axis + 1)
+
+    return decide(values, (), 0)
+
+
+class _Saved(BaseModel):
+    total: float
+    order: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class FullTableRelease(TableRelease):
+    """A number for every cell of the domain, noisy counts or probabilities, one axis for each attribute.
+
+    With `order` clamp-first, negative cells are cut off in the whole table; with project-first the table
+    is summed to what a question is about and cut off there, where the noise has partly cancelled. Rows are
+    drawn from the cut-off table in both cases, because only that one is a distribution.
+    """
+
+    form: ClassVar[str] = "full-table"
+
+    values: Reals
+    order: Order
+
+    @cached_property
+    def _shares(self) -> Reals:
+        """The distribution over the whole domain."""
+        return clamped(self.values, 1.0)
+
+    @property
+    def _asked(self) -> Reals:
+        return self._shares if self.order == "clamp-first" else self.values
+
+    def weighted(self, names: Sequence[str], weights: Mapping[str, Reals]) -> Reals:
+        every = list(self.schema.names)
+        asked = [*names, *(name for name in weights if name not in names)]
+        joint = clamped(summed(self._asked, [every.index(name) for name in asked]), 1.0)
+        for name, weight in weights.items():
+            joint = joint * weight.reshape([-1 if name == other else 1 for other in asked])
+        return np.asarray(joint.sum(axis=tuple(range(len(names), len(asked)))))
+
+    def all_marginals(self, way: int) -> dict[tuple[str, ...], Reals]:
+        """`marginal` for every set of `way` attributes at once, much faster than one by one."""
+        names = self.schema.names
+        if self.schema.impossible:
+            return {chosen: self.marginal(chosen) for chosen in combinations(names, way)}
+        return {
+            tuple(names[axis] for axis in kept): clamped(table, 1.0)
+            for kept, table in all_sums(self._asked, way)
+        }
+
+    def draw_codes(self, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        ends = np.cumsum(self._shares.ravel())
+        cells = np.minimum(np.searchsorted(ends, rng.random(n) * ends[-1], side="right"), ends.size - 1)
+        codes = np.unravel_index(cells, self.values.shape)
+        return dict(zip(self.schema.names, codes, strict=True))
+
+    def model(self) -> Model:
+        import polars as pl
+
+        return Model(
+            json=_Saved(total=self.total, order=self.order).model_dump(),
+            tables={"domain": pl.DataFrame({"value": self.values.ravel()})},
+        )
+
+    @classmethod
+    def from_model(cls, manifest: Manifest, model: Model) -> Self:
+        import polars as pl
+
+        saved = model.read(_Saved)
+        order: Order | None = next((o for o in ORDERS if o == saved.order), None)
+        if order is None or not 0 <= saved.total < 1e15:
+            raise ReleaseError("model.json does not describe a table of a domain; get the release again.")
+        try:
+            shape = domain_shape(manifest.schema)
+        except UsageError:
+            raise ReleaseError("The domain of schema.yaml is too large; get the release again.") from None
+        frame = model.table("domain", {"value": pl.Float64}, rows=prod(shape))
+        values = frame["value"].to_numpy().reshape(shape)
+        return cls(**manifest.common, total=saved.total, values=values, order=order)
+
+    def explain(self) -> Sequence[str]:
+        return ["A number for every combination of values that the schema allows, most of them near zero."]
+
+    def limits(self) -> Sequence[str]:
+        return ["Where the domain has many more cells than there are records, most of this is noise."]
+
+
+ORDERS: tuple[Order, Order] = ("clamp-first", "project-first")

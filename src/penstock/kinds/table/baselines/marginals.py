@@ -1,0 +1,166 @@
+"""Releases of marginals: noisy tables of every set of so many attributes, and no model of records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb, prod
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from penstock.errors import QueryError, ReleaseError, UsageError
+from penstock.releases import Answer, Manifest, Model, Picture, Release
+from penstock.releases.consistency import clamped
+from penstock.schema import Schema, parse
+
+Reals = NDArray[np.float64]
+Subset = tuple[str, ...]
+
+MOST_CELLS = 1 << 26
+"""The largest number of cells in all marginals together: half a gibibyte."""
+
+
+def workload(schema: Schema, way: int) -> list[Subset]:
+    """All sets of `way` attributes, in the order of the schema; UsageError where that cannot be."""
+    names = schema.names
+    if not 1 <= way <= len(names):
+        raise UsageError(f"way must lie between 1 and {len(names)}, not at {way}. Nothing was spent.")
+    # the cells of all sets together, without listing the sets: a symmetric polynomial of the sizes
+    sums = [1] + [0] * way
+    for size in schema.sizes.values():
+        for degree in range(way, 0, -1):
+            sums[degree] += sums[degree - 1] * size
+    if sums[way] > MOST_CELLS:
+        raise UsageError(
+            f"The {comb(len(names), way)} marginals of {way} attributes have {sums[way]} cells, more than "
+            f"{MOST_CELLS}; choose a smaller way. Nothing was spent."
+        )
+    return list(combinations(names, way))
+
+
+class _Saved(BaseModel):
+    total: float
+    way: int
+    deviations: list[float]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MarginalsRelease(Release):
+    """An unbiased noisy table of counts for every set of `way` attributes.
+
+    `deviations` are the standard deviations of the noise in one cell of each. Answers cut negative
+    counts off and rescale to the total, marginal by marginal.
+    """
+
+    kind: ClassVar[str] = "table"
+    form: ClassVar[str] = "marginals"
+
+    total: float
+    way: int
+    estimates: Sequence[Reals]
+    deviations: Sequence[float]
+
+    @property
+    def size(self) -> int:
+        return round(self.total)
+
+    @cached_property
+    def _place(self) -> dict[frozenset[str], int]:
+        """The first measured marginal that holds a set of attributes."""
+        found: dict[frozenset[str], int] = {}
+        for number, names in enumerate(combinations(self.schema.names, self.way)):
+            for count in range(len(names) + 1):
+                for subset in combinations(names, count):
+                    found.setdefault(frozenset(subset), number)
+        return found
+
+    @cached_property
+    def _sets(self) -> list[Subset]:
+        return list(combinations(self.schema.names, self.way))
+
+    def counts(self, names: Sequence[str]) -> Reals:
+        """The noisy counts of a marginal, negative ones included, one axis for each attribute."""
+        number = self._place.get(frozenset(names))
+        if number is None or len(set(names)) < len(names):
+            raise QueryError(
+                f"This release holds marginals of {self.way} different attributes; ask about no more of them."
+            )
+        held = self._sets[number]
+        summed = self.estimates[number].sum(
+            axis=tuple(axis for axis, name in enumerate(held) if name not in names)
+        )
+        kept = [name for name in held if name in names]
+        return np.transpose(summed, [kept.index(name) for name in names])
+
+    def marginal(self, names: Sequence[str]) -> Reals:
+        """The joint probabilities of these attributes' codes, one axis each."""
+        counts = self.counts(names)
+        if self.schema.impossible:
+            counts = np.where(self.schema.impossible_cells(tuple(names)), 0.0, counts)
+        return clamped(counts, 1.0)
+
+    def ask(self, expression: str) -> Answer:
+        """The estimated number of records for which an expression about few enough attributes holds."""
+        condition = parse(expression, self.schema)
+        names = list(condition.names)
+        share = float((self.marginal(names) * condition.table(tuple(names))).sum())
+        return Answer(self.total * share, None, "records")
+
+    def pictures(self) -> Sequence[Picture]:
+        from penstock.report import pictures
+
+        return [
+            pictures.distribution(self.schema, name, self.total * self.marginal([name]))
+            for name in self.schema.names
+        ]
+
+    def model(self) -> Model:
+        import polars as pl
+
+        values = np.concatenate([table.ravel() for table in self.estimates])
+        return Model(
+            json=_Saved(total=self.total, way=self.way, deviations=list(self.deviations)).model_dump(),
+            tables={"marginals": pl.DataFrame({"count": values})},
+        )
+
+    @classmethod
+    def from_model(cls, manifest: Manifest, model: Model) -> Self:
+        import polars as pl
+
+        saved = model.read(_Saved)
+        try:
+            sets = workload(manifest.schema, saved.way)
+        except UsageError:
+            raise ReleaseError("model.json does not fit schema.yaml; get the release again.") from None
+        sizes = manifest.schema.sizes
+        shapes = [tuple(sizes[name] for name in names) for names in sets]
+        if not 0 <= saved.total < 1e15 or len(saved.deviations) != len(sets):
+            raise ReleaseError("model.json does not fit schema.yaml; get the release again.")
+        cells = [prod(shape) for shape in shapes]
+        frame = model.table("marginals", {"count": pl.Float64}, rows=sum(cells))
+        parts = np.split(frame["count"].to_numpy(), np.cumsum(cells)[:-1])
+        estimates = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+        return cls(
+            **manifest.common,
+            total=saved.total,
+            way=saved.way,
+            estimates=estimates,
+            deviations=saved.deviations,
+        )
+
+    def explain(self) -> Sequence[str]:
+        return [
+            f"Noisy counts of every set of {self.way} columns. Each table was measured on its own, so two of "
+            "them can disagree about what they share, and there is no model from which rows could be drawn."
+        ]
+
+    def limits(self) -> Sequence[str]:
+        return [
+            f"Questions about more than {self.way} columns at once have no answer.",
+            "The budget is shared by all tables, so each is noisier the more there are.",
+        ]

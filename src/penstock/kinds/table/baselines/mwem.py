@@ -1,0 +1,183 @@
+"""MWEM: a distribution over the whole domain, corrected where it is most wrong.
+
+After Hardt, Ligett and McSherry (2012). Each round chooses a cell of a marginal whose count the current
+distribution gets most wrong, measures that count, and moves the distribution towards all measurements made
+so far by multiplicative weights.
+
+Guarantee: pure epsilon for one unit added or removed, or one record replaced where the schema says so.
+Why: the budget is divided evenly over the rounds, half of each for the choice and half for the count. The
+count of one cell moves by at most 1 for each record of a unit, and so does its distance from a public
+number, which is the score of the choice. The distribution is a function of what was paid for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import exp, prod
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import UsageError
+from penstock.kinds.table.baselines.full_table import FullTableRelease, all_sums, domain_shape
+from penstock.kinds.table.data import Table
+from penstock.privacy.budgets.budget import Budget, exact
+from penstock.privacy.mechanisms import choice, noise
+from penstock.privacy.seals.sealed import Sealed, Sensitivity, join
+from penstock.progress import progress
+
+Reals = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+STEPS = 256
+"""Scores are kept in whole 256ths of a record, so that the choice is exact."""
+
+SIZE_SHARE = Fraction(1, 20)
+"""Of the budget, for the number of records where the schema does not declare it."""
+
+
+@dataclass(frozen=True)
+class MWEM:
+    """Multiplicative weights over the cells of all marginals of `way` attributes.
+
+    The number of rounds is the budget divided by `per_round`, or `rounds` where that is given. The release
+    is the mean of the distributions after each round, or the last one.
+    """
+
+    way: int = 3
+    per_round: Fraction = Fraction(1, 20)
+    rounds: int | None = None
+    output: Literal["average", "last"] = "average"
+
+    def fit(self, table: Table, budget: Budget) -> FullTableRelease:
+        shape = domain_shape(table.schema)
+        if not 1 <= self.way <= len(shape):
+            raise UsageError(
+                f"way must lie between 1 and {len(shape)}, not at {self.way}. Nothing was spent."
+            )
+        if self.output not in ("average", "last"):
+            raise UsageError(f"output must be average or last, not {self.output!r}. Nothing was spent.")
+        rounds = self._rounds(budget)
+        budget.check(table.relation)
+        n = self._size(table, budget)
+        names = table.schema.names
+        sets = list(combinations(range(len(shape)), self.way))
+        counts = join(table.counts([tuple(names[axis] for axis in axes) for axes in sets]))
+        weights = Weights(shape, n)
+        mean = np.zeros(shape)
+        found: list[tuple[Query, float]] = []
+        with progress("correcting the distribution", total=rounds) as step:
+            for number, pay in enumerate(
+                budget.rest("rounds").evenly([f"round {r + 1}" for r in range(rounds)])
+            ):
+                choose, measure = pay.split(choice="1/2", count="1/2")
+                place = choice.best(self._errors(counts, weights, table), choose, method="exponential")
+                noisy = noise.counts(self._one(counts, place, table), pay=measure)[0]
+                found.append((Query.at(place, sets, shape), float(noisy)))
+                for query, count in reversed(found):
+                    weights.towards(query, count)
+                mean += (weights.shares() - mean) / (number + 1)
+                step(1)
+        return FullTableRelease(
+            method="mwem",
+            schema=table.schema,
+            receipt=budget.receipt(table.schema.unit, table.relation),
+            parameters={"way": self.way, "rounds": rounds, "output": self.output},
+            total=n,
+            values=mean if self.output == "average" else weights.shares(),
+            order="clamp-first",
+        )
+
+    def _rounds(self, budget: Budget) -> int:
+        if self.rounds is not None:
+            if self.rounds < 1:
+                raise UsageError(f"rounds must be at least 1, not {self.rounds}. Nothing was spent.")
+            return self.rounds
+        each = exact(self.per_round, "per_round")
+        if each <= 0:
+            raise UsageError(f"per_round must be greater than 0, not {self.per_round}. Nothing was spent.")
+        return max(1, int(budget.left[0] // each))
+
+    def _size(self, table: Table, budget: Budget) -> float:
+        if table.public_size is not None:
+            return float(table.public_size)
+        pay = budget.part("number of records", SIZE_SHARE)
+        return float(max(1, noise.counts(table.size(), pay=pay)[0]))
+
+    def _errors(self, counts: Sealed[Counts], weights: Weights, table: Table) -> Sealed[Counts]:
+        """How far each cell's count is from what the distribution says, sealed."""
+        shares = np.concatenate([part.ravel() for _, part in all_sums(weights.shares(), self.way)])
+        believed = np.rint(STEPS * weights.n * shares).astype(np.int64)
+        return counts.claim(
+            lambda truth: np.abs(believed - STEPS * truth),
+            Sensitivity.scores(STEPS * table.schema.unit.records, believed.size),
+            because="a record moves a count, and so its distance from a public number, by at most 1",
+        )
+
+    def _one(self, counts: Sealed[Counts], place: int, table: Table) -> Sealed[Counts]:
+        """The count of one cell, sealed."""
+        return counts.claim(
+            lambda truth: truth[place : place + 1],
+            Sensitivity.of(table.schema.unit.records),
+            because="a record moves the count of one cell by at most 1, under either relation",
+        )
+
+
+@dataclass(frozen=True)
+class Query:
+    """One cell of a marginal: a code for each of some axes of the domain."""
+
+    axes: tuple[int, ...]
+    codes: tuple[int, ...]
+
+    @classmethod
+    def at(cls, place: int, sets: Sequence[tuple[int, ...]], shape: Sequence[int]) -> Query:
+        """The cell at a place in the list of all cells of all sets.
+
+        >>> Query.at(5, [(0, 1), (0, 2)], (2, 2, 3))
+        Query(axes=(0, 2), codes=(0, 1))
+        """
+        for axes in sets:
+            sizes = [shape[axis] for axis in axes]
+            if place < prod(sizes):
+                return cls(axes, tuple(int(code) for code in np.unravel_index(place, sizes)))
+            place -= prod(sizes)
+        raise IndexError(place)
+
+    def cells(self, dimensions: int) -> tuple[int | slice, ...]:
+        """An index that selects the cells of the domain in which the query holds."""
+        chosen = dict(zip(self.axes, self.codes, strict=True))
+        return tuple(chosen.get(axis, slice(None)) for axis in range(dimensions))
+
+
+class Weights:
+    """The current distribution, kept unnormalised so that an update touches the query's cells only."""
+
+    def __init__(self, shape: tuple[int, ...], n: float) -> None:
+        self.values = np.full(shape, 1.0 / prod(shape))
+        self.mass = 1.0
+        self.n = n
+
+    def shares(self) -> Reals:
+        return self.values / self.mass
+
+    def count(self, query: Query) -> float:
+        """The number of records that the distribution expects in a cell."""
+        return float(self.values[query.cells(self.values.ndim)].sum()) * self.n / self.mass
+
+    def towards(self, query: Query, count: float) -> None:
+        """One step of multiplicative weights: A(x) times exp(q(x) (count - q(A)) / 2n), normalised."""
+        where = query.cells(self.values.ndim)
+        before = float(self.values[where].sum())
+        # A count that noise has pushed beyond the table cannot pull further than the whole table.
+        gap = min(max(count, -self.n), 2 * self.n) - before * self.n / self.mass
+        factor = exp(gap / (2 * self.n))
+        self.values[where] *= factor
+        self.mass += before * (factor - 1.0)
+        if not 1e-100 < self.mass < 1e100:
+            self.values /= self.mass
+            self.mass = 1.0

@@ -1,0 +1,1 @@
+"""Confluence: views counted for what they are worth, merged into one network; our default for tables."""

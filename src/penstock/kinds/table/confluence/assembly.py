@@ -1,0 +1,274 @@
+"""From noisy views to a network: order, parents and conditional tables, without touching a record.
+
+The views say how strongly every two attributes seem to depend on each other, beyond what the noise
+alone would show. Attributes are put in the order of their ties; each takes the attributes before it
+to which it is tied most, as far as a table has room; and the joint table of each such family is the
+one of maximum entropy that agrees with everything that was counted about it (`entropy`). Families can
+therefore be far larger than any table that was paid for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import prod, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kinds.table.confluence.entropy import RIDGE, STEPS, Constraint, fitted
+from penstock.kinds.table.network.conditionals import (
+    Measured,
+    Repair,
+    added_up,
+    between,
+    conditional,
+    grouped,
+)
+from penstock.kinds.table.network.encoding import Variable
+from penstock.kinds.table.network.network import Network
+from penstock.kinds.table.network.parents import Pair, Parent, ParentSet
+from penstock.releases.consistency import clamped, onto_simplex, weighted_mean
+
+Reals = NDArray[np.float64]
+
+MOST_STORED = 1 << 20
+"""Cells of the conditional table of a family, with all codes of the child."""
+
+TIES = 4
+"""An attribute's place in the order depends on this many of its strongest ties to those before it."""
+
+_MEAN_NOISE = 0.75  # mean absolute value of sums of Laplace noise, in standard deviations
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large families may be, and how far noisy counts are trusted.
+
+    A tie counts when it exceeds `doubt` times what noise alone would show. `ridge` and `steps` are those of
+    `entropy.fitted`. The distribution of one attribute comes from all views that see it (`consistent`) or
+    from its one-way counts alone, and is then projected onto the simplex or has its negatives cut off.
+    """
+
+    parents: int = 8
+    cells: int = 4096
+    doubt: float = 1.0
+    ridge: float = RIDGE
+    steps: int = STEPS
+    consistent: bool = True
+    repair: Repair = "project"
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """All that is known about a table once its views are counted."""
+
+    variables: tuple[Variable, ...]
+    views: Sequence[Measured]
+    public_total: float | None = None
+    limits: Limits = LIMITS
+
+    @cached_property
+    def total(self) -> float:
+        """The number of records, from every view."""
+        if self.public_total is not None:
+            return self.public_total
+        sums = [float(view.counts.sum()) for view in self.views]
+        return max(0.0, weighted_mean(sums, [max(view.total_variance, 1e-12) for view in self.views]))
+
+    @cached_property
+    def _reals(self) -> dict[int, Reals]:
+        return {id(view): view.counts.astype(np.float64) for view in self.views}
+
+    @cached_property
+    def shares(self) -> list[Reals]:
+        """The distribution of each variable: least squares over all views that see it, then the simplex."""
+        return [self._shares(number) for number in range(len(self.variables))]
+
+    def _shares(self, number: int) -> Reals:
+        """Levels are nested, so all that views say about a variable is about the groups of the finest one.
+
+        The codes within a group share the difference to its least-squares total evenly, which is the exact
+        solution: only the one-way counts, all equally noisy, look inside.
+        """
+        variable, size = self.variables[number], self.variables[number].size
+        seen = [(view, level) for view in self.views if (level := dict(view.parts).get(number)) is not None]
+        if self.total <= 0 or not seen:
+            return np.full(size, 1 / size)
+        alone = [(view, level) for view, level in seen if len(view.parts) == 1 and level == 0]
+        if len(alone) == len(seen) or (alone and not self.limits.consistent):
+            return self._projected(self._pooled(alone))
+        finest = min(level for view, level in seen if (view, level) not in alone)
+        groups = variable.sizes[finest]
+        weights, wanted = np.zeros((groups, groups)), np.zeros(groups)
+        for view, level in seen:
+            sums = added_up(
+                view.counts.astype(np.float64), view.parts, (Parent(number, level),), self.variables
+            )
+            variance = max(view.deviation**2 * view.counts.size / sums.size, 1e-12)
+            if level < finest:
+                members = np.bincount(variable.levels[finest].lookup)
+                weights += np.diag(1 / (variance * members))
+                wanted += grouped(sums, 0, variable.levels[finest].lookup) / (variance * members)
+            else:
+                inside = between(variable, finest, level)
+                weights += (inside[:, None] == inside[None, :]) / variance
+                wanted += sums[inside] / variance
+        totals = np.asarray(np.linalg.solve(weights, wanted), dtype=np.float64)
+        groups_of = variable.levels[finest].lookup
+        if finest == 0:
+            return self._projected(totals)
+        counts = self._pooled(alone)
+        missing = totals - np.bincount(groups_of, counts)
+        return self._projected(counts + (missing / np.bincount(groups_of))[groups_of])
+
+    def _pooled(self, alone: Sequence[tuple[Measured, int]]) -> Reals:
+        """One-way counts of the same variable, averaged by their precision."""
+        precision = [1 / max(view.deviation**2, 1e-12) for view, _ in alone]
+        sums = sum(p * view.counts for p, (view, _) in zip(precision, alone, strict=True))
+        return np.asarray(sums / sum(precision), dtype=np.float64)
+
+    def _projected(self, counts: Reals) -> Reals:
+        """As shares: non-negative, and adding up to one."""
+        if self.limits.repair == "clamp":
+            return clamped(counts, 1.0)
+        moved = counts + (self.total - counts.sum()) / len(counts)
+        return onto_simplex(moved, self.total) / self.total
+
+    def expected(self, one: Parent, two: Parent) -> Reals:
+        """The counts of a pair if it were independent."""
+        return self.total * np.multiply.outer(self._at(one), self._at(two))
+
+    def _at(self, part: Parent) -> Reals:
+        shares = self.shares[part.variable]
+        return (
+            shares
+            if part.level == 0
+            else grouped(shares, 0, self.variables[part.variable].levels[part.level].lookup)
+        )
+
+    @cached_property
+    def ties(self) -> dict[tuple[int, int], tuple[float, int]]:
+        """For (child, parent) the strength beyond noise, and the finest level at which it was seen."""
+        found: dict[tuple[int, int], tuple[float, int]] = {}
+        for view in self.views:
+            for one, two in combinations(view.parts, 2):
+                counts = added_up(self._reals[id(view)], view.parts, (one, two), self.variables)
+                gap = np.abs(counts - self.expected(one, two)).sum()
+                noise = _MEAN_NOISE * view.deviation * sqrt(view.counts.size * counts.size)
+                strength = float(gap - self.limits.doubt * noise) / (2 * max(self.total, 1.0))
+                if strength <= 0:
+                    continue
+                for child, parent in ((one, two), (two, one)):
+                    known = found.get((child.variable, parent.variable), (0.0, parent.level))
+                    found[child.variable, parent.variable] = (
+                        max(known[0], strength),
+                        min(known[1], parent.level),
+                    )
+        return found
+
+    def order(self) -> list[int]:
+        """The variable with the strongest ties first, then always the one that is tied most to these."""
+        left = set(range(len(self.variables)))
+        strength = {
+            number: sum(tie for (child, _), (tie, _) in self.ties.items() if child == number)
+            for number in left
+        }
+        there = [min(left, key=lambda number: (-strength[number], number))]
+        left -= set(there)
+        while left:
+
+            def tied(number: int) -> float:
+                ties = sorted((self.ties.get((number, other), (0.0, 0))[0] for other in there), reverse=True)
+                return sum(ties[:TIES])
+
+            there.append(min(left, key=lambda number: (-tied(number), number)))
+            left.remove(there[-1])
+        return there
+
+    def network(self) -> Network:
+        """The network and its conditional tables."""
+        pairs, tables = [], []
+        there: list[int] = []
+        for child in self.order():
+            pair = Pair(child, self._parents(child, there))
+            pairs.append(pair)
+            tables.append(self._table(pair))
+            there.append(child)
+        return Network(self.variables, tuple(pairs), tuple(tables))
+
+    def _parents(self, child: int, there: Sequence[int]) -> ParentSet:
+        """The strongest ties first, each at the level of its count, or coarser for lack of room."""
+        tied = sorted(
+            (other for other in there if (child, other) in self.ties),
+            key=lambda other: (-self.ties[child, other][0], other),
+        )
+        chosen: list[Parent] = []
+        cells = self.variables[child].sizes[self._level(child, tied)]
+        stored = self.variables[child].size
+        for other in tied:
+            if len(chosen) == self.limits.parents:
+                break
+            sizes = self.variables[other].sizes
+            levels = [
+                level
+                for level in range(self.ties[child, other][1], len(sizes))
+                if cells * sizes[level] <= self.limits.cells and stored * sizes[level] <= MOST_STORED
+            ]
+            if levels:
+                chosen.append(Parent(other, levels[0]))
+                cells *= sizes[levels[0]]
+                stored *= sizes[levels[0]]
+        return tuple(chosen)
+
+    def _level(self, child: int, others: Sequence[int]) -> int:
+        """The finest level at which a child was seen together with any of these."""
+        return min((self.ties[other, child][1] for other in others), default=0)
+
+    def _table(self, pair: Pair) -> Reals:
+        """Of a child given its parents; within a group of its codes that no view told apart, as alone."""
+        child = Parent(pair.child, self._level(pair.child, [parent.variable for parent in pair.parents]))
+        if not pair.parents:
+            return self.shares[pair.child][None, :]
+        family = (child, *pair.parents)
+        shape = [self.variables[variable].sizes[level] for variable, level in family]
+        codes = np.indices(shape, dtype=np.int64).reshape(len(family), -1)
+        base = np.ones(prod(shape))
+        for axis, part in enumerate(family):
+            base *= self._at(part)[codes[axis]]
+        constraints = [
+            found for view in self.views if (found := self._constraint(view, family, codes)) is not None
+        ]
+        joint = fitted(base, constraints, self.total, ridge=self.limits.ridge, steps=self.limits.steps)
+        table = conditional(joint.reshape(shape), "back off")
+        if child.level == 0:
+            return table
+        groups = self.variables[pair.child].levels[child.level].lookup
+        mass = self._at(child)[groups]
+        alone = 1 / np.bincount(groups)[groups]
+        within = np.divide(self.shares[pair.child], mass, out=alone, where=mass > 0)
+        return np.asarray(table[:, groups] * within)
+
+    def _constraint(self, view: Measured, parts: ParentSet, codes: NDArray[np.int64]) -> Constraint | None:
+        """What a view says about a family: its counts over the variables that they share."""
+        levels = dict(parts)
+        place = {part.variable: axis for axis, part in enumerate(parts)}
+        shared = [part for part in view.parts if part.variable in levels]
+        if not shared or (len(shared) == 1 and len(view.parts) > 1):
+            return None
+        seen = tuple(Parent(part.variable, max(part.level, levels[part.variable])) for part in shared)
+        counts = added_up(self._reals[id(view)], view.parts, seen, self.variables)
+        cells = np.zeros(codes.shape[1], dtype=np.int64)
+        for variable, level in seen:
+            own = codes[place[variable]]
+            if level != levels[variable]:
+                own = between(self.variables[variable], levels[variable], level)[own]
+            cells = cells * self.variables[variable].sizes[level] + own
+        flat = counts.ravel()
+        deviation = view.deviation * sqrt(view.counts.size / flat.size)
+        return Constraint(cells, flat + (self.total - flat.sum()) / flat.size, deviation)

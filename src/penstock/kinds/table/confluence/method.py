@@ -1,0 +1,255 @@
+"""PrivBayes beyond the paper: the same model, a Bayesian network, with its budget spent better.
+
+Guarantee: pure epsilon for one unit added or removed, or one record replaced where the schema says so.
+Why: every look at the records is one of these, and their parts of the budget add up to the whole.
+
+1. *Number of records*, where it is not public: one noisy count. It decides how the rest is divided.
+2. *One-way counts* of every attribute, budget in proportion to the square root of its size. They also
+   tell which codes to merge so that groups hold enough records (`coarsening`).
+3. *Mean gap*: one noisy number that says how strongly pairs depend on each other on average.
+4. *Views.* Either all pairs, arranged in as few tables as an affine plane needs (`design`), when the
+   mean gap exceeds what their noise would be; or the pairs, and the levels of both their attributes,
+   that noise-aware choices find worth counting (`pairs`), until none is.
+5. *Noisy counts* of the views, budget by the price of each (`packing`).
+
+What follows is post-processing: least squares for the one-way counts, ties between attributes beyond
+noise, an order, parents, and for each family the table of maximum entropy (`assembly`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from math import ceil, prod, sqrt
+
+import numpy as np
+
+from penstock.kinds.table.confluence import design
+from penstock.kinds.table.confluence.assembly import LIMITS, Assembly, Limits
+from penstock.kinds.table.confluence.coarsening import SIZES, levels_by_mass
+from penstock.kinds.table.confluence.packing import MOST_CELLS, View, covering, packed, price, shares, view_of
+from penstock.kinds.table.confluence.pairs import PairGaps, choose
+from penstock.kinds.table.data import Table
+from penstock.kinds.table.network.conditionals import Measured, measure
+from penstock.kinds.table.network.encoding import Encoding, encoded
+from penstock.kinds.table.network.network import Network
+from penstock.kinds.table.network.parents import Parent, ParentSet
+from penstock.kinds.table.network.release import PrivBayesRelease
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import choice, noise
+
+MOST_PAIR_CELLS = 1 << 22
+"""Of the tables of all pairs together, at the levels at which they are looked at."""
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """Public numbers that decide how the budget is spent; found in a study on four tables together.
+
+    `size`, `gap` and `choices` are shares of the budget. The share of the one-way counts grows with their
+    expected error: it is 1 / (1 + sqrt(balance / (2 error))) (or `one_way`, where given); the views get the
+    rest. There are at most `choices_each` choices for each attribute, and no more than keep the noise of
+    one of them below `choice_noise` of all records. `caution` is the part of its expected noise that a gap
+    must exceed to be counted, `plane` that of the noise of all pairs which the mean gap must exceed for
+    counting them all; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs are
+    looked at with at most `finest` groups of an attribute. `even` gives every table the same budget instead
+    of what it needs. `studies/privbayes_variants.py` changes one at a time.
+    """
+
+    size: Fraction = Fraction(1, 50)
+    balance: float = 0.045
+    one_way: Fraction | None = None
+    gap: Fraction = Fraction(1, 50)
+    plane: float = 1.0
+    few_choices: float = 0.25
+    choices: Fraction = Fraction(1, 10)
+    choices_each: float = 4.0
+    choice_noise: float = 0.05
+    caution: float = 0.5
+    finest: int = 32
+    sizes: tuple[int, ...] = SIZES
+    pack: bool = True
+    even: bool = False
+    choice: choice.Method = "permute-and-flip"
+    limits: Limits = LIMITS
+
+
+def fit(table: Table, budget: Budget, knobs: Knobs | None = None) -> PrivBayesRelease:
+    """Count what is worth counting and make a network of it; spends the whole budget."""
+    budget.check(table.relation)
+    return _Fit(table, budget, knobs or Knobs()).release()
+
+
+class _Fit:
+    """One run: one-way counts, the mean gap, views, their counts, the network."""
+
+    def __init__(self, table: Table, budget: Budget, knobs: Knobs) -> None:
+        self.table, self.budget, self.knobs = table, budget, knobs
+        self.epsilon = budget.left[0]
+        self.encoding = encoded("vanilla", table.attributes)
+        self.variables = self.encoding.variables
+        self.facts: dict[str, object] = {"preset": "adaptive"}
+
+    def release(self) -> PrivBayesRelease:
+        if not self.variables:
+            noisy = noise.counts(self.table.size(), pay=self.budget.rest("number of records"))
+            return self._made([], Network((), (), ()), float(max(0, noisy[0])))
+        measured = self._one_ways(self._size())
+        if len(self.variables) > 1:
+            views = self._views(self._assembly(measured))
+            counts = self.budget.rest("counts of views")
+            parts = [
+                counts.part(self._name(view.parts), share)
+                for view, share in zip(views, self._shares([view.weight for view in views]), strict=True)
+            ]
+            measured += measure(self.table, self.variables, [view.parts for view in views], parts)
+        known = self._assembly(measured)
+        return self._made(measured, known.network(), known.total)
+
+    # 1. and 2. Records and one-way counts -----------------------------------------------------------
+
+    def _size(self) -> int:
+        """The number of records, public or noisy; it decides how the budget is divided, and nothing else."""
+        if self.table.public_size is not None:
+            return self.table.public_size
+        if len(self.variables) == 1:
+            return 1  # one histogram gets everything, however many records there are
+        pay = self._part("number of records", self.knobs.size)
+        return max(1, int(noise.counts(self.table.size(), pay=pay)[0]))
+
+    def _one_ways(self, n: int) -> list[Measured]:
+        alone = len(self.variables) == 1
+        pay = self.budget.rest("one-way counts") if alone else self._part("one-way counts", self._share(n))
+        weights = self._shares([sqrt(variable.size) for variable in self.variables])
+        parts = [
+            pay.part(variable.name, share) for variable, share in zip(self.variables, weights, strict=True)
+        ]
+        wanted = [(Parent(number),) for number in range(len(self.variables))]
+        measured = measure(self.table, self.variables, wanted, parts)
+        schema, sizes = self.table.schema, self.knobs.sizes
+        self.variables = tuple(
+            replace(variable, levels=levels_by_mass(schema.attribute(variable.attribute), share, sizes))
+            for variable, share in zip(self.variables, self._assembly(measured).shares, strict=True)
+        )
+        self.encoding = Encoding(self.encoding.name, self.variables, self.encoding.sizes)
+        return measured
+
+    def _share(self, n: int) -> Fraction:
+        """Of the one-way counts: large where their noise would be."""
+        if self.knobs.one_way is not None:
+            return self.knobs.one_way
+        roots = sum(sqrt(variable.size) for variable in self.variables)
+        error = self._scale(self.epsilon) * roots**2 / (2 * len(self.variables) * n)
+        share = Fraction(round(1000 / (1 + sqrt(self.knobs.balance / (2 * error)))), 1000)
+        return min(max(share, Fraction(1, 10)), Fraction(4, 5))
+
+    # 3. and 4. The views ------------------------------------------------------------------------------
+
+    def _views(self, known: Assembly) -> list[View]:
+        sizes = [variable.sizes for variable in self.variables]
+        finest = self._finest(sizes)
+        gaps = PairGaps(self.table, self.variables, finest)
+        expected = {
+            (one, two): np.rint(known.expected(Parent(one, finest[one]), Parent(two, finest[two]))).astype(
+                np.int64
+            )
+            for one, two in gaps.couples
+        }
+        sealed = gaps.of_all(expected)
+        mean_gap = gaps.mean(sealed, self._part("mean gap", self.knobs.gap))
+        everything = self._every_pair(finest, sizes)
+        noise_of_all = self._scale(self.budget.left[0]) * price(everything) ** 2 / len(gaps.couples)
+        most = self._most_choices(known.total, gaps)
+        # with fewer choices than a tree has edges, choosing would leave most of the gap uncounted
+        patience = self.knobs.plane * min(1.0, self.knobs.few_choices + most / len(sizes))
+        if mean_gap - self._apparent_gap(known, gaps) > patience * noise_of_all:
+            self.facts["views"] = "all pairs"
+            return everything
+        for_choices = self.knobs.choices * self.epsilon
+        chosen = choose(
+            sealed,
+            gaps.candidates,
+            sizes,
+            self.budget,
+            most=most,
+            share=for_choices / self.budget.epsilon / most,
+            scale=self._scale(self.budget.left[0] - for_choices),
+            caution=self.knobs.caution,
+            method=self.knobs.choice,
+        )
+        self.facts |= {"views": "chosen pairs", "pairs": len(chosen)}
+        if not chosen:  # nothing is worth its noise: better one-way counts
+            return [view_of((Parent(number),), sizes) for number in range(len(sizes))]
+        return packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0)
+
+    def _finest(self, sizes: Sequence[Sequence[int]]) -> list[int]:
+        """The level of each variable at which pairs are looked at."""
+        most = max(2, self.knobs.finest)
+        while True:
+            levels = [next(level for level, size in enumerate(each) if size <= most) for each in sizes]
+            width = [each[level] for each, level in zip(sizes, levels, strict=True)]
+            if most <= 2 or (sum(width) ** 2 - sum(w * w for w in width)) // 2 <= MOST_PAIR_CELLS:
+                return levels
+            most = max(2, most // 2)
+
+    def _apparent_gap(self, known: Assembly, gaps: PairGaps) -> float:
+        """The mean gap that the noise of the one-way counts alone would show."""
+        errors = []
+        for number, level in enumerate(gaps.coarse):
+            groups = self.variables[number].sizes[level]
+            deviation = known.views[number].deviation * sqrt(self.variables[number].size / groups)
+            errors.append(0.8 * deviation * sqrt(groups * (groups - 1)))
+        return float(np.mean([sqrt(errors[one] ** 2 + errors[two] ** 2) for one, two in gaps.couples]))
+
+    def _most_choices(self, total: float, gaps: PairGaps) -> int:
+        bearable = self.knobs.choice_noise * total * float(self.knobs.choices * self.epsilon)
+        wanted = min(len(gaps.couples), ceil(self.knobs.choices_each * len(self.variables)))
+        return max(1, min(wanted, int(bearable / float(gaps.sensitivity.spread))))
+
+    def _every_pair(self, levels: Sequence[int], sizes: Sequence[Sequence[int]]) -> list[View]:
+        """All pairs at these levels, along the lines of a plane where the tables stay small."""
+        at = dict(enumerate(levels))
+        one_by_one = [view_of((Parent(a, at[a]), Parent(b, at[b])), sizes) for a, b in combinations(at, 2)]
+        if len(levels) > design.LARGEST or not self.knobs.pack:
+            return one_by_one
+        lines = design.lines(len(levels))
+        if any(prod(sizes[variable][at[variable]] for variable in line) > MOST_CELLS for line in lines):
+            return one_by_one
+        plane = covering(lines, at, sizes)
+        return plane if price(plane) < price(one_by_one) else one_by_one
+
+    # 5. and after ---------------------------------------------------------------------------------------
+
+    def _part(self, label: str, share: Fraction) -> Budget:
+        """So much of what was there at the start."""
+        return self.budget.part(label, share * self.epsilon / self.budget.epsilon)
+
+    def _shares(self, weights: Sequence[float]) -> list[Fraction]:
+        return shares([1.0] * len(weights) if self.knobs.even else weights)
+
+    def _scale(self, epsilon: Fraction) -> float:
+        """Of the noise in a cell of a marginal that all of this pays for."""
+        return float(self.table.marginal_sensitivity().l1 / epsilon)
+
+    def _name(self, parts: ParentSet) -> str:
+        return " × ".join(self.variables[part.variable].name for part in parts)
+
+    def _assembly(self, measured: Sequence[Measured]) -> Assembly:
+        size = self.table.public_size
+        return Assembly(
+            self.variables, tuple(measured), None if size is None else float(size), self.knobs.limits
+        )
+
+    def _made(self, measured: Sequence[Measured], network: Network, total: float) -> PrivBayesRelease:
+        return PrivBayesRelease(
+            method="privbayes",
+            schema=self.table.schema,
+            receipt=self.budget.receipt(self.table.schema.unit, self.table.relation),
+            parameters=self.facts,
+            total=total,
+            encoding=self.encoding,
+            network=network,
+            measured=tuple(measured),
+        )

@@ -1,0 +1,192 @@
+"""Which pairs of attributes are worth their noise: private choices that know what a count will cost.
+
+Guarantee: what is spent here is what `choice.best` and `noise.counts` are paid.
+Why: once the one-way counts are public, so is the table Q that a pair would have if its two attributes
+were independent. The gap of a pair is ||C - Q||, the sum over cells of |count - expected|. A record lies
+in one cell of C and Q is fixed, so adding or removing a record moves the gap of any pair, at any
+levels of generalisation, by at most 1; replacing one moves it by at most 2 (a unit of m records: m
+times as much). The gaps of all candidates are integers. What is subtracted from a gap before a choice
+is made, the price of counting that pair, is computed from public numbers and moves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.engine.view import Marginal
+from penstock.kinds.table.data import Table
+from penstock.kinds.table.network.conditionals import between
+from penstock.kinds.table.network.encoding import Variable
+from penstock.kinds.table.network.parents import Parent, ParentSet
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import choice, noise
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.unit import Relation
+
+Counts = NDArray[np.int64]
+Reals = NDArray[np.float64]
+Tables = Mapping[tuple[int, int], Counts]
+"""For each pair of variables, smaller number first, a table at their finest levels that are looked at."""
+
+_EXACT = 1 << 51  # with as many records, sums stay below 2**53
+_FITS = 1 << 61  # and the sum over all pairs within 64 bits
+
+
+@dataclass(frozen=True, eq=False)
+class PairGaps:
+    """The sealed gaps of all pairs of variables at all their levels.
+
+    `finest` is the level of each variable at which pairs are counted; coarser levels are added up.
+    """
+
+    table: Table
+    variables: Sequence[Variable]
+    finest: Sequence[int]
+
+    @cached_property
+    def couples(self) -> list[tuple[int, int]]:
+        return list(combinations(range(len(self.variables)), 2))
+
+    @cached_property
+    def candidates(self) -> list[ParentSet]:
+        """Every pair at every combination of levels."""
+        return [
+            (Parent(one, first), Parent(two, second))
+            for one, two in self.couples
+            for first in range(self.finest[one], len(self.variables[one].levels))
+            for second in range(self.finest[two], len(self.variables[two].levels))
+        ]
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        moves = self.table.schema.unit.records * (1 if self.table.relation is Relation.ADD_REMOVE else 2)
+        return Sensitivity.scores(moves, candidates=len(self.candidates))
+
+    def of_all(self, expected: Tables) -> Sealed[Counts]:
+        """The gap of every candidate.
+
+        Expectations beyond any real number of records, as noise can make them, are cut to where all sums
+        stay exact: a rounded sum could move by more than the bound.
+        """
+        most = min(_EXACT, _FITS // max(1, len(self.couples)))
+        expected = {
+            couple: np.clip(table, -(most // table.size), most // table.size)
+            for couple, table in expected.items()
+        }
+        return self.table.derive(
+            [self._marginal(couple) for couple in self.couples],
+            lambda counts: np.concatenate(
+                [
+                    self._gaps(couple, flat, expected[couple])
+                    for couple, flat in zip(self.couples, counts, strict=True)
+                ]
+            ),
+            self.sensitivity,
+            because="a record is in one cell of a pair, and the expected table is public",
+        )
+
+    @cached_property
+    def coarse(self) -> list[int]:
+        """For each variable the coarsest level with four groups or more, else the finest."""
+        return [
+            max((level for level in range(finest, len(sizes)) if sizes[level] >= 4), default=finest)
+            for finest, sizes in zip(self.finest, (each.sizes for each in self.variables), strict=True)
+        ]
+
+    def mean(self, gaps: Sealed[Counts], pay: Budget) -> float:
+        """The mean gap over all pairs, each at its coarse levels, with noise.
+
+        The sum over all pairs moves by at most their number times the bound for one.
+        """
+        place = {candidate: number for number, candidate in enumerate(self.candidates)}
+        index = np.array(
+            [place[Parent(a, self.coarse[a]), Parent(b, self.coarse[b])] for a, b in self.couples]
+        )
+        total = gaps.claim(
+            lambda values: values[index].sum(keepdims=True),
+            Sensitivity.of(gaps.sensitivity.linf * len(self.couples)),
+            because="the gap of each of the pairs that are added up moves by no more than the bound for one",
+        )
+        return float(noise.counts(total, pay=pay)[0]) / len(self.couples)
+
+    def _marginal(self, couple: tuple[int, int]) -> Marginal:
+        return tuple(self.variables[number].view(self.finest[number]) for number in couple)
+
+    def _gaps(self, couple: tuple[int, int], flat: Counts, expected: Counts) -> Counts:
+        """The gaps of one pair at all combinations of levels, in the order of `candidates`."""
+        (left, starts), (right, ends) = (self._stacks[number] for number in couple)
+        # whole numbers, and sums of their absolute values below 2**53: exact in floating point
+        sums = left @ (flat.reshape(expected.shape) - expected).astype(np.float64) @ right.T
+        by_rows = np.add.reduceat(np.abs(sums), starts, axis=0)
+        return np.add.reduceat(by_rows, ends, axis=1).ravel().astype(np.int64)
+
+    @cached_property
+    def _stacks(self) -> list[tuple[Reals, list[int]]]:
+        """For each variable the 0/1 matrices that add up to its levels, one below the other."""
+        stacks = []
+        for variable, finest in zip(self.variables, self.finest, strict=True):
+            blocks, starts, height = [], [], 0
+            for level in range(finest, len(variable.levels)):
+                groups = between(variable, finest, level)
+                blocks.append(
+                    (groups[None, :] == np.arange(variable.sizes[level])[:, None]).astype(np.float64)
+                )
+                starts.append(height)
+                height += variable.sizes[level]
+            stacks.append((np.concatenate(blocks), starts))
+        return stacks
+
+
+def choose(
+    gaps: Sealed[Counts],
+    candidates: Sequence[ParentSet],
+    sizes: Sequence[Sequence[int]],
+    budget: Budget,
+    *,
+    most: int,
+    share: Fraction,
+    scale: float,
+    caution: float,
+    method: choice.Method = "permute-and-flip",
+) -> list[ParentSet]:
+    """Up to `most` pairs, each for `share` of the budget, until no gap seems worth its noise.
+
+    With W the sum of the square roots of the cells of all chosen tables, the expected noise of all of
+    them together is scale * W² (see `packing`), so that a table of w² cells costs scale * (2 w W + w²) more.
+    A candidate's score is its gap minus `caution` times that; stopping has score 0.
+    """
+    weights = np.array([sqrt(sizes[a][i] * sizes[b][j]) for (a, i), (b, j) in candidates])
+    couple = np.array([a * len(sizes) + b for (a, _), (b, _) in candidates])
+    open_ = np.ones(len(candidates), dtype=np.bool_)
+    chosen: list[ParentSet] = []
+    total = 0.0
+    while len(chosen) < most and open_.any():
+        places = np.flatnonzero(open_)
+        costs = np.rint(caution * scale * (2 * weights[places] * total + weights[places] ** 2)).astype(
+            np.int64
+        )
+
+        def scores(values: Counts, places: NDArray[np.intp] = places, costs: Counts = costs) -> Counts:
+            return np.append(values[places] - costs, 0)
+
+        sealed = gaps.claim(
+            scores,
+            gaps.sensitivity,
+            because="subtracting public prices, and a constant for stopping, moves nothing",
+        )
+        index = choice.best(sealed, budget.part(f"choice {len(chosen) + 1}", share), method=method)
+        if index == len(places):
+            break
+        best = places[index]
+        chosen.append(candidates[best])
+        total += float(weights[best])
+        open_ &= couple != couple[best]
+    return chosen

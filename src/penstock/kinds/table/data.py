@@ -1,0 +1,151 @@
+"""The sealed handle on a table: what a tabular method gets instead of the records.
+
+Every record falls into exactly one cell of a marginal, so a table of counts moves by one in one
+cell when a record is added or removed (L1 sensitivity 1), and by one in two cells when a record is
+replaced (L1 sensitivity 2). A unit of up to m records moves m times as much. The number of records
+is sealed too, except where the schema declares it public, as relation `replace` requires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.engine import Engine, Marginal, open_engine
+from penstock.engine.merged import MergedEngine
+from penstock.errors import DataError, SchemaError, UsageError
+from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.schema import Attribute, Relation, Schema
+
+Counts = NDArray[np.int64]
+
+
+class Table:
+    """Records that can be counted and not seen.
+
+    >>> import polars as pl
+    >>> from penstock.schema import Schema
+    >>> schema = Schema.from_yaml('''
+    ... fields:
+    ...   - {name: smoker, type: boolean}
+    ... ''')
+    >>> table = Table.open(pl.DataFrame({"smoker": ["true", "false", "true"]}), schema)
+    >>> table.counts([("smoker",)])
+    [Sealed(sensitivity 1, add-remove)]
+    """
+
+    def __init__(self, engine: Engine, schema: Schema) -> None:
+        schema.refuse_if_nothing_is_possible()
+        self._engine = engine
+        self.schema = schema
+        if schema.relation is Relation.REPLACE:
+            if schema.unit.records > 1:
+                raise SchemaError(
+                    "relation 'replace' keeps the number of records fixed, but a user who is replaced "
+                    "may bring another number of records; set unit.at_most to 1, or use relation "
+                    "'add-remove'."
+                )
+            if schema.size is None:
+                raise SchemaError(
+                    "relation 'replace' makes the number of records public; declare it in the "
+                    "schema as 'size', or use relation 'add-remove'."
+                )
+            if schema.size != engine.rows():
+                raise DataError(
+                    f"The schema declares a public size of {schema.size} records and the data has "
+                    "another number; correct one of them. Nothing was spent."
+                )
+
+    @classmethod
+    def open(
+        cls,
+        source: Any,
+        schema: Schema,
+        *,
+        table: str | None = None,
+        engine: str = "auto",
+        order_key: bytes | None = None,
+    ) -> Table:
+        """Read, validate and code the records; what the schema refuses stops here, before any charge.
+
+        `order_key` repeats the choice of each user's records, for runs with a seed.
+        """
+        return cls(open_engine(source, schema, table=table, engine=engine, order_key=order_key), schema)
+
+    def __repr__(self) -> str:
+        return f"Table({len(self.schema.fields)} attributes, sealed, {self.schema.relation.value})"
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What a method works with; UsageError while bins that follow the data are still to be found."""
+        names = adaptive(self.schema)
+        if names:
+            raise UsageError(
+                f"{', '.join(names)}: the adaptive bins are still to be found. Use penstock.release, or "
+                "penstock.kinds.table.adaptive_bins.prepared before the method. Nothing was spent."
+            )
+        return self.schema.attributes
+
+    @property
+    def relation(self) -> Relation:
+        return self.schema.relation
+
+    @property
+    def public_size(self) -> int | None:
+        """The number of records where that is a public fact, else None."""
+        return self.schema.size
+
+    def marginal_sensitivity(self, marginals: int = 1) -> Sensitivity:
+        """Of `marginals` tables of counts over the same records, end to end."""
+        records = self.schema.unit.records
+        if self.relation is Relation.ADD_REMOVE:
+            return Sensitivity.of(
+                records * marginals, linf=records, l2_squared=records**2 * marginals, monotone=True
+            )
+        return Sensitivity.of(2 * records * marginals, linf=records, l2_squared=2 * records**2 * marginals)
+
+    def counts(self, marginals: Sequence[Marginal]) -> list[Sealed[Counts]]:
+        """One sealed table of counts for each marginal, flat in C order, answered in few passes."""
+        sensitivity = self.marginal_sensitivity()
+        return [Sealed(counts, sensitivity, self.relation) for counts in self._engine.counts(marginals)]
+
+    def derive(
+        self,
+        marginals: Sequence[Marginal],
+        function: Callable[[list[Counts]], Counts],
+        sensitivity: Sensitivity,
+        *,
+        because: str,
+    ) -> Sealed[Counts]:
+        """A sealed vector computed from many marginals at once, such as one score for each of them.
+
+        As with `Sealed.claim`, the caller vouches for the sensitivity and says why it holds.
+        """
+        if not because:
+            raise UsageError("A claimed sensitivity needs the reason why it holds.")
+        return Sealed(function(self._engine.counts(marginals)), sensitivity, self.relation)
+
+    def merged(self, lookups: Mapping[str, NDArray[np.integer]], schema: Schema) -> Table:
+        """The same records with some attributes coarser: a public lookup from old to new codes for each.
+
+        `schema` describes the new codes; a record still falls into one cell of every marginal.
+        """
+        return Table(MergedEngine(self._engine, lookups), schema)
+
+    def size(self) -> Sealed[Counts]:
+        """The number of records, as a vector of one."""
+        moves = self.schema.unit.records if self.relation is Relation.ADD_REMOVE else 0
+        return Sealed(
+            np.array([self._engine.rows()], dtype=np.int64),
+            Sensitivity.of(Fraction(moves), monotone=True),
+            self.relation,
+        )
+
+
+def adaptive(schema: Schema) -> list[str]:
+    """The fields whose bins are to follow the data."""
+    return [field.name for field in schema.fields if field.bins is not None and field.bins.adaptive]

@@ -1,0 +1,1 @@
+"""Bayesian networks of noisy tables: what confluence and privbayes share."""

@@ -1,0 +1,159 @@
+"""Noisy marginals and the conditional tables made of them (Algorithms 1 and 3).
+
+Guarantee: the marginals that are counted share epsilon2; together they cost exactly that.
+Why: a record lies in one cell of a marginal, so each table of counts has L1 sensitivity 1 (2 under
+replace) for each record of a unit and gets discrete Laplace noise for its part of the budget. What
+follows, cutting off negative counts, normalising, adding up smaller marginals, touches no records.
+
+A marginal that another one contains (the same variables, at levels as fine or finer) need not be
+paid for: it is added up from the larger one. In a binary network of degree k this leaves d - k
+marginals, because the first k pairs lie within the (k+1)-st: the first-k trick of Algorithm 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kinds.table.data import Table
+from penstock.kinds.table.network.encoding import Variable
+from penstock.kinds.table.network.parents import Pair, ParentSet
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import noise
+from penstock.releases.consistency import clamped, onto_simplex
+
+Reals = NDArray[np.float64]
+Repair = Literal["clamp", "project"]
+Empty = Literal["back off", "uniform"]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Counts of a marginal with noise: one axis for each part, and the noise's standard deviation."""
+
+    parts: ParentSet
+    counts: NDArray[np.int64]
+    deviation: float
+
+    @property
+    def total_variance(self) -> float:
+        """Of the sum of all counts."""
+        return self.counts.size * self.deviation**2
+
+
+def sources(variables: Sequence[Variable], pairs: Sequence[Pair], *, reuse: bool) -> list[int]:
+    """For each pair the number of the pair whose marginal is counted for it, often its own.
+
+    With `reuse`, a marginal within others comes from the smallest of them that is counted.
+    """
+    if not reuse:
+        return list(range(len(pairs)))
+    cells = [_cells(variables, pair.parts) for pair in pairs]
+    counted: list[int] = []
+    for number in sorted(range(len(pairs)), key=lambda i: (-cells[i], i)):
+        if not any(contains(pairs[other].parts, pairs[number].parts) for other in counted):
+            counted.append(number)
+    return [
+        min(
+            (other for other in counted if contains(pairs[other].parts, pairs[number].parts)),
+            key=lambda other: (other != number, cells[other], other),
+        )
+        for number in range(len(pairs))
+    ]
+
+
+def contains(larger: ParentSet, smaller: ParentSet) -> bool:
+    """Whether the smaller marginal can be added up from the larger one."""
+    levels = dict(larger)
+    return all(part.variable in levels and levels[part.variable] <= part.level for part in smaller)
+
+
+def measure(
+    table: Table, variables: Sequence[Variable], marginals: Sequence[ParentSet], budgets: Sequence[Budget]
+) -> list[Measured]:
+    """The counts of each marginal with the noise that its budget pays for."""
+    sealed = table.counts(
+        [tuple(variables[variable].view(level) for variable, level in parts) for parts in marginals]
+    )
+    found = []
+    for parts, counts, pay in zip(marginals, sealed, budgets, strict=True):
+        deviation = noise.standard_deviation(counts.sensitivity.l1, pay.epsilon)
+        sizes = tuple(variables[variable].sizes[level] for variable, level in parts)
+        found.append(Measured(parts, noise.counts(counts, pay=pay).reshape(sizes), deviation))
+    return found
+
+
+def repaired(counts: NDArray[np.number], repair: Repair) -> Reals:
+    """A distribution near the noisy counts: negatives cut off, or the nearest point of the simplex."""
+    if repair == "clamp":
+        return clamped(counts, 1.0)
+    total = float(counts.sum())
+    if total <= 0:
+        return clamped(counts, 1.0)
+    return onto_simplex(counts, total) / total
+
+
+def added_up(values: Reals, parts: ParentSet, wanted: ParentSet, variables: Sequence[Variable]) -> Reals:
+    """A joint table over `parts` summed to the axes and levels of `wanted`, in that order."""
+    places = {part.variable: axis for axis, part in enumerate(parts)}
+    levels = dict(parts)
+    keep = [places[part.variable] for part in wanted]
+    drop = tuple(axis for axis in range(len(parts)) if axis not in keep)
+    table = values.sum(axis=drop) if drop else values
+    remaining = [axis for axis in range(len(parts)) if axis not in drop]
+    table = np.transpose(table, [remaining.index(axis) for axis in keep])
+    for axis, (variable, level) in enumerate(wanted):
+        if levels[variable] != level:
+            table = grouped(table, axis, between(variables[variable], levels[variable], level))
+    return table
+
+
+def between(variable: Variable, fine: int, coarse: int) -> NDArray[np.int64]:
+    """The group at the coarse level for each group of the finer one."""
+    lookup = np.zeros(variable.levels[fine].size, dtype=np.int64)
+    lookup[variable.levels[fine].lookup] = variable.levels[coarse].lookup
+    return lookup
+
+
+def grouped(values: Reals, axis: int, groups: NDArray[np.int64]) -> Reals:
+    """The sums over the groups along one axis."""
+    size = int(groups.max()) + 1
+    moved = np.moveaxis(values, axis, 0)
+    sums = np.zeros((size, *moved.shape[1:]))
+    np.add.at(sums, groups, moved)
+    return np.moveaxis(sums, 0, axis)
+
+
+def conditional(joint: Reals, empty: Empty) -> Reals:
+    """The distribution of the first axis given the others; rows are configurations, columns the child.
+
+    A configuration without mass takes the distribution given fewer of its parents, dropping the last
+    one first (`back off`), or the uniform one as the authors' code does.
+
+    >>> conditional(np.array([[3.0, 0.0], [1.0, 0.0]]), "back off").tolist()
+    [[0.75, 0.25], [0.75, 0.25]]
+    """
+    child = joint.shape[0]
+    rows = np.moveaxis(joint, 0, -1).reshape(-1, child)
+    table = np.full(rows.shape, 1 / child)
+    waiting = np.ones(len(rows), dtype=np.bool_)
+    axes = list(joint.shape[1:])
+    while True:
+        mass = rows.sum(axis=1)
+        repeats = len(table) // len(rows)
+        usable = waiting & np.repeat(mass > 0, repeats)
+        shares = rows / np.where(mass > 0, mass, 1.0)[:, None]
+        table[usable] = np.repeat(shares, repeats, axis=0)[usable]
+        waiting &= ~usable
+        if empty == "uniform" or not axes or not waiting.any():
+            return table
+        rows = rows.reshape(-1, axes.pop(), child).sum(axis=1)
+
+
+def _cells(variables: Sequence[Variable], parts: ParentSet) -> int:
+    return prod(variables[variable].sizes[level] for variable, level in parts)

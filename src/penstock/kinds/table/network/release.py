@@ -1,0 +1,237 @@
+"""The release of a Bayesian network: its noisy marginals, its conditional tables and what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import ReleaseError
+from penstock.kinds.table.network import inference
+from penstock.kinds.table.network.conditionals import Measured
+from penstock.kinds.table.network.elimination import Factor, TooWideError
+from penstock.kinds.table.network.encoding import Encoding
+from penstock.kinds.table.network.network import Network
+from penstock.kinds.table.release import TableRelease
+from penstock.releases import Manifest, Model, Picture
+
+if TYPE_CHECKING:
+    from penstock.kinds.table.release import Codes
+
+Reals = NDArray[np.float64]
+
+REDRAWN = 50  # times that rows with a bit pattern without meaning are drawn again, beyond exact inference
+SAMPLED = 1 << 18  # rows behind an answer that exact inference is too wide for
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PrivBayesRelease(TableRelease):
+    """A Bayesian network with noisy conditional tables.
+
+    `measured` are the noisy counts that were paid for, `network` is what was made of them, and
+    `encoding` says how its variables and the schema's codes translate.
+    """
+
+    form: ClassVar[str] = "privbayes"
+
+    encoding: Encoding
+    network: Network
+    measured: tuple[Measured, ...]
+
+    # The distribution -------------------------------------------------------------------------------
+
+    def weighted(self, names: Sequence[str], weights: Mapping[str, Reals]) -> Reals:
+        """Exact by variable elimination, or from many sampled rows where that would be too wide."""
+        try:
+            if self._in_bits:
+                return self._weighted_bits(names, weights)
+            wanted = [self._number[name] for name in names if name in self._number]
+            joint = inference.marginal(
+                self.network, wanted, {self._number[n]: w for n, w in weights.items() if n in self._number}
+            )
+        except TooWideError:
+            return self._from_rows(names, weights)
+        scale = prod(float(w[0]) for name, w in weights.items() if name not in self._number)
+        return np.asarray(joint * scale).reshape([self.encoding.sizes[name] for name in names])
+
+    def is_exact(self, names: Sequence[str]) -> bool:
+        """Whether the marginal of these attributes is computed without sampling."""
+        try:
+            if self._in_bits:
+                self._weighted_bits(names, {})
+            else:
+                inference.check(self.network, [self._number[n] for n in names if n in self._number])
+        except TooWideError:
+            return False
+        return True
+
+    def draw_codes(self, n: int, rng: np.random.Generator) -> Codes:
+        codes, valid = self.encoding.codes(self.network.sample(n, rng), n)
+        again = np.flatnonzero(~valid)
+        if again.size:
+            try:
+                rows = inference.sample_given(self.network, {}, again.size, rng, self._meaningful)
+            except TooWideError:
+                self._redraw(codes, valid, rng)
+            else:
+                if rows is not None:  # else no row has a meaning, and all are left at their nearest codes
+                    fresh, _ = self.encoding.codes(rows, again.size)
+                    for name, column in codes.items():
+                        column[again] = fresh[name]
+        return self._typed(codes)
+
+    def _redraw(
+        self, codes: dict[str, NDArray[np.int64]], valid: NDArray[np.bool_], rng: np.random.Generator
+    ) -> None:
+        """Rows with a bit pattern that stands for no code, drawn again in the hope for a better one."""
+        for _ in range(REDRAWN):
+            again = np.flatnonzero(~valid)
+            if not again.size:
+                return
+            fresh, good = self.encoding.codes(self.network.sample(again.size, rng), again.size)
+            for name, column in codes.items():
+                column[again] = fresh[name]
+            valid[again] = good
+
+    def draw_weighted(self, weights: Mapping[str, Reals], n: int, rng: np.random.Generator) -> Codes | None:
+        known: dict[int, Reals] = {}
+        extra: list[Factor] = []
+        if self._in_bits:
+            extra = [*self._meaningful, *self._factors(weights)]
+        else:
+            known = {self._number[name]: w for name, w in weights.items() if name in self._number}
+        try:
+            columns = inference.sample_given(self.network, known, n, rng, extra)
+        except TooWideError:
+            return None
+        return None if columns is None else self._typed(self.encoding.codes(columns, n)[0])
+
+    def _typed(self, codes: Mapping[str, NDArray[np.int64]]) -> Codes:
+        return {name: column.astype(self.schema.attribute(name).dtype) for name, column in codes.items()}
+
+    def deviation(self, names: Sequence[str]) -> float | None:
+        """Of the least noisy marginal that was counted over these attributes, added up to them."""
+        if self._in_bits or not all(name in self._number for name in names):
+            return None
+        wanted = {self._number[name] for name in names}
+        cells = prod(self.encoding.sizes[name] for name in names)
+        known = [
+            one.deviation * (one.counts.size / cells) ** 0.5
+            for one in self.measured
+            if wanted <= {part.variable for part in one.parts if part.level == 0}
+        ]
+        return min(known, default=None)
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {variable.attribute: number for number, variable in enumerate(self.network.variables)}
+
+    @property
+    def _in_bits(self) -> bool:
+        return self.encoding.name in ("binary", "gray")
+
+    @cached_property
+    def _bits(self) -> dict[str, tuple[int, ...]]:
+        """For each attribute the numbers of the variables that are its bits."""
+        found: dict[str, tuple[int, ...]] = {}
+        for number, variable in enumerate(self.network.variables):
+            found[variable.attribute] = (*found.get(variable.attribute, ()), number)
+        return found
+
+    @cached_property
+    def _meaningful(self) -> list[Factor]:
+        """1 for every bit pattern that stands for a code, 0 for the others."""
+        return self._factors(
+            {
+                name: np.ones(size)
+                for name, size in self.encoding.sizes.items()
+                if name in self._bits and size < 1 << len(self._bits[name])
+            }
+        )
+
+    def _factors(self, weights: Mapping[str, Reals]) -> list[Factor]:
+        """Weights of codes as weights of bit patterns; patterns that stand for no code have none."""
+        found = []
+        for name, values in weights.items():
+            if name in self._bits:
+                width = len(self._bits[name])
+                table = np.zeros(1 << width)
+                table[self.encoding.patterns(name)] = values
+                found.append(Factor(self._bits[name], table.reshape((2,) * width)))
+        return found
+
+    def _weighted_bits(self, names: Sequence[str], weights: Mapping[str, Reals]) -> Reals:
+        """Bits are joined to codes; patterns that stand for no code are ruled out, as in sampling."""
+        bits = self._bits
+        wanted = [number for name in names for number in bits.get(name, ())]
+        extra = [*self._meaningful, *self._factors(weights)]
+        mass = float(inference.marginal(self.network, [], extra=self._meaningful))
+        if not mass > 0:
+            return self._from_rows(names, weights)
+        joint = inference.marginal(self.network, wanted, extra=extra)
+        joint = joint.reshape([1 << len(bits.get(name, ())) for name in names])
+        for axis, name in enumerate(names):
+            joint = np.take(joint, self.encoding.patterns(name), axis=axis)
+        scale = prod(float(w[0]) for name, w in weights.items() if name not in bits)
+        return np.asarray(joint * scale / mass)
+
+    @cached_property
+    def _rows(self) -> Codes:
+        return self.draw_codes(SAMPLED, np.random.default_rng(0))
+
+    def _from_rows(self, names: Sequence[str], weights: Mapping[str, Reals]) -> Reals:
+        key = np.zeros(SAMPLED, dtype=np.int64)
+        for name in names:
+            key = key * self.encoding.sizes[name] + self._rows[name]
+        worth = np.ones(SAMPLED)
+        for name, values in weights.items():
+            worth *= values[self._rows[name]]
+        sizes = [self.encoding.sizes[name] for name in names]
+        return np.asarray(np.bincount(key, worth, prod(sizes)).reshape(sizes) / SAMPLED)
+
+    # Saving and loading -----------------------------------------------------------------------------
+
+    def model(self) -> Model:
+        from penstock.kinds.table.network.saved import write
+
+        return write(self.total, self.encoding, self.network, self.measured)
+
+    @classmethod
+    def from_model(cls, manifest: Manifest, model: Model) -> Self:
+        from penstock.kinds.table.network.saved import read
+
+        try:
+            total, encoding, network, measured = read(model, manifest.schema)
+        except ValueError as problem:
+            raise ReleaseError(f"The saved network is broken: {problem}. Get the release again.") from None
+        return cls(**manifest.common, total=total, encoding=encoding, network=network, measured=measured)
+
+    # The report -------------------------------------------------------------------------------------
+
+    def strength(self, parent: str, child: str) -> float:
+        """How far two attributes are from independent under the model, from 0 (independent) to 1."""
+        joint = self.weighted([parent, child], {})
+        alone = np.multiply.outer(joint.sum(axis=1), joint.sum(axis=0))
+        return float(np.abs(joint - alone).sum() / 2)
+
+    def pictures(self) -> Sequence[Picture]:
+        from penstock.kinds.table.network.pictures import pictures
+
+        return [*pictures(self), *super().pictures()]
+
+    def explain(self) -> Sequence[str]:
+        from penstock.kinds.table.network.pictures import explained
+
+        return explained(self)
+
+    def limits(self) -> Sequence[str]:
+        return [
+            "Attributes that the network does not connect are independent given those that it does, and what "
+            "shows only in more attributes at once than a conditional table holds is lost.",
+            "Error bars cover the noise that was added, not what the network leaves out.",
+        ]

@@ -1,0 +1,1 @@
+"""PrivBayes as published: a Bayesian network learned privately, then counted."""

@@ -1,0 +1,1 @@
+"""Selection: the most frequent candidates, or those above a threshold."""

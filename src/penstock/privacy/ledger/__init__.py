@@ -1,0 +1,1 @@
+"""The custodian's permanent book: which data paid what for which release."""

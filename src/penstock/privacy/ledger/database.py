@@ -1,0 +1,379 @@
+"""The tables behind the ledger, and the transactions that keep them true.
+
+SQLite. Every write begins with BEGIN IMMEDIATE, so it holds the only write lock before it reads what
+was spent; others wait up to a minute. The journal is the classic rollback journal and not the
+write-ahead log: the book stays one file that can be copied whole, works on a network drive, and needs
+no shared memory. `synchronous = EXTRA` also syncs the folder after the journal is removed, which is
+the moment a rollback journal commits; with `FULL` a power cut right after could bring the journal
+back and undo an acknowledged entry.
+
+Other databases. Every write begins with an update of the account's row, which the database lets only
+one transaction hold, and then reads what was committed before (READ COMMITTED); PostgreSQL is told to
+wait until the commit is on disk.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from fractions import Fraction
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import quote
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    ForeignKey,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    select,
+    update,
+)
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from penstock.errors import LedgerError
+from penstock.privacy.ledger.ledger import Balance, LedgerEntry, Status
+from penstock.privacy.unit import Relation
+
+FORMAT, VERSION = "penstock ledger", 1
+PATIENCE = 60  # seconds to wait for other processes
+
+_tables = MetaData()
+_book = Table(
+    "penstock_book",
+    _tables,
+    Column("format", String(40), primary_key=True),
+    Column("version", Integer, nullable=False),
+)
+_accounts = Table(
+    "penstock_accounts",
+    _tables,
+    Column("name", String(100), primary_key=True),
+    Column("turn", Integer, nullable=False),  # updated first by every write: the lock of the account
+)
+_limits = Table(
+    "penstock_limits",
+    _tables,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("account", ForeignKey(_accounts.c.name), nullable=False, index=True),
+    Column("time", String(40), nullable=False),
+    Column("epsilon", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("relation", String(20), nullable=False),
+)
+_entries = Table(
+    "penstock_entries",
+    _tables,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("name", String(140), nullable=False, unique=True),
+    Column("account", ForeignKey(_accounts.c.name), nullable=False, index=True),
+    Column("time", String(40), nullable=False),
+    Column("label", Text, nullable=False),
+    Column("epsilon", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("relation", String(20), nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("release", Text, nullable=False),
+)
+
+
+class Rows:
+    """The book's rows inside one transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def names(self) -> list[str]:
+        """The names of all accounts, sorted."""
+        return sorted(self._connection.execute(select(_accounts.c.name)).scalars())
+
+    def refuse_unknown(self, name: str) -> None:
+        """Raise LedgerError when there is no account of this name."""
+        if self._connection.execute(select(_accounts.c.name).where(_accounts.c.name == name)).first() is None:
+            known = self.names()
+            near = get_close_matches(name, known, n=1)
+            listed = (
+                f"did you mean '{near[0]}'?" if near else f"there is {', '.join(known[:5])}." if known else ""
+            )
+            raise LedgerError(
+                f"The ledger has no account '{name}'; "
+                + (listed or f"open it with 'penstock ledger limit ... {name} --epsilon E'.")
+                + " Nothing was spent."
+            )
+
+    def lock(self, name: str) -> None:
+        """Wait for the account; until this transaction ends nobody else changes it."""
+        mine = update(_accounts).where(_accounts.c.name == name).values(turn=_accounts.c.turn + 1)
+        if self._connection.execute(mine).rowcount != 1:
+            self.refuse_unknown(name)
+
+    def open_account(self, name: str) -> None:
+        """Make the account when there is none, and lock it."""
+        known = select(_accounts.c.name).where(_accounts.c.name == name)
+        if self._connection.execute(known).first() is None:
+            self._connection.execute(insert(_accounts).values(name=name, turn=0))
+        self.lock(name)
+
+    def set_limit(self, name: str, epsilon: Fraction, delta: Fraction, relation: Relation, time: str) -> None:
+        """Append a limit; the newest counts, the older ones stay on record."""
+        self._connection.execute(
+            insert(_limits).values(
+                account=name, time=time, epsilon=str(epsilon), delta=str(delta), relation=relation.value
+            )
+        )
+
+    def balance(self, name: str) -> Balance:
+        """The account's newest limit, and the sum of what counts."""
+        self.refuse_unknown(name)
+        newest = select(_limits).where(_limits.c.account == name).order_by(_limits.c.number.desc()).limit(1)
+        row = self._connection.execute(newest).first()
+        if row is None:
+            raise LedgerError(f"Account '{name}' has no limit; set one with 'penstock ledger limit'.")
+        with _damage():
+            limit = _amount(row.epsilon), _amount(row.delta)
+            return Balance.of(name, limit, Relation(row.relation), self.entries(name))
+
+    def entries(self, name: str) -> list[LedgerEntry]:
+        """Every entry of the account, oldest first."""
+        lines = select(_entries).where(_entries.c.account == name).order_by(_entries.c.number)
+        with _damage():
+            return [_entry(row) for row in self._connection.execute(lines)]
+
+    def enter(self, entry: LedgerEntry) -> None:
+        """Append an entry."""
+        self._connection.execute(insert(_entries).values(entry.to_dict()))
+
+    def close(self, account: str, name: str, status: Status, release: str) -> None:
+        """A reserved entry becomes complete or returned, once."""
+        reserved = (
+            (_entries.c.account == account) & (_entries.c.name == name) & (_entries.c.status == "reserved")
+        )
+        closed = update(_entries).where(reserved).values(status=status, release=release)
+        if self._connection.execute(closed).rowcount != 1:
+            raise LedgerError(f"Account '{account}' has no open reservation '{name}'.")
+
+
+class Book:
+    """A database that holds a ledger."""
+
+    def __init__(self, engine: Engine, place: str) -> None:
+        self._engine = engine
+        self.place = place
+
+    @classmethod
+    def open(cls, url: str | PathLike[str]) -> Book:
+        """The book at this place, verified to be one that this version can keep."""
+        file = _file(url)
+        if file is not None and not file.is_file():
+            raise LedgerError(
+                f"There is no ledger at '{file}'; make one with 'penstock ledger init {file}', or correct "
+                "the name. Nothing was spent."
+            )
+        book = cls._at(url)
+        with book._told(), book._engine.connect() as connection:
+            if not inspect(connection).has_table(_book.name):
+                raise LedgerError(book._not_a_ledger())
+            found = connection.execute(select(_book)).first()
+        if found is None or found.format != FORMAT or not isinstance(found.version, int):
+            raise LedgerError(book._not_a_ledger())
+        if found.version > VERSION:
+            raise LedgerError(
+                f"The ledger at '{book.place}' was written by a newer Penstock (book version "
+                f"{found.version}, this one keeps {VERSION}); update Penstock."
+            )
+        return book
+
+    @classmethod
+    def create(cls, url: str | PathLike[str]) -> None:
+        """A new, empty book at this place."""
+        file = _file(url)
+        if file is not None:
+            if file.exists() and (not file.is_file() or file.stat().st_size > 0):
+                cls._refuse_other_file(file)
+                raise LedgerError(
+                    f"There is a ledger at '{file}' already; see it with 'penstock ledger show {file}'."
+                )
+            try:
+                file.touch()
+            except OSError as problem:
+                raise LedgerError(f"No ledger can be made at '{file}': {problem.strerror}.") from None
+        book = cls._at(url)
+        with book._told(), book._transaction(write=True) as connection:
+            if inspect(connection).has_table(_book.name):
+                raise LedgerError(f"There is a ledger at '{book.place}' already.")
+            _tables.create_all(connection)
+            connection.execute(insert(_book).values(format=FORMAT, version=VERSION))
+
+    @classmethod
+    def _refuse_other_file(cls, file: Path) -> None:
+        try:
+            cls.open(file)
+        except LedgerError:
+            raise LedgerError(f"'{file}' exists and is not a ledger; choose another name.") from None
+
+    @classmethod
+    def _at(cls, url: str | PathLike[str]) -> Book:
+        file = _file(url)
+        if file is not None:
+            return cls(_sqlite(file), str(file))
+        place = _url(url)
+        shown = place.render_as_string(hide_password=True)
+        try:
+            engine = create_engine(place, poolclass=NullPool, isolation_level="READ COMMITTED")
+        except (NoSuchModuleError, ModuleNotFoundError) as problem:
+            raise LedgerError(
+                f"The ledger at '{shown}' needs a database driver that is not installed ({problem}); for "
+                "PostgreSQL install penstock[postgres] and write postgresql+psycopg://..."
+            ) from None
+        return cls(engine, shown)
+
+    @contextmanager
+    def reading(self) -> Iterator[Rows]:
+        """A look at the book that waits for nobody."""
+        with self._told(), self._transaction(write=False) as connection:
+            yield Rows(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[Rows]:
+        """All or nothing, one after the other, and on disk when it ends without an error."""
+        with self._told(), self._transaction(write=True) as connection:
+            yield Rows(connection)
+
+    @contextmanager
+    def _transaction(self, *, write: bool) -> Iterator[Connection]:
+        with self._engine.connect().execution_options(penstock_write=write) as connection, connection.begin():
+            if write and connection.dialect.name == "postgresql":
+                connection.exec_driver_sql("SET LOCAL synchronous_commit TO ON")
+            yield connection
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Database errors as one sentence with a remedy."""
+        try:
+            yield
+        except IntegrityError as problem:
+            raise LedgerError(
+                f"The ledger at '{self.place}' was changed by somebody else at the same moment; try "
+                "again. Nothing was spent."
+            ) from problem
+        except SQLAlchemyError as problem:
+            raise LedgerError(self._sentence(problem)) from problem
+
+    def _sentence(self, problem: SQLAlchemyError) -> str:
+        original = problem.orig if isinstance(problem, DBAPIError) else None
+        code = getattr(original, "sqlite_errorcode", None)
+        if code is None:
+            first = str(original or problem).strip().partition("\n")[0]
+            return (
+                f"The ledger at '{self.place}' cannot be used: {first:.200}. Nothing was drawn; an entry "
+                "that was written counts as spent."
+            )
+        why = {
+            sqlite3.SQLITE_NOTADB: self._not_a_ledger(),
+            sqlite3.SQLITE_CORRUPT: f"The ledger at '{self.place}' is damaged; restore it from a backup.",
+            sqlite3.SQLITE_READONLY: f"The ledger at '{self.place}' is read-only; make the file and its "
+            "folder writable for you. Nothing was spent.",
+            sqlite3.SQLITE_CANTOPEN: f"The ledger at '{self.place}' cannot be opened; check that you may "
+            "read and write the file and its folder. Nothing was spent.",
+            sqlite3.SQLITE_BUSY: f"The ledger at '{self.place}' has been in use by another process for "
+            f"{PATIENCE} seconds; try again later. Nothing was spent.",
+            sqlite3.SQLITE_FULL: f"The disk of the ledger at '{self.place}' is full. Nothing was spent.",
+        }
+        return why.get(
+            code & 0xFF, f"The ledger at '{self.place}' cannot be used: {original}. Nothing was drawn."
+        )
+
+    def _not_a_ledger(self) -> str:
+        return f"'{self.place}' is not a Penstock ledger; name the right one, or make a new one beside it."
+
+
+def _file(url: str | PathLike[str]) -> Path | None:
+    """The file of an SQLite book, or None when it is in another database."""
+    if isinstance(url, PathLike) or "://" not in url:
+        return Path(fspath(url)).absolute()
+    place = _url(url)
+    if place.get_backend_name() != "sqlite":
+        return None
+    if not place.database or place.database == ":memory:" or place.query:
+        raise LedgerError(
+            "A ledger must outlive the program; name a file, as in 'ledger.db' or 'sqlite:///ledger.db'."
+        )
+    return Path(place.database).absolute()
+
+
+def _url(url: str | PathLike[str]) -> URL:
+    try:
+        return make_url(fspath(url))
+    except (ArgumentError, ValueError):
+        raise LedgerError(
+            "The ledger's address is neither a file name nor an SQLAlchemy URL such as "
+            "postgresql+psycopg://host/database."
+        ) from None
+
+
+def _sqlite(file: Path) -> Engine:
+    def connect() -> sqlite3.Connection:
+        # mode=rw: opening never makes a file, and transactions are begun by ourselves alone
+        connection = sqlite3.connect(
+            f"file:{quote(str(file))}?mode=rw", uri=True, timeout=PATIENCE, isolation_level=None
+        )
+        connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute("PRAGMA foreign_keys = ON")
+        return connection
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        write = connection.get_execution_options().get("penstock_write", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    return engine
+
+
+def _entry(row: Any) -> LedgerEntry:
+    if row.status not in get_args(Status):
+        raise ValueError(row.status)
+    return LedgerEntry(
+        row.name,
+        row.account,
+        row.time,
+        row.label,
+        _amount(row.epsilon),
+        _amount(row.delta),
+        Relation(row.relation),
+        row.status,
+        row.release,
+    )
+
+
+def _amount(text: str) -> Fraction:
+    if not re.fullmatch(r"[0-9]+(/[0-9]+)?", text):
+        raise ValueError(text)
+    return Fraction(text)
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, TypeError, ZeroDivisionError) as problem:
+        raise LedgerError(
+            f"The ledger is damaged: it holds an amount or word that Penstock never writes ({problem}). "
+            "Restore it from a backup. Nothing was spent."
+        ) from None

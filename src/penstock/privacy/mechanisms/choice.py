@@ -1,0 +1,306 @@
+"""Noisy choices: the exponential-mechanism family.
+
+Guarantee: pure epsilon.
+Why: let u(o) be the change of candidate o's score between two neighbouring inputs and R a bound on
+max u - min u (`Sensitivity.spread`). Both methods look at differences of scores only, and both cost epsilon
+when a difference of one point is worth a factor exp(-epsilon/R):
+
+* The exponential mechanism picks o with probability proportional to base(o) exp(epsilon q(o)/R). Between
+  neighbours that changes by exp(epsilon u(o)/R) divided by a weighted mean of such factors, a ratio between
+  exp(-epsilon) and exp(epsilon).
+* Permute-and-flip (McKenna and Sheldon 2020) looks at the candidates in random order and takes the first
+  whose coin shows heads, with probability exp(-epsilon (max q - q(o))/R). It is the largest of the scores
+  with independent exponential noise of mean R/epsilon added: given everybody else's noisy maximum m,
+  candidate o wins with probability min(1, exp(-epsilon (m - q(o))/R)), and m - q(o) changes by at most R.
+  It is never worse than the exponential mechanism, and its expected loss can be half of it.
+
+Several at once (`best_several`), c of them in order. Choosing c times with epsilon/c each is composition.
+The `one-shot` method instead adds independent exponential noise of mean c R/epsilon once and takes the c
+largest.
+
+* It costs epsilon. Let u be the change of the scores and u_max its largest. Given the noise of everybody
+  else, add u_max - u(o), between 0 and R, to the noise of each of the c chosen ones: their noisy scores all
+  rise by u_max, their order stays, and whoever was not chosen rises by no more. Each such shift costs a
+  factor of at most exp(epsilon/c), and adding keeps exponential noise in its range. For c = 1 it is
+  permute-and-flip.
+* It is at least as good as the exponential mechanism's c choices, for every table of scores and every gain
+  that grows with the scores of the chosen. Those c choices are the c largest after one round of Gumbel noise
+  of scale c R/epsilon, and Gumbel noise is exponential noise plus something independent (minus the logarithm
+  of a Gamma(2) variable: Gamma(1 - it) = Gamma(2 - it) / (1 - it) are their characteristic functions). So
+  they are a symmetric rule based on a noisier copy of what one-shot sees. Let all assignments of the scores
+  to the candidates be equally likely. The likelihood ratio of exponential noise grows with the observation,
+  so the larger of two observations more likely belongs to the larger score, and taking the c largest is best
+  among all rules (Bahadur and Goodman 1952, Lehmann 1966). A symmetric rule does equally well under every
+  assignment, so what holds for the mean over them holds for each.
+
+R is 2 linf in general, linf when all scores move in the same direction (`monotone`), or a tighter bound that
+the score's author proves. Using the monotonic scale for a score that is not monotone breaks the guarantee:
+changes of +1 and -1 at epsilon 1 can cost 1.434. That is why R comes with the sealed scores and is no
+parameter here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from penstock.errors import BudgetError, UsageError
+from penstock.privacy.budgets.budget import Amount, Budget, exact
+from penstock.privacy.budgets.receipt import plain
+from penstock.privacy.mechanisms.lattice import power_of_two, public_step, to_steps
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.randomness.samplers import Integers, bernoulli_exp_each, tilted
+from penstock.privacy.randomness.without_replacement import largest_noisy, tilted_several
+from penstock.privacy.seals.sealed import Sealed, open_seal
+
+Method = Literal["permute-and-flip", "exponential"]
+SeveralMethod = Literal["one-shot", "exponential", "permute-and-flip"]
+
+
+def best(
+    scores: Sealed[NDArray[Any]],
+    pay: Budget,
+    *,
+    method: Method = "permute-and-flip",
+    base: ArrayLike | None = None,
+    granularity: Fraction | float | None = None,
+) -> int:
+    """The index of a candidate with a high score; pays all that is left of `pay`.
+
+    `base` holds public integer weights of the candidates (exponential mechanism only). Real-valued scores are
+    rounded to whole steps of a public power of two, by default at most 1/4096 of R, and R grows by two steps.
+    """
+    plan = _plan(scores, method, base, granularity, get_args(Method))
+    epsilon = _epsilon(pay)
+    source = pay.spend(
+        method, scores, amount=epsilon, sensitivity=plan.range_text, detail=f"{plan.size} candidates"
+    )
+    return plan.draw(plan.whole(open_seal(scores)), plan.rate(epsilon), None, source)
+
+
+def best_several(
+    scores: Sealed[NDArray[Any]],
+    many: int,
+    pay: Budget,
+    *,
+    method: SeveralMethod = "one-shot",
+    base: ArrayLike | None = None,
+    granularity: Fraction | float | None = None,
+) -> list[int]:
+    """Indices of `many` different candidates, best first; pays all that is left of `pay`.
+
+    `one-shot` adds noise once and is at least as good as `exponential` for every table of scores (see the
+    module's text). `exponential` and `permute-and-flip` choose one after another, each with an equal share:
+    sequential composition, for who was chosen before is public by then and only shortens the list.
+    """
+    plan = _plan(scores, method, base, granularity, get_args(SeveralMethod))
+    if not isinstance(many, int) or isinstance(many, bool) or not 1 <= many <= plan.eligible:
+        raise UsageError(
+            f"Cannot choose {many!r} different ones of {plan.eligible} candidates. Nothing was spent."
+        )
+    epsilon = _epsilon(pay)
+    rate = plan.rate(epsilon / many)
+    detail = f"{many} of {plan.size} candidates"
+    source = pay.spend(method, scores, amount=epsilon, sensitivity=plan.range_text, detail=detail)
+    whole = plan.whole(open_seal(scores))
+    if base is None and method != "permute-and-flip":
+        gaps = _gaps(whole, np.ones(plan.size, dtype=np.bool_))
+        if method == "exponential" and rate is not None:
+            return tilted_several(gaps, rate, many, source)
+        return largest_noisy(gaps, rate, many, source)
+    chosen: list[int] = []
+    while len(chosen) < many:
+        chosen.append(plan.draw(whole, rate, chosen, source))
+    return chosen
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A score on the whole numbers low ... high - 1 that is constant between edges.
+
+    Between `edges[i]` and `edges[i+1] - 1` the score is `scores[i]`. The edges may come from the records (the
+    sorted values, for a median): what is chosen is a point, and the steps only say which points score alike.
+    """
+
+    edges: NDArray[np.int64]
+    scores: NDArray[np.int64]
+
+
+def point(scores: Sealed[Steps], low: int, high: int, pay: Budget) -> int:
+    """A whole number in low ... high - 1 with a high score, by the exponential mechanism over all of them.
+
+    A piece is drawn with weight length times exp(epsilon q/R), then a point of it uniformly: together that is
+    one exact draw over the points, whatever the pieces are. Choose the unit so that one step of the domain is
+    as fine as anybody needs; the cost does not depend on it.
+    """
+    if low >= high:
+        raise UsageError(f"The domain {low} ... {high} holds no whole number. Nothing was spent.")
+    moves = scores.sensitivity.spread
+    epsilon = _epsilon(pay)
+    rate = _rate(epsilon, moves)
+    source = pay.spend(
+        "exponential",
+        scores,
+        amount=epsilon,
+        sensitivity=f"range {plain(moves)}",
+        detail=f"{high - low} points",
+    )
+    steps = open_seal(scores)
+    lengths = np.diff(steps.edges)
+    if (
+        lengths.size != steps.scores.size
+        or np.any(lengths < 0)
+        or (steps.edges[0], steps.edges[-1]) != (low, high)
+    ):
+        raise UsageError("The steps of a sealed score must rise and cover exactly the public domain.")
+    piece = _exponential(_gaps(steps.scores, lengths > 0), rate, lengths, source)
+    return int(steps.edges[piece]) + source.below(int(lengths[piece]))
+
+
+def probabilities(
+    scores: ArrayLike,
+    epsilon: Amount,
+    *,
+    spread: Amount,
+    method: Method = "permute-and-flip",
+    base: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    """The probability of each candidate, for audits and tests, to about 14 digits; scores here are public.
+
+    Permute-and-flip takes o with probability p(o) times the mean of 1/(1 + heads among the others), which is
+    the integral over t in [0, 1] of the product of (1 - p(j) t) over the others: a polynomial, for which
+    Gauss-Legendre quadrature is exact.
+
+    >>> probabilities([1, 0], 1, spread=1).round(4)
+    array([0.8161, 0.1839])
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    gaps = (values.max() - values) * float(exact(epsilon) / exact(spread, "spread"))
+    if method == "exponential":
+        weights = np.exp(-gaps) * (1.0 if base is None else np.asarray(base, dtype=np.float64))
+        shares: NDArray[np.float64] = weights / weights.sum()
+        return shares
+    heads = np.exp(-gaps)
+    nodes, node_weights = np.polynomial.legendre.leggauss(values.size // 2 + 1)
+    t = (nodes + 1) / 2
+    logs = np.log1p(-np.outer(heads, t))  # finite, since no node lies at t = 1
+    others = np.exp(logs.sum(axis=0) - logs)
+    taken: NDArray[np.float64] = heads * (others @ (node_weights / 2))
+    return taken
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Everything about a choice that is public, checked before it is paid for."""
+
+    size: int
+    method: str
+    base: Integers | None
+    step: Fraction | None  # lattice step of real-valued scores
+    spread: Fraction  # R, in lattice steps where there is a lattice
+
+    @property
+    def eligible(self) -> int:
+        return self.size if self.base is None else int(np.count_nonzero(self.base))
+
+    @property
+    def range_text(self) -> str:
+        return f"range {plain(self.spread * (self.step or 1))}"
+
+    def rate(self, epsilon: Fraction) -> Fraction | None:
+        return _rate(epsilon, self.spread)
+
+    def whole(self, scores: NDArray[Any]) -> Integers:
+        return scores if self.step is None else to_steps(scores, self.step)
+
+    def draw(
+        self, scores: Integers, rate: Fraction | None, without: list[int] | None, source: Randomness
+    ) -> int:
+        """One choice among the candidates that are not in `without`."""
+        allowed = np.ones(self.size, dtype=np.bool_) if self.base is None else self.base > 0
+        if without:
+            allowed[without] = False
+        (candidates,) = np.nonzero(allowed)
+        gaps = _gaps(scores[candidates], np.ones(candidates.size, dtype=np.bool_))
+        if self.method == "exponential":
+            weights = None if self.base is None else self.base[candidates]
+            return int(candidates[_exponential(gaps, rate, weights, source)])
+        return int(candidates[_permute_and_flip(gaps, rate, source)])
+
+
+def _plan(
+    scores: Sealed[NDArray[Any]],
+    method: str,
+    base: ArrayLike | None,
+    granularity: Fraction | float | None,
+    known: tuple[str, ...],
+) -> _Plan:
+    values = np.asarray(open_seal(scores))  # for type and shape only: they are public
+    if values.ndim != 1 or not values.size or values.dtype.kind not in "iuf":
+        raise UsageError("A choice needs a non-empty vector of scores, one per candidate. Nothing was spent.")
+    if method not in known:
+        raise UsageError(
+            f"method must be {' or '.join(map(repr, known))}, not {method!r}. Nothing was spent."
+        )
+    weights = None
+    if base is not None:
+        weights = np.asarray(base)
+        if method != "exponential":
+            raise UsageError("Only method='exponential' can weigh candidates by a base. Nothing was spent.")
+        if (
+            weights.shape != values.shape
+            or weights.dtype.kind not in "iu"
+            or weights.min() < 0
+            or not weights.any()
+        ):
+            raise UsageError(
+                "base must hold one whole number >= 0 per candidate, not all 0. Nothing was spent."
+            )
+    moves = scores.sensitivity.spread
+    if values.dtype.kind != "f":
+        return _Plan(values.size, method, weights, None, moves)
+    step = public_step(granularity, power_of_two(moves / 4096) if moves else Fraction(1, 1 << 20))
+    # Scores that move all alike (R = 0) are rounded at other places after the move, and drift apart by that.
+    rounding = 2 if scores.sensitivity.linf else 0
+    return _Plan(values.size, method, weights, step, moves / step + rounding)
+
+
+def _epsilon(pay: Budget) -> Fraction:
+    epsilon = pay.left[0]
+    if epsilon <= 0:
+        raise BudgetError(f"Nothing is left of '{pay.label}' to pay for a choice.")
+    return epsilon
+
+
+def _rate(epsilon: Fraction, moves: Fraction) -> Fraction | None:
+    """What one point of score is worth; None when scores cannot move against each other."""
+    return epsilon / moves if moves else None
+
+
+def _gaps(scores: Integers, considered: NDArray[np.bool_]) -> Integers:
+    """How far each score is below the best one considered (0 for those above it, which are not)."""
+    top = scores[considered].max()
+    if scores.dtype == object:
+        exact_gaps: Integers = np.maximum(top - scores, 0)
+        return exact_gaps
+    # Differences of 64-bit integers can need 64 bits; modulo 2**64 they come out right.
+    gaps = np.asarray(top).astype(np.uint64) - scores.astype(np.uint64)
+    return np.where(scores <= top, gaps, np.uint64(0))
+
+
+def _permute_and_flip(gaps: Integers, rate: Fraction | None, source: Randomness) -> int:
+    """The first head in a random order is a uniform one among all heads, so no order has to be drawn."""
+    heads = gaps == 0 if rate is None else bernoulli_exp_each(gaps, rate, source)
+    (standing,) = np.nonzero(heads)
+    return int(standing[source.below(standing.size)])
+
+
+def _exponential(gaps: Integers, rate: Fraction | None, weights: Integers | None, source: Randomness) -> int:
+    if rate is None:
+        each = np.ones(gaps.size, dtype=np.int64) if weights is None else weights
+        return tilted(np.zeros(gaps.size, dtype=np.uint64), Fraction(0), np.where(gaps == 0, each, 0), source)
+    return tilted(gaps, rate, weights, source)

@@ -1,0 +1,400 @@
+"""The sparse vector technique: many questions "is this above its threshold?", paid by the few yeses.
+
+Guarantee: pure epsilon, for any number of queries, chosen one after another in view of the earlier answers.
+Why: fix two neighbouring inputs and a list of answers with at most c times yes. Let z be the noise on the
+threshold. Compare the probability of the answers given z on one input with that given z + D on the other, D
+being the sensitivity of a query:
+
+* the noise of the threshold is at z + D at least exp(-epsilon1) as likely as at z;
+* a no is at least as likely as before: no query moved by more than the threshold did, however many there are;
+* a yes sees its query fall by D and its threshold rise by D, a shift of 2 D against noise of scale
+  2 c D/epsilon2, which costs epsilon2/c. There are at most c of them.
+
+Integrating over z gives exp(epsilon1 + epsilon2). If all queries move in the same direction (`monotone`), a
+shift of D is enough: where all fall, z needs no shift and a yes costs D; where all rise, z moves by D and a
+yes sees at most D; so noise of half the scale will do. This needs add-remove: when one unit replaces another,
+one count falls while the other rises. Numbers beside a yes are c further Laplace answers with noise of their
+own; telling the very number that was compared would reveal the threshold's noise. With `redraw` a yes starts
+the whole anew, and c runs of epsilon/c each compose.
+
+The argument holds for discrete Laplace noise on whole numbers as it stands, and that is what is drawn,
+exactly; real-valued queries are put on a public lattice, which costs one more step of sensitivity. Thresholds
+are public: a constant, or something that was itself paid for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from threading import Lock
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import BudgetError, UsageError
+from penstock.privacy.budgets.budget import Amount, Budget, exact
+from penstock.privacy.mechanisms.lattice import from_steps, power_of_two, public_step, to_steps
+from penstock.privacy.mechanisms.sparse_answers import NO, YES, Replies, Reply
+from penstock.privacy.mechanisms.sparse_design import Allocation, Design
+from penstock.privacy.mechanisms.thresholds import Threshold, Thresholds, margins, whole_thresholds
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.randomness.noise_stream import NoiseAhead
+from penstock.privacy.randomness.samplers import Integers
+from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.unit import Relation
+
+Query = Sealed[Any] | tuple[Sealed[Any], Thresholds]
+
+_SHORT: Final = 256  # queries compared at once, at first and at most
+_LONG: Final = 1 << 17
+
+
+class SparseVector:
+    """A sparse vector that has been paid for and answers queries until it has said yes c times.
+
+    >>> from penstock.privacy.seals.sealed import Sealed, Sensitivity
+    >>> svt = SparseVector.paid(Budget(50, randomness=Randomness.seeded(1)), c=1)
+    >>> one = Sensitivity.of(1)
+    >>> [svt.ask(Sealed(n, one, Relation.ADD_REMOVE), threshold=50).above for n in (3, 7, 90)]
+    [False, False, True]
+    >>> svt.exhausted
+    True
+    """
+
+    def __init__(self, design: Design, relation: Relation, step: Fraction | None, source: Randomness) -> None:
+        """Called by `paid`."""
+        self.design, self.relation, self.step = design, relation, step
+        self._moves = design.sensitivity if step is None else (design.sensitivity - 1) * step
+        self._left, self._lock, self._process = design.c, Lock(), os.getpid()
+        # Streams of their own, so that a seeded run answers alike one by one and all at once.
+        self._noise = NoiseAhead(design.query_scale, source.spawn("queries"))
+        self._limits = NoiseAhead(design.threshold_scale, source.spawn("threshold"), first=1)
+        scale = design.answer_scale
+        self._answers = None if scale is None else NoiseAhead(scale, source.spawn("answers"), first=4)
+        self.__rho = self._limits.next()
+        self._seen: Sensitivity | None = None
+        self._known: tuple[object, int] = (object(), 0)  # a threshold object and its value
+
+    @classmethod
+    def paid(
+        cls,
+        pay: Budget,
+        *,
+        c: int,
+        sensitivity: Amount = 1,
+        relation: Relation = Relation.ADD_REMOVE,
+        monotone: bool = False,
+        because: str = "",
+        allocation: Allocation = "optimal",
+        answers: Amount = 0,
+        redraw: bool = False,
+        real: bool = False,
+        granularity: Fraction | float | None = None,
+    ) -> SparseVector:
+        """Pay all that is left of `pay`, once and for all queries to come.
+
+        `sensitivity` bounds each single query. `monotone` halves the noise, and `because` then says why all
+        queries move in the same direction; no type can see that of queries still to come. `answers` is the
+        share of epsilon for numbers beside a yes. With `real` the queries are real numbers, rounded to whole
+        steps of `granularity`, a public power of two (by default at most 1/1024 of the sensitivity).
+        """
+        if monotone and relation is not Relation.ADD_REMOVE:
+            raise UsageError(
+                "Monotonic mode needs relation 'add-remove': where one unit replaces another, one count "
+                "rises while another falls. Nothing was spent."
+            )
+        if monotone and not because:
+            raise UsageError(
+                "Monotonic mode needs the reason why all queries move in the same direction ('because'). "
+                "Nothing was spent."
+            )
+        epsilon = pay.left[0]
+        if epsilon <= 0:
+            raise BudgetError(f"Nothing is left of '{pay.label}' to pay for a sparse vector.")
+        moves, step = exact(sensitivity, "sensitivity"), None
+        if real and moves > 0:
+            step = public_step(granularity, power_of_two(moves / 1024))
+            moves = moves / step + 1
+        design = Design.of(
+            epsilon,
+            c,
+            allocation=allocation,
+            answers=answers,
+            sensitivity=moves,
+            monotone=monotone,
+            redraw=redraw,
+        )
+        detail = design.words + (f", in steps of {step}" if step else "")
+        detail += f"; monotone: {because}" if monotone else ""
+        source = pay.spend(
+            "sparse vector",
+            amount=epsilon,
+            relation=relation,
+            sensitivity=f"{sensitivity} per query",
+            detail=detail,
+        )
+        return cls(design, relation, step, source)
+
+    def __repr__(self) -> str:
+        return f"SparseVector({self.left} of {self.design.c} positive answers left)"
+
+    def __reduce__(self) -> Any:
+        raise UsageError("A sparse vector cannot be copied: each copy would say yes c times.")
+
+    @property
+    def left(self) -> int:
+        """How many positive answers are left."""
+        return self._left
+
+    @property
+    def exhausted(self) -> bool:
+        return self._left == 0
+
+    def ask(self, query: Sealed[Any], threshold: Threshold = 0) -> Reply:
+        """Whether the query is above its threshold, as far as the noise lets see."""
+        value = self._opened(query)
+        if type(value) is not int or self.step is not None:
+            value = int(self._whole(value, 0))
+        given, limit = self._known
+        if threshold is not given:  # the same object as last time needs no second look
+            limit = int(whole_thresholds(threshold, 1, self.step)[0])
+            self._known = threshold, limit
+        with self._lock:
+            self._refuse_without_answers()
+            if value + self._noise.next() < limit + self.__rho:
+                return NO
+            self._said_yes()
+            numbers = self._numbers(np.array([value], dtype=object))
+            return YES if numbers is None else Reply(True, numbers.tolist()[0])
+
+    def ask_all(self, queries: Sealed[NDArray[Any]], thresholds: Thresholds = 0) -> Replies:
+        """The same for all queries of a vector, in their order; ends with the last yes that there was.
+
+        `thresholds` are one for all or one for each.
+        """
+        values = self._whole(self._opened(queries), 1)
+        return self._answer(values, whole_thresholds(thresholds, values.size, self.step))
+
+    def _opened(self, query: Sealed[Any]) -> Any:
+        """The value of a query that this sparse vector was paid for; anything else is refused."""
+        if not isinstance(query, Sealed):
+            raise UsageError(f"A sparse vector answers sealed queries, not {type(query).__name__}.")
+        if query.relation is not self.relation:
+            raise UsageError(
+                f"This sparse vector was paid for under '{self.relation.value}', and the query is sealed "
+                f"under '{query.relation.value}'."
+            )
+        moves = query.sensitivity
+        if moves is not self._seen:  # the same object as last time needs no second look
+            if moves.linf > self._moves:
+                raise UsageError(
+                    f"The query has sensitivity {moves.linf}, and this sparse vector was paid for queries of "
+                    f"sensitivity {self._moves}."
+                )
+            if self.design.monotone and not moves.monotone:
+                raise UsageError(
+                    "The query is not monotone, and this sparse vector was paid for monotone ones."
+                )
+            self._seen = moves
+        return open_seal(query)
+
+    def _whole(self, value: Any, dimensions: int) -> Integers:
+        """A query as whole numbers, on the lattice where the queries are real."""
+        numbers = np.asarray(value)
+        if numbers.dtype.kind not in ("iu" if self.step is None else "iuf") or numbers.ndim != dimensions:
+            kind = "whole" if self.step is None else "real"
+            shape = "one number" if dimensions == 0 else "a vector of numbers"
+            raise UsageError(f"This sparse vector answers {kind} queries, {shape} at a time.")
+        return numbers if self.step is None else to_steps(numbers, self.step)
+
+    def _answer(self, values: Integers, limits: Integers) -> Replies:
+        with self._lock:
+            self._refuse_without_answers()
+            hits: list[NDArray[np.int64]] = []
+            start, block = 0, _SHORT
+            while start < values.size and self._left:
+                stop = min(start + block, values.size)
+                noise = self._noise.take(stop - start)
+                reached = margins(values[start:stop], limits[start:stop], noise)
+                hits += [found + start for found in self._scan(reached)]
+                start, block = stop, min(4 * block, _LONG)
+            found = np.concatenate(hits) if hits else np.empty(0, dtype=np.int64)
+            answered = values.size if self._left else int(found[-1]) + 1
+            above = np.zeros(answered, dtype=np.bool_)
+            above[found] = True
+            return Replies(above, self._numbers(values[found]))
+
+    def _refuse_without_answers(self) -> None:
+        if not self._left:
+            raise BudgetError(
+                f"This sparse vector has given its {self.design.c} positive answers; pay for a new one."
+            )
+        if os.getpid() != self._process:
+            raise BudgetError("A sparse vector answers only in the process that paid for it.")
+
+    def _scan(self, values: Integers) -> Iterator[NDArray[np.int64]]:
+        """Where noisy values reach the threshold's noise, counted, until no positive answer is left."""
+        if not self.design.redraw:
+            (hits,) = np.nonzero(values >= self.__rho)
+            hits = hits[: self._left].astype(np.int64)
+            self._left -= hits.size
+            yield hits
+            return
+        start = 0
+        while self._left:
+            reached = values[start:] >= self.__rho
+            first = int(np.argmax(reached)) if reached.size else 0
+            if not reached.size or not reached[first]:
+                return
+            self._said_yes()
+            yield np.array([start + first], dtype=np.int64)
+            start += first + 1
+
+    def _said_yes(self) -> None:
+        self._left -= 1
+        if self.design.redraw:
+            self.__rho = self._limits.next()
+
+    def _numbers(self, values: Integers) -> NDArray[Any] | None:
+        """The positive queries with fresh noise, where that is paid for."""
+        if self._answers is None:
+            return None
+        noise = self._answers.take(values.size)
+        wide = values.astype(object) + noise
+        if self.step is not None:
+            return from_steps(wide, self.step)
+        limit = np.iinfo(np.int64)
+        held: NDArray[np.int64] = np.clip(wide, limit.min, limit.max).astype(np.int64)
+        return held
+
+
+def sparse_vector(
+    stream: Iterable[Query] | Sealed[NDArray[Any]],
+    pay: Budget,
+    *,
+    c: int,
+    threshold: Thresholds = 0,
+    **options: Any,
+) -> Iterator[Reply]:
+    """Answer the queries of a stream one after another, and stop by itself after the c-th yes.
+
+    Paid when called, once. An element is a sealed number, a sealed vector of numbers, or a pair of one of
+    these and its own threshold(s). The stream is read one element at a time, so that it may be a generator
+    that chooses its next query in view of the answers so far. `options` are those of `SparseVector.paid`.
+    A sealed vector may stand for the whole stream; the options are then those of `above_threshold`.
+    """
+    if isinstance(stream, Sealed):
+        return iter(above_threshold(stream, pay, c=c, threshold=threshold, **options))
+    whole_thresholds(threshold, np.size(threshold), None)  # type: ignore[arg-type]  # refused before it is paid
+    if not isinstance(stream, Iterable):
+        raise UsageError(
+            f"A stream of sealed queries is something to iterate over, not {type(stream).__name__}. "
+            "Nothing was spent."
+        )
+    return _replies(iter(stream), SparseVector.paid(pay, c=c, **options), threshold)
+
+
+def _replies(stream: Iterator[Query], svt: SparseVector, threshold: Thresholds) -> Iterator[Reply]:
+    for element in stream:
+        if type(element) is tuple and len(element) != 2:
+            raise UsageError("An element of a stream is a sealed query, or a pair of one and its threshold.")
+        query, limit = element if type(element) is tuple else (element, threshold)
+        if isinstance(query, Sealed) and isinstance(open_seal(query), np.ndarray):
+            yield from svt.ask_all(query, limit)
+        else:
+            yield svt.ask(query, limit)  # type: ignore[arg-type]  # `ask` refuses what is no single threshold
+        if not svt.left:
+            return
+
+
+def above_threshold(
+    scores: Sealed[NDArray[Any]],
+    pay: Budget,
+    *,
+    c: int,
+    threshold: Thresholds = 0,
+    allocation: Allocation = "optimal",
+    answers: Amount = 0,
+    monotone: bool | None = None,
+    redraw: bool = False,
+    granularity: Fraction | float | None = None,
+) -> Replies:
+    """A whole vector of queries at once: which of the first ones are above their threshold, up to c of them.
+
+    Sensitivity and relation are those of the sealed vector, and so is whether it is monotone, when nothing
+    else is said.
+    """
+    whole_thresholds(threshold, np.asarray(open_seal(scores)).size, None)
+    svt = paid_for(
+        scores,
+        pay,
+        c=c,
+        allocation=allocation,
+        answers=answers,
+        monotone=monotone,
+        redraw=redraw,
+        granularity=granularity,
+    )
+    return svt.ask_all(scores, threshold)
+
+
+def paid_for(
+    scores: Sealed[NDArray[Any]], pay: Budget, *, c: int, monotone: bool | None = None, **options: Any
+) -> SparseVector:
+    """A sparse vector for the coordinates of one sealed vector, which knows its own sensitivity."""
+    values = np.asarray(open_seal(scores))  # for type and shape only: they are public
+    if values.ndim != 1 or values.dtype.kind not in "iuf":
+        raise UsageError("A sparse vector needs a vector of numbers, one per query. Nothing was spent.")
+    together = scores.sensitivity.monotone and scores.relation is Relation.ADD_REMOVE
+    if monotone and not together:
+        raise UsageError(
+            "These queries do not all move in the same direction, so monotonic mode would not be private. "
+            "Nothing was spent."
+        )
+    moves_together = together if monotone is None else monotone
+    return SparseVector.paid(
+        pay,
+        c=c,
+        sensitivity=scores.sensitivity.linf,
+        relation=scores.relation,
+        monotone=moves_together,
+        because="one vector whose coordinates move together" if moves_together else "",
+        real=values.dtype.kind == "f",
+        **options,
+    )
+
+
+def error_queries(answers: Sealed[NDArray[Any]], estimates: Any) -> Sealed[NDArray[Any]]:
+    """How far public estimates are off: |estimate - answer|, sealed, to be asked of a sparse vector.
+
+    The noise of the sparse vector then comes outside the absolute value, where the theorem covers it. An
+    error moves by no more than its answer does, but as answers rise errors may fall or rise: never monotone.
+    """
+    guesses = np.asarray(estimates)
+    values = np.asarray(open_seal(answers))  # for type and shape only: they are public
+    if guesses.dtype.kind not in "iuf" or not np.all(np.isfinite(guesses)):
+        raise UsageError("Estimates are public finite numbers, one for all answers or one for each.")
+    try:
+        np.broadcast_to(guesses, values.shape)
+    except ValueError:
+        raise UsageError(
+            f"There are {guesses.size} estimates for {values.size} answers; give one for each."
+        ) from None
+    moves = answers.sensitivity
+
+    def off(whole: NDArray[Any]) -> NDArray[Any]:
+        if np.asarray(whole).dtype.kind == "f" or guesses.dtype.kind == "f":
+            distance: NDArray[np.float64] = np.abs(np.asarray(whole, dtype=np.float64) - guesses)
+            return distance
+        exact_errors = np.abs(np.asarray(whole).astype(object) - guesses.astype(object))
+        largest = int(np.iinfo(np.int64).max)
+        held: NDArray[np.int64] = np.minimum(exact_errors, largest).astype(np.int64)
+        return held
+
+    return answers.claim(
+        off,
+        Sensitivity(moves.l1, moves.linf, moves.l2_squared),
+        because="the distance from a fixed number moves by no more than the number does",
+    )

@@ -1,0 +1,1 @@
+"""Exact randomness: where the bits come from, and the samplers that turn them into noise."""

@@ -1,1 +1,0 @@
-"""Choosing few among many: the most frequent items, or those above a threshold."""

@@ -1,1 +1,0 @@
-"""Points in a public box: grids and trees with noisy counts."""

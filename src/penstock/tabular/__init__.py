@@ -1,1 +1,0 @@
-"""Tables: models of the joint distribution of a public set of attributes."""

@@ -1,1 +1,0 @@
-"""PrivBayes: synthetic tables from a private Bayesian network, one file for each step of the paper."""

@@ -1,0 +1,374 @@
+"""Private drafts: sensitivities by brute force, the threshold by exact sums, and a draft end to end."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.drafting.bounds import (
+    CLASSES,
+    Column,
+    Magnitudes,
+    Occurring,
+    bounds,
+    frequent,
+    kinds,
+    threshold,
+)
+from penstock.drafting.private import draft_private
+from penstock.errors import DataError, UsageError
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.unit import Relation, Unit
+
+ADD_REMOVE = Relation.ADD_REMOVE
+
+
+def named_with(count: int, least: int, rate: float) -> float:
+    """P(count + Z >= least) for discrete Laplace noise with P(Z = z) proportional to e^{-rate |z|}."""
+    a, t = math.exp(-rate), least - count
+    return a**t / (1 + a) if t >= 0 else 1 - a ** (1 - t) / (1 + a)
+
+
+def partitions(records: int, largest: int | None = None) -> list[tuple[int, ...]]:
+    """All ways in which up to `records` records fall on different values."""
+    top = records if largest is None else largest
+    found: list[tuple[int, ...]] = [()]
+    for first in range(1, min(records, top) + 1):
+        found += [(first, *rest) for rest in partitions(records - first, first)]
+    return found
+
+
+@pytest.mark.parametrize("records", [1, 2, 3, 7])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 20), Fraction(1), Fraction(5)])
+@pytest.mark.parametrize("delta", [Fraction(1, 10), Fraction(1, 10**6), Fraction(1, 10**12)])
+def test_the_threshold_is_the_least_that_hides_whatever_one_unit_brings(
+    records: int, epsilon: Fraction, delta: Fraction
+) -> None:
+    rate = float(epsilon) / records
+
+    def seen(least: int) -> float:
+        return max(sum(named_with(c, least, rate) for c in parts) for parts in partitions(records))
+
+    least = threshold(epsilon, delta, records)
+    assert seen(least) <= float(delta) * (1 + 1e-9)
+    assert least == records or seen(least - 1) > float(delta) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("records", [1, 2, 3])
+def test_naming_frequent_values_is_epsilon_delta_private(records: int) -> None:
+    """The exact hockey-stick divergence over all answers, both ways, for all small neighbours."""
+    epsilon, delta = Fraction(1), Fraction(1, 20)
+    least, rate = threshold(epsilon, delta, records), 1 / records
+    for base in product(range(0, least + 2, 2), repeat=2):  # a third value occurs nowhere in the base
+        for added in product(range(records + 1), repeat=3):
+            if not 0 < sum(added) <= records:
+                continue
+            other = [count + more for count, more in zip((*base, 0), added, strict=True)]
+            worlds = []
+            for counts in ((*base, 0), other):
+                chances = [named_with(c, least, rate) if c else 0.0 for c in counts]
+                worlds.append(
+                    [
+                        math.prod(p if named else 1 - p for p, named in zip(chances, answer, strict=True))
+                        for answer in product((False, True), repeat=3)
+                    ]
+                )
+            for one, two in (worlds, worlds[::-1]):
+                apart = sum(max(0.0, p - math.e * q) for p, q in zip(one, two, strict=True))
+                assert apart <= float(delta) * (1 + 1e-9)
+
+
+def occurring(counts: dict[str, int], records: int = 1) -> Sealed[Occurring]:
+    found = Occurring(tuple(counts), np.array(list(counts.values()), dtype=np.int64))
+    return Sealed(found, Sensitivity.of(records), ADD_REMOVE)
+
+
+@pytest.mark.parametrize("records", [1, 10])
+def test_values_are_named_with_the_chance_the_proof_assumes(records: int) -> None:
+    # 4,000 values exactly at the threshold are each named with probability 1 / (1 + a), a = e^(-1/records):
+    # 0.731 for one record, 0.525 for ten. Six standard deviations of the binomial are at most 190: failure
+    # probability below 1e-8.
+    least = threshold(Fraction(1), Fraction(1, 1000), records)
+    counts = {str(i): least for i in range(4000)}
+    budget = Budget(1, "1/1000", randomness=Randomness.seeded(11))
+    named = frequent(occurring(counts, records), budget, most=4000)
+    assert abs(len(named) - 4000 / (1 + math.exp(-1 / records))) < 190
+    receipt = budget.receipt()
+    assert (receipt.epsilon, receipt.delta) == (1, Fraction(1, 1000))
+    assert f"threshold {least}" in next(charge.detail for _, charge in receipt.charges())
+
+
+def test_frequent_values_are_sorted_and_limited() -> None:
+    budget = Budget(10, "1e-6", randomness=Randomness.seeded(1))
+    counts = {"c": 1000, "a": 3000, "b": 2000, "once": 1}
+    assert frequent(occurring(counts), budget.part("a", "1/2"), most=2) == ["a", "b"]
+    assert frequent(occurring(counts), budget.rest("b")) == ["a", "b", "c"]
+    assert frequent(occurring({}), Budget(1, "1e-6")) == []
+
+
+def test_naming_values_needs_a_delta_and_spends_nothing_without() -> None:
+    budget = Budget(1)
+    with pytest.raises(UsageError, match=r"delta above 0.*Nothing was spent"):
+        frequent(occurring({"a": 100}), budget)
+    with pytest.raises(UsageError, match="At least one"):
+        frequent(occurring({"a": 100}), Budget(1, "1e-6"), most=0)
+    assert budget.left == (1, 0)
+
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(numbers, min_size=1, max_size=30), st.sampled_from(["integer", "number"]))
+def test_every_number_lies_in_one_cell_that_spans_it(values: list[float], kind: Any) -> None:
+    grid = Magnitudes.of(kind)
+    array = np.array(values)
+    cells = grid.cells(array)
+    assert ((cells >= 0) & (cells < grid.size)).all()
+    smallest, largest = 2.0**grid.lowest, 2.0**grid.highest
+    for value, cell in zip(array, cells, strict=True):
+        low, high = grid.span(int(cell))
+        if abs(value) < smallest:
+            assert (low, high) == (0, 0)
+        elif abs(value) < largest:
+            assert low <= value <= high
+        else:
+            assert abs(low if value < 0 else high) == largest
+    order = np.argsort(array, kind="stable")
+    assert (np.diff(cells[order]) >= 0).all()
+
+
+VALUES = ["", "12", "-3.5", "true", "2020-01-02", "2020-01-02T03:04:05", "x", "NA"]
+
+
+@pytest.mark.parametrize("records", [1, 2])
+def test_a_unit_moves_every_histogram_by_its_records_at_most(records: int) -> None:
+    edges = np.array([-4.0, 0.0, 10.0, 20.0])
+    for base in (("", "12"), ("x", "true"), ("-3.5", "-3.5")):
+        for added in product(VALUES, repeat=records):
+            here = Column(pl.Series("c", [*base], dtype=pl.String), records)
+            there = Column(pl.Series("c", [*base, *added], dtype=pl.String), records)
+            histograms = [
+                (here.classes(), there.classes()),
+                (here.magnitudes("number"), there.magnitudes("number")),
+                (here.bins("number", edges), there.bins("number", edges)),
+                (here.magnitudes("date"), there.magnitudes("date")),
+            ]
+            for one, two in histograms:
+                change = open_seal(two) - open_seal(one)
+                assert np.abs(change).sum() <= one.sensitivity.l1 == records
+                assert (change >= 0).all()  # monotone, as the seal says
+            before, after = (
+                dict(zip(o.values, o.counts.tolist(), strict=True))
+                for o in (open_seal(here.occurring()), open_seal(there.occurring()))
+            )
+            assert sum(abs(after.get(v, 0) - before.get(v, 0)) for v in after | before) <= records
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("12", "integer"), (" -7 ", "integer"), ("007", "string"), ("1.0", "number"), ("1e3", "number"),
+    (".5", "number"), ("1e999", "string"), ("true", "boolean"), ("FALSE", "boolean"), ("2020-02-29", "date"),
+    ("nan", "missing"),
+    ("2020-02-29T10:00", "datetime"), ("", "missing"), ("?", "missing"), (None, "missing"), ("x", "string"),
+    ("Infinity", "string"), ("1,5", "string"),
+])  # fmt: skip
+def test_texts_are_told_apart(text: str | None, expected: str) -> None:
+    counts = open_seal(Column(pl.Series("c", [text], dtype=pl.String)).classes())
+    assert CLASSES[int(counts.argmax())] == expected
+    assert counts.sum() == 1
+
+
+@pytest.mark.parametrize(("values", "expected"), [
+    (pl.Series([1, 2], dtype=pl.UInt8), "integer"), (pl.Series([1.0, 2.0]), "integer"),
+    (pl.Series([1.5, 2.5]), "number"), (pl.Series([True, False]), "boolean"),
+    (pl.Series([date(2020, 1, 1)]), "date"),
+    (pl.Series([datetime(2020, 1, 1)]), "datetime"), (pl.Series(["a"], dtype=pl.Categorical), "string"),
+    (pl.Series([float("nan"), None]), "missing"), (pl.Series([None, None]), "missing"),
+    (pl.Series([math.inf]), "string"),
+])  # fmt: skip
+def test_typed_columns_are_told_apart(values: pl.Series, expected: str) -> None:
+    counts = open_seal(Column(values).classes())
+    assert CLASSES[int(counts.argmax())] == expected
+    assert counts.sum() == len(values)
+
+
+def test_a_column_shows_nothing() -> None:
+    column = Column(pl.Series("age", [987654321]))
+    assert "987654321" not in repr(column)
+    assert "987654321" not in repr(column.classes())
+
+
+@pytest.mark.parametrize(("values", "kind", "low", "high"), [
+    (np.arange(17, 91).repeat(200), "integer", (10, 17), (88, 96)),
+    (np.arange(1998, 2022).repeat(500), "integer", (1985, 1998), (2020, 2035)),
+    (-np.arange(1, 100).repeat(200), "integer", (-110, -97), (-4, 0)),
+    (np.zeros(10_000), "integer", (0, 0), (0, 0)),
+    (np.linspace(-0.005, 0.005, 20_000), "number", (-0.0056, -0.0048), (0.0048, 0.0056)),
+])  # fmt: skip
+def test_bounds_hold_nearly_all_values_and_little_more(values: Any, kind: Any, low: Any, high: Any) -> None:
+    # Noise of scale 4 against a notice of at least 100 records (1 in 100 of all): mistaking noise for
+    # records needs a sum of 25 scales, which has a probability below 1e-8 over all bins.
+    budget = Budget("1/2", randomness=Randomness.seeded(5))
+    found = bounds(Column(pl.Series("c", values)), kind, budget)
+    assert found is not None
+    assert low[0] <= found[0] <= low[1]
+    assert high[0] <= found[1] <= high[1]
+
+
+def test_too_few_records_have_no_bounds() -> None:
+    budget = Budget("1/10", randomness=Randomness.seeded(5))
+    assert bounds(Column(pl.Series("c", [1, 2, 3])), "integer", budget) is None
+    assert budget.receipt().epsilon == Fraction(1, 20)
+
+
+@settings(deadline=None, max_examples=30)
+@given(epsilon=st.fractions(Fraction(1, 100), 10, max_denominator=100), seed=st.integers(0, 10**6))
+def test_a_search_never_pays_more_than_it_was_given(epsilon: Fraction, seed: int) -> None:
+    budget = Budget(epsilon, randomness=Randomness.seeded(seed))
+    bounds(Column(pl.Series("c", np.arange(500.0))), "number", budget)
+    assert epsilon / 2 <= budget.receipt().epsilon <= epsilon
+
+
+def test_types_are_found_for_all_columns_with_one_charge() -> None:
+    n = 2000
+    frame = pl.DataFrame(
+        {
+            "whole": [str(i) for i in range(n)],
+            "real": [f"{i}.5" for i in range(n)],
+            "mixed": [str(i) if i % 2 else f"{i}.5" for i in range(n)],
+            "flag": ["true", "false"] * (n // 2),
+            "day": ["2020-01-01"] * n,
+            "moment": ["2020-01-01T01:01:01"] * n,
+            "text": ["a", "b"] * (n // 2),
+            "gaps": ["", "1"] * (n // 2),
+            "empty": [""] * n,
+        }
+    )
+    budget = Budget(2, randomness=Randomness.seeded(2))
+    found = kinds([Column(frame[name]) for name in frame.columns], budget)
+    assert dict(zip(frame.columns, found, strict=True)) == {
+        "whole": ("integer", False), "real": ("number", False), "mixed": ("number", False),
+        "flag": ("boolean", False), "day": ("date", False), "moment": ("datetime", False),
+        "text": ("string", False), "gaps": ("integer", True), "empty": (None, True),
+    }  # fmt: skip
+    (charge,) = [charge for _, charge in budget.receipt().charges()]
+    assert (charge.epsilon, charge.sensitivity) == (2, "9")
+
+
+def people(n: int = 20_000) -> pl.DataFrame:
+    rng = np.random.default_rng(1)
+    return pl.DataFrame(
+        {
+            "patient_id": [f"p{i % 5000}" for i in range(n)],
+            "age": rng.integers(17, 91, n).astype(str),
+            "income": rng.lognormal(10, 1, n),
+            "sex": rng.choice(["F", "M", ""], n, p=[0.5, 0.4, 0.1]),
+            "born": [f"{year}-05-17" for year in rng.integers(1930, 2005, n)],
+            "smoker": rng.choice(["true", "false"], n),
+            "note": ["canary-7f3a" if i == 77 else f"note {i}" for i in range(n)],
+        }
+    )
+
+
+def test_a_private_draft_end_to_end() -> None:
+    data = people()
+    budget = Budget(1, "1e-6", randomness=Randomness.seeded(9))
+    schema = draft_private(data, budget)
+    assert schema.names == ("age", "income", "sex", "born", "smoker", "note")
+    assert schema.field("age").domain == "0..100"
+    assert schema.field("sex").labels == ("F", "M")
+    assert (schema.field("sex").missing, schema.field("age").missing) == ("value", "refuse")
+    assert schema.field("born").domain == "1930-01-01..2005-12-31"
+    assert schema.field("smoker").type == "boolean"
+    assert 100_000 <= schema.field("income").constraints.maximum <= 300_000
+    assert schema.to_review() == ["note", "unit"]
+    text = schema.to_yaml()
+    assert "canary" not in text
+    assert "Drafted privately: epsilon 1 and delta 1e-06 for one record." in text
+    assert "'patient_id' identifies people" in text
+    receipt = budget.receipt()
+    assert Fraction(9, 10) < receipt.epsilon <= 1
+    assert receipt.delta == Fraction(1, 10**6)
+    assert not receipt.publishable
+    kept = type(schema).from_yaml(text)
+    assert kept == schema
+    ready = type(schema)(
+        fields=tuple(f for f in schema.fields if not f.review), missing_values=schema.missing_values
+    )
+    assert len(ready.encode(data)["age"]) == data.height
+
+
+def test_the_same_seed_gives_the_same_draft() -> None:
+    data = people(5000)
+    drafts = [
+        draft_private(data, Budget(1, "1e-6", randomness=Randomness.seeded(3))).to_yaml() for _ in range(2)
+    ]
+    assert drafts[0] == drafts[1]
+
+
+def test_without_delta_text_is_left_to_the_custodian() -> None:
+    budget = Budget(1, randomness=Randomness.seeded(9))
+    schema = draft_private(people(), budget)
+    assert schema.to_review() == ["sex", "note", "unit"]
+    assert "finding categories needs a delta" in schema.to_yaml()
+    assert budget.receipt().delta == 0
+
+
+def test_little_epsilon_leaves_everything_to_the_custodian() -> None:
+    schema = draft_private(people(2000), Budget("1/1000", "1e-9", randomness=Randomness.seeded(9)))
+    assert schema.to_review() == ["age", "income", "sex", "born", "smoker", "note", "unit"]
+    assert "too little epsilon to tell its type" in schema.to_yaml()
+
+
+def test_a_user_pays_for_all_of_their_records() -> None:
+    unit = Unit(protects="user", column="patient_id", at_most=3)
+    budget = Budget(3, "1e-6", randomness=Randomness.seeded(9))
+    schema = draft_private(people(), budget, unit=unit, order_key=b"key")
+    assert schema.unit == unit
+    assert schema.field("age").domain == "0..100"
+    assert "unit" not in schema.to_review()
+    sensitivities = {charge.label: charge.sensitivity for _, charge in budget.receipt(unit).charges()}
+    assert sensitivities["types"] == "18"  # six columns, three records each
+    assert sensitivities["sex"] == "3"
+    assert budget.receipt(unit).guarantee.endswith(
+        "for one user (patient_id), who contributes at most 3 records; "
+        "neighbouring datasets: one unit added or removed"
+    )
+
+
+def test_points_keep_their_coordinates_alone() -> None:
+    rng = np.random.default_rng(2)
+    data = pl.DataFrame({"x": rng.random(5000) * 10, "y": rng.random(5000) * 20, "shop": ["a"] * 5000})
+    schema = draft_private(data, Budget(2, "1e-6", randomness=Randomness.seeded(1)), kind="points")
+    assert (schema.kind, schema.names) == ("points", ("x", "y"))
+    assert (schema.field("x").outside, schema.field("x").missing) == ("clamp", "refuse")
+    assert "'shop' is not a coordinate" in schema.to_yaml()
+
+
+@pytest.mark.parametrize(("data", "how", "why"), [
+    ({"patient_id": [1]}, {}, "identify people"),
+    ({"age": [1]}, {"kind": "graph"}, "--headers-only"),
+    ({"age": [1]}, {"unit": Unit(protects="node")}, "a record or a user"),
+    ({"age": [1]}, {"unit": Unit(protects="user", column="id", at_most=1)}, "id: the data has no such"),
+    ({"odd": [[1, 2]]}, {}, "No column holds plain values"),
+])  # fmt: skip
+def test_mistakes_cost_nothing(data: Any, how: Any, why: str) -> None:
+    budget = Budget(1)
+    with pytest.raises((DataError, UsageError), match=why):
+        draft_private(pl.DataFrame(data), budget, **how)
+    assert budget.receipt().epsilon == 0
+
+
+def test_odd_columns_are_left_out_by_their_type() -> None:
+    data = people(3000).with_columns(pl.Series("list", [[1]] * 3000))
+    assert "list" not in draft_private(data, Budget(1, randomness=Randomness.seeded(1))).names

@@ -1,0 +1,366 @@
+"""The release: answers, conditional rows, rules, saving and loading, pictures."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tables import mixed_rows, paid, schema_of, table_of
+
+from penstock.errors import QueryError, ReleaseError, UsageError
+from penstock.kinds.table.data import Table
+from penstock.kinds.table.network import release as release_module
+from penstock.kinds.table.network.release import PrivBayesRelease
+from penstock.kinds.table.privbayes.method import PrivBayes
+from penstock.releases import load
+from penstock.releases.release import Manifest, Model
+from penstock.schema import Schema
+
+PEOPLE = """
+fields:
+- {name: age, type: integer, constraints: {minimum: 0, maximum: 99}, bins: {width: 10}}
+- {name: income, type: number, constraints: {minimum: 0, maximum: 90000}, bins: {count: 6}, missing: value}
+- {name: born, type: date, constraints: {minimum: 1920-01-01, maximum: 2019-12-31}, bins: {count: 10}}
+- name: job
+  taxonomy: {service: [clerk, cook, nurse], other: [farmer, none]}
+  outside: other
+- {name: smoker, type: boolean, missing: value}
+"""
+
+
+def people(n: int, seed: int = 0) -> pl.DataFrame:
+    """Raw text as it comes from a CSV: numbers, dates, blanks and strangers."""
+    rng = np.random.default_rng(seed)
+    age = np.clip(rng.normal(45, 20, n), 0, 99).astype(int)
+    income = np.where(age < 18, 0.0, np.clip(rng.normal(30000, 9000, n) + 300 * age, 0, 90000))
+    jobs = np.where(age < 18, "none", rng.choice(["clerk", "cook", "nurse", "farmer", "astronaut"], n))
+    return pl.DataFrame(
+        {
+            "age": [str(each) for each in age],
+            "income": [
+                "" if lost else f"{each:.2f}" for each, lost in zip(income, rng.random(n) < 0.1, strict=True)
+            ],
+            "born": [f"{2019 - each}-06-15" for each in age],
+            "job": jobs,
+            "smoker": rng.choice(["true", "false", ""], n, p=[0.3, 0.6, 0.1]),
+        }
+    )
+
+
+@cache
+def _fitted(preset: Any, rules: str, epsilon: Any, more: tuple[tuple[str, Any], ...]) -> PrivBayesRelease:
+    schema = Schema.from_yaml(PEOPLE + rules)
+    return PrivBayes(preset=preset, **dict(more)).fit(Table.open(people(6000), schema), paid(epsilon, 5))
+
+
+def people_release(
+    preset: str = "adaptive", rules: str = "", epsilon: Any = 4, **more: Any
+) -> PrivBayesRelease:
+    return _fitted(preset, rules, epsilon, tuple(more.items()))
+
+
+RELEASE = people_release()
+ALL = [
+    ("adaptive", {}),
+    ("plain", {}),
+    ("plain", {"encoding": "vanilla"}),
+    ("plain", {"encoding": "gray"}),
+    ("plain", {"encoding": "binary"}),
+]
+
+
+@pytest.mark.parametrize(("preset", "more"), ALL)
+def test_marginals_are_distributions_and_agree_with_sampled_rows(preset: str, more: dict[str, Any]) -> None:
+    """40,000 rows: every cell within 6 standard errors, fails with probability below 1e-6."""
+    release = people_release(preset, **more)
+    codes = release.draw_codes(40_000, np.random.default_rng(0))
+    for names in (["age"], ["job", "age"], ["smoker", "income", "job"]):
+        joint = release.marginal(names)
+        assert joint.shape == tuple(release.schema.sizes[name] for name in names)
+        assert joint.sum() == pytest.approx(1)
+        counts = np.zeros(joint.shape)
+        np.add.at(counts, tuple(codes[name] for name in names), 1)
+        assert (np.abs(counts / 40_000 - joint) < 6 * np.sqrt(joint * (1 - joint) / 40_000) + 1e-4).all()
+
+
+def test_rows_are_raw_values_of_the_schema() -> None:
+    rows = RELEASE.sample(2000, seed=1)
+    assert rows.columns == ["age", "income", "born", "job", "smoker"]
+    assert rows["age"].dtype == pl.Int64
+    assert rows["born"].dtype == pl.Date
+    assert 0.03 < rows["income"].null_count() / 2000 < 0.2
+    assert {"clerk", "other"} <= set(rows["job"].unique())
+    again = RELEASE.schema.encode(rows)
+    assert set(again) == set(RELEASE.schema.names)
+    assert rows.equals(RELEASE.sample(2000, seed=1))
+    assert RELEASE.sample(0).shape == (0, 5)
+    assert RELEASE.sample().height == RELEASE.size
+
+
+def test_dependencies_are_answered() -> None:
+    young = RELEASE.query("age < 10").value
+    assert young > 100
+    assert RELEASE.query("age < 10 and job = none").value > 0.8 * young
+    assert RELEASE.query("age < 10 and income > 60000").value < 0.1 * young
+    everything = RELEASE.query("age >= 0").value
+    assert everything == pytest.approx(RELEASE.total)
+    assert RELEASE.query("age < 50 or job = cook").value == pytest.approx(
+        RELEASE.query("age < 50").value + RELEASE.query("age >= 50 and job = cook").value
+    )
+    assert RELEASE.query("income is missing").value + RELEASE.query(
+        "income is not missing"
+    ).value == pytest.approx(RELEASE.total)
+
+
+def test_error_bars_come_from_the_noise() -> None:
+    """95 % intervals of 60 releases cover the truth at least 48 times; Binomial(60, .95) below 48: 1e-6."""
+    schema = schema_of([4, 3, 2])
+    rows = mixed_rows(3000, [4, 3, 2])
+    table = table_of(rows, schema)
+    truth = int((rows[:, 0] == 1).sum())
+    hits = 0
+    for seed in range(60):
+        answer = PrivBayes(preset="plain").fit(table, paid(1, seed)).query("a = 1")
+        assert answer.error is not None
+        hits += abs(answer.value - truth) <= answer.error
+    assert hits >= 48
+    assert RELEASE.query("age < 30").error is not None
+    assert PrivBayes(preset="plain", encoding="binary").fit(table, paid(1)).query("a = 1").error is None
+
+
+@pytest.mark.parametrize(("preset", "more"), ALL)
+def test_rows_given_a_condition_meet_it(preset: str, more: dict[str, Any]) -> None:
+    release = people_release(preset, **more)
+    rows = release.sample(500, seed=3, given="age = 33..47 and job in (clerk, cook)")
+    assert rows.height == 500
+    assert rows["age"].is_between(33, 47).all()
+    assert set(rows["job"]) <= {"clerk", "cook"}
+    either = release.sample(300, seed=4, given="age < 12 or smoker = true")
+    assert ((either["age"] < 12) | either["smoker"].fill_null(value=False)).all()
+
+
+def test_rows_given_a_condition_have_the_conditional_distribution() -> None:
+    """20,000 rows against exact inference, every cell within 6 standard errors."""
+    codes = RELEASE.schema.encode(RELEASE.sample(20_000, seed=5, given="age < 35 and smoker = false"))
+    joint = RELEASE.marginal(["age", "smoker", "job"])
+    smoker = RELEASE.schema.attribute("smoker").labels.index("false")
+    weights = np.array([1, 1, 1, 0.5, 0, 0, 0, 0, 0, 0])  # half of the bin 30..39 is below 35
+    expected = (joint[:, smoker] * weights[:, None]).sum(axis=0)
+    expected /= expected.sum()
+    counts = np.bincount(codes["job"], minlength=len(expected)) / 20_000
+    assert (np.abs(counts - expected) < 6 * np.sqrt(expected * (1 - expected) / 20_000) + 1e-4).all()
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_patterns_without_meaning_are_ruled_out_and_not_pushed_to_the_last_code(
+    narrow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty attributes of 5 codes in 3 independent bits: few rows are meaningful by luck.
+
+    Every cell within 6 standard errors, fails with probability below 1e-6. Beyond the width of exact
+    inference rows are still of the schema, and mass is pushed to the last codes.
+    """
+    n = 1_000 if narrow else 8_000
+    sizes = [5] * 40
+    uniform = np.random.default_rng(0).integers(0, 5, (2000, 40))
+    release = PrivBayes(preset="plain", encoding="binary", degree=0).fit(
+        table_of(uniform, schema_of(sizes)), paid(50, 4)
+    )
+    exact = {name: release.marginal([name]) for name in release.schema.names}
+    if narrow:
+        monkeypatch.setattr(release_module.inference, "sample_given", _too_wide)
+    codes = release.draw_codes(n, np.random.default_rng(0))
+    off = []
+    for name, joint in exact.items():
+        counts = np.bincount(codes[name], minlength=5)
+        assert len(counts) == 5
+        off.append((np.abs(counts / n - joint) > 6 * np.sqrt(joint * (1 - joint) / n) + 1e-4).any())
+    assert any(off) == narrow
+
+
+def test_conditions_that_never_hold_are_refused_in_words() -> None:
+    sure = PrivBayes(preset="plain", degree=1).fit(
+        table_of(np.zeros((4000, 2), dtype=np.int64), schema_of([2, 2])), paid(20)
+    )
+    with pytest.raises(UsageError, match="nearly no row"):
+        sure.sample(5, seed=0, given="a = 1 and b = 1")
+    with pytest.raises(QueryError):
+        RELEASE.sample(5, given="agee < 3")
+
+
+RULES = "impossible: ['age < 18 and income > 1000', 'age < 15 and smoker = true']\n"
+
+
+@pytest.mark.parametrize(("preset", "more"), ALL)
+def test_no_sampled_row_is_declared_impossible(preset: str, more: dict[str, Any]) -> None:
+    release = people_release(preset, RULES, epsilon=1, **more)
+    for rows in (release.sample(3000, seed=1), release.sample(400, seed=1, given="age < 25")):
+        assert not release.schema.rules_out(rows).any()
+    assert release.query("age < 15 and smoker = true").value == 0
+    assert release.query("age >= 0").value == pytest.approx(release.total)
+    assert release.marginal(["age", "smoker"]).sum() == pytest.approx(1)
+
+
+def test_wide_questions_are_answered_from_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = RELEASE.marginal(["age", "job"])
+    assert RELEASE.is_exact(["age", "job"])
+    narrow = PrivBayesRelease(
+        method="privbayes",
+        schema=RELEASE.schema,
+        receipt=RELEASE.receipt,
+        parameters={},
+        total=RELEASE.total,
+        encoding=RELEASE.encoding,
+        network=RELEASE.network,
+        measured=RELEASE.measured,
+    )
+    monkeypatch.setattr(release_module.inference, "marginal", _too_wide)
+    monkeypatch.setattr(release_module.inference, "sample_given", _too_wide)
+    monkeypatch.setattr(release_module.inference, "check", _too_wide)
+    assert not narrow.is_exact(["age", "job"])
+    assert np.abs(narrow.marginal(["age", "job"]) - exact).max() < 0.005
+    assert narrow.query("age < 30").value == pytest.approx(RELEASE.query("age < 30").value, rel=0.05)
+    rows = narrow.sample(200, seed=0, given="age < 30")
+    assert rows["age"].max() < 30  # type: ignore[operator]
+
+
+def _too_wide(*_: Any, **__: Any) -> Any:
+    raise release_module.TooWideError
+
+
+# Saving and loading --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("preset", "more"), ALL)
+def test_saved_and_loaded_it_is_the_same(preset: str, more: dict[str, Any], tmp_path: Path) -> None:
+    release = people_release(preset, **more)
+    folder = release.save(tmp_path / "release")
+    again = load(folder)
+    assert isinstance(again, PrivBayesRelease)
+    assert again.receipt == release.receipt
+    assert again.total == release.total
+    assert again.parameters == release.parameters
+    assert again.sample(300, seed=2).equals(release.sample(300, seed=2))
+    question = "age < 30 and job = nurse"
+    assert again.query(question) == release.query(question)
+    assert again.model().json == release.model().json
+    assert "Bayesian network" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_nothing_exact_is_saved() -> None:
+    """The model holds noisy counts and what was made of them; the exact counts are nowhere in it."""
+    schema = schema_of([3, 2])
+    rows = mixed_rows(1000, [3, 2])
+    model = PrivBayes().fit(table_of(rows, schema), paid("1/10")).model()
+    truth = np.bincount(rows[:, 0] * 2 + rows[:, 1], minlength=6)
+    assert not set(truth.tolist()) & set(model.tables["counts"]["count"].to_list())
+    assert "1000" not in json.dumps(model.json)
+
+
+def broken(change: Any) -> Model:
+    model = RELEASE.model()
+    data = json.loads(json.dumps(model.json))
+    tables = dict(model.tables)
+    change(data, tables)
+    return Model(json=data, tables=tables)
+
+
+def _swap(data: dict[str, Any], _: Any) -> None:
+    data["network"].reverse()
+
+
+def _negative(_: Any, tables: dict[str, pl.DataFrame]) -> None:
+    frame = tables["conditionals"]
+    values = frame["probability"].to_numpy().copy()
+    values[:2] = values[:2] + np.array([-2.0, 2.0])
+    tables["conditionals"] = pl.DataFrame({"probability": values})
+
+
+def _short(_: Any, tables: dict[str, pl.DataFrame]) -> None:
+    tables["counts"] = tables["counts"].head(3)
+
+
+def _renamed(data: dict[str, Any], _: Any) -> None:
+    data["variables"][0]["name"] = "height"
+
+
+def _unknown_level(data: dict[str, Any], _: Any) -> None:
+    next(pair for pair in data["network"] if pair["parents"])["parents"][0]["level"] = 99
+
+
+def _unknown_variable(data: dict[str, Any], _: Any) -> None:
+    data["network"][0]["child"] = 77
+
+
+def _levels(data: dict[str, Any], _: Any) -> None:
+    data["variables"][0]["levels"][0][0] = 5
+
+
+def _not_nested(data: dict[str, Any], _: Any) -> None:
+    data["variables"][0]["levels"] = [[0, 0, 1, 1, 2, 2, 3, 3, 4, 4], [0, 1, 0, 1, 0, 1, 0, 1, 0, 1]]
+
+
+def _text(data: dict[str, Any], _: Any) -> None:
+    data["total"] = "many"
+
+
+def _twice(data: dict[str, Any], _: Any) -> None:
+    data["network"][1] = data["network"][0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _swap,
+        _negative,
+        _short,
+        _renamed,
+        _unknown_level,
+        _unknown_variable,
+        _levels,
+        _not_nested,
+        _text,
+        _twice,
+    ],
+)
+def test_hostile_models_are_refused(change: Any) -> None:
+    manifest = Manifest("privbayes", RELEASE.schema, RELEASE.receipt, {})
+    PrivBayesRelease.from_model(manifest, broken(lambda *_: None))
+    with pytest.raises(ReleaseError):
+        PrivBayesRelease.from_model(manifest, broken(change))
+
+
+# The report ----------------------------------------------------------------------------------------------
+
+
+def test_pictures_show_the_network_with_its_strengths() -> None:
+    pictures = list(RELEASE.pictures())
+    network = pictures[0]
+    assert network.columns == ("from", "to", "strength")
+    assert all(0 <= row[2] <= 1 for row in network.rows)
+    strengths = [row[2] for row in network.rows]
+    assert strengths == sorted(strengths, reverse=True)
+    titles = [picture.title for picture in pictures]
+    parent, child, _ = network.rows[0]
+    assert {f"{parent} by {child}", f"{child} given {parent}", "age", "smoker"} <= set(titles)
+
+
+def test_the_model_is_explained_in_words() -> None:
+    (text,) = RELEASE.explain()
+    assert "5 attributes" in text
+    bits = people_release("plain", encoding="gray")
+    assert "bits (gray code)" in " ".join(bits.explain())
+    assert len(RELEASE.limits()) == 2
+
+
+def test_networks_without_edges_have_pictures_too() -> None:
+    release = PrivBayes(preset="plain").fit(
+        table_of(mixed_rows(60, [7, 6]), schema_of([7, 6])), paid("1/100")
+    )
+    assert release.network.degree == 0
+    assert [picture.title for picture in release.pictures()] == ["a", "b"]

@@ -1,0 +1,258 @@
+"""Planes, packing, levels by mass and maximum entropy: the public machinery of the adaptive preset."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+from math import comb, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.kinds.table.confluence.assembly import Assembly
+from penstock.kinds.table.confluence.coarsening import levels_by_mass
+from penstock.kinds.table.confluence.design import LARGEST, ORDERS, lines
+from penstock.kinds.table.confluence.entropy import Constraint, fitted, minimised
+from penstock.kinds.table.confluence.packing import covering, packed, price, shares, view_of
+from penstock.kinds.table.network.conditionals import Measured
+from penstock.kinds.table.network.encoding import Grouping, Variable
+from penstock.kinds.table.network.parents import Parent
+from penstock.schema import Schema
+
+# Planes ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_whole_plane_has_every_pair_on_exactly_one_line(order: int) -> None:
+    found = lines(order * order)
+    assert len(found) == order * order + order
+    assert all(len(line) == order for line in found)
+    pairs = [pair for line in found for pair in combinations(line, 2)]
+    assert len(pairs) == len(set(pairs)) == comb(order * order, 2)
+
+
+@pytest.mark.parametrize("points", [2, 3, 7, 10, 15, 23, 30, 64])
+def test_part_of_a_plane_still_has_every_pair_once(points: int) -> None:
+    pairs = [pair for line in lines(points) for pair in combinations(line, 2)]
+    assert len(pairs) == len(set(pairs)) == comb(points, 2)
+
+
+def test_there_is_no_plane_for_too_many_points() -> None:
+    assert lines(1) == []
+    with pytest.raises(ValueError, match="no plane"):
+        lines(LARGEST + 1)
+
+
+def test_a_plane_is_cheaper_than_pair_by_pair() -> None:
+    sizes = [(2,)] * 16
+    plane = covering(lines(16), dict.fromkeys(range(16), 0), sizes)
+    alone = [view_of((Parent(a), Parent(b)), sizes) for a, b in combinations(range(16), 2)]
+    assert price(plane) == pytest.approx(20 * sqrt(4 * 6 * 2))
+    assert price(alone) == pytest.approx(120 * 2)
+
+
+# Packing ---------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(2, 9), min_size=3, max_size=7), st.data())
+def test_packing_keeps_every_pair_and_never_raises_the_price(sizes: list[int], data: st.DataObject) -> None:
+    levels = [(size, 2) if size > 2 else (2,) for size in sizes]
+    every = list(combinations(range(len(sizes)), 2))
+    chosen = data.draw(st.lists(st.sampled_from(every), min_size=1, unique=True))
+    pairs = [
+        tuple(Parent(v, data.draw(st.integers(0, len(levels[v]) - 1))) for v in couple) for couple in chosen
+    ]
+    views = packed(pairs, levels, most=200)
+    assert sorted(pair for view in views for pair in view.pairs) == sorted(pairs)
+    for view in views:
+        assert all(view.holds(pair) for pair in view.pairs)
+        assert view.cells <= 200 or len(view.pairs) == 1
+    assert price(views) <= price([view_of(pair, levels) for pair in pairs]) + 1e-9
+
+
+def test_pairs_of_one_clique_share_a_table() -> None:
+    sizes = [(2,)] * 4
+    views = packed([(Parent(a), Parent(b)) for a, b in combinations(range(4), 2)], sizes)
+    assert [view.parts for view in views] == [tuple(Parent(i) for i in range(4))]
+
+
+@given(st.lists(st.floats(1e-3, 1e4), min_size=1, max_size=30))
+def test_shares_of_a_budget_add_up_exactly(weights: list[float]) -> None:
+    found = shares(weights)
+    assert sum(found) == 1
+    assert all(share > 0 for share in found)
+
+
+def test_shares_make_the_expected_noise_smallest() -> None:
+    sizes = [(2,), (9,), (30,)]
+    views = [view_of((Parent(a), Parent(b)), sizes) for a, b in combinations(range(3), 2)]
+
+    def noise(parts: list[float]) -> float:
+        return sum(view.weight**2 / part for view, part in zip(views, parts, strict=True))
+
+    ours = noise([float(share) for share in shares([view.weight for view in views])])
+    assert ours == pytest.approx(price(views) ** 2, rel=1e-4)
+    assert ours < noise([1 / 3] * 3)
+
+
+# Levels by mass --------------------------------------------------------------------------------------
+
+SCHEMA = Schema.from_yaml("""
+fields:
+- {name: age, type: integer, constraints: {minimum: 0, maximum: 19}, bins: {width: 1}}
+- name: job
+  taxonomy: {service: [clerk, cook, nurse], other: [farmer, none], rare: [poet, actor]}
+- {name: town, constraints: {enum: [a, b, c, d, e, f, g]}}
+""")
+
+
+@given(st.sampled_from(["age", "job", "town"]), st.data())
+def test_levels_are_nested_and_shrink(name: str, data: st.DataObject) -> None:
+    attribute = SCHEMA.attribute(name)
+    mass = np.array(data.draw(st.lists(st.floats(0, 1), min_size=attribute.size, max_size=attribute.size)))
+    levels = levels_by_mass(attribute, mass)
+    assert levels[0].groups == tuple(range(attribute.size))
+    for finer, coarser in pairwise(levels):
+        assert coarser.size < finer.size
+        assert set(coarser.groups) == set(range(coarser.size))
+        assert len(set(zip(finer.groups, coarser.groups, strict=True))) == finer.size
+        if attribute.ordered:
+            assert list(coarser.groups) == sorted(coarser.groups)
+    assert levels[-1].size == 2
+
+
+def test_empty_codes_are_merged_first() -> None:
+    mass = np.array([0.9, 0.0, 0.0, 0.05, 0.05, 0.0, 0.0])
+    levels = levels_by_mass(SCHEMA.attribute("town"), mass, (4, 3, 2))
+    assert levels[1].groups == (0, 1, 1, 2, 3, 1, 1)
+    assert levels[-1].groups[0] not in levels[-1].groups[1:]
+
+
+def test_branches_of_a_taxonomy_are_merged_before_strangers() -> None:
+    levels = levels_by_mass(SCHEMA.attribute("job"), np.full(7, 1 / 7), (3, 2))
+    groups = levels[1].groups
+    assert len(set(groups[:3])) == len(set(groups[3:5])) == len(set(groups[5:])) == 1
+
+
+# Maximum entropy -------------------------------------------------------------------------------------
+
+
+def test_two_overlapping_pairs_give_conditional_independence() -> None:
+    """A - B - C: among all tables with these pairs the one of maximum entropy is P(a|b) P(b) P(c|b)."""
+    rng = np.random.default_rng(0)
+    ab, c_given_b = rng.random((3, 2)), rng.random((2, 4))
+    ab /= ab.sum()
+    c_given_b /= c_given_b.sum(axis=1, keepdims=True)
+    truth = ab[:, :, None] * c_given_b[None]
+    codes = np.indices((3, 2, 4)).reshape(3, -1)
+    pairs = [
+        Constraint(codes[0] * 2 + codes[1], 1e4 * ab.ravel(), 1e-3),
+        Constraint(codes[1] * 4 + codes[2], 1e4 * truth.sum(axis=0).ravel(), 1e-3),
+    ]
+    found = fitted(np.ones(24), pairs, 1e4, steps=300).reshape(3, 2, 4)
+    assert np.abs(found - truth).max() < 1e-4
+
+
+def test_untrusted_counts_leave_the_base_as_it_is() -> None:
+    base = np.array([0.1, 0.2, 0.3, 0.4])
+    noisy = Constraint(np.arange(4), np.array([25.0, 25, 25, 25]), 1e9)
+    assert fitted(base, [noisy], 100.0) == pytest.approx(base, abs=1e-4)
+    assert fitted(base, [], 100.0) == pytest.approx(base)
+    assert fitted(base, [noisy], 0.0) == pytest.approx(base)
+
+
+def test_negative_counts_are_no_problem() -> None:
+    found = fitted(np.ones(3), [Constraint(np.arange(3), np.array([120.0, 10, -30]), 1.0)], 100.0)
+    assert (found >= 0).all()
+    assert found.sum() == pytest.approx(1)
+    assert found[2] < 0.01
+
+
+def test_minimised_finds_the_minimum_of_a_bent_bowl() -> None:
+    rng = np.random.default_rng(1)
+    matrix = rng.random((8, 8))
+    bowl, goal = matrix @ matrix.T + 0.1 * np.eye(8), rng.random(8)
+
+    def function(x: np.ndarray) -> tuple[float, np.ndarray]:
+        y = x - goal
+        return float(0.5 * y @ bowl @ y + np.cosh(y).sum()), bowl @ y + np.sinh(y)
+
+    assert minimised(function, np.zeros(8), 200) == pytest.approx(goal, abs=1e-4)
+
+
+# Assembly --------------------------------------------------------------------------------------------
+
+
+def variable(size: int, *levels: tuple[int, ...]) -> Variable:
+    groupings = (Grouping(tuple(range(size)), size), *(Grouping(each, max(each) + 1) for each in levels))
+    return Variable(f"v{size}", f"v{size}", size, None, groupings)
+
+
+def test_one_way_shares_are_the_least_squares_of_all_views() -> None:
+    rng = np.random.default_rng(3)
+    x, y = variable(6, (0, 0, 1, 1, 2, 2), (0, 0, 0, 0, 1, 1)), variable(2)
+    views = [
+        Measured((Parent(0),), rng.integers(50, 150, 6), 20.0),
+        Measured((Parent(1),), rng.integers(250, 350, 2), 5.0),
+        Measured((Parent(0, 1), Parent(1)), rng.integers(50, 150, (3, 2)), 3.0),
+        Measured((Parent(0, 2), Parent(1)), rng.integers(100, 200, (2, 2)), 4.0),
+    ]
+    known = Assembly((x, y), views)
+    rows, targets, weights = [], [], []
+    for view in views:
+        for part, axis in ((p, i) for i, p in enumerate(view.parts) if p.variable == 0):
+            sums = view.counts.sum(axis=tuple(i for i in range(view.counts.ndim) if i != axis))
+            groups = x.levels[part.level].lookup
+            for group, total in enumerate(sums):
+                rows.append((groups == group).astype(float))
+                targets.append(total)
+                weights.append(1 / (view.deviation * sqrt(view.counts.size / len(sums))))
+    scale = np.array(weights)[:, None]
+    direct = np.linalg.lstsq(np.array(rows) * scale, np.array(targets) * scale[:, 0], rcond=None)[0]
+    direct += (known.total - direct.sum()) / 6
+    assert known.shares[0] * known.total == pytest.approx(direct)
+
+
+def test_total_weighs_views_by_their_noise() -> None:
+    views = [Measured((Parent(0),), np.array([10, 10]), 1.0), Measured((Parent(0),), np.array([20, 20]), 2.0)]
+    assert Assembly((variable(2),), views).total == pytest.approx((20 * 4 + 40 * 1) / 5)
+    assert Assembly((variable(2),), views, public_total=33.0).total == 33.0
+
+
+def test_exact_pairs_make_a_network_that_repeats_them() -> None:
+    """A chain of three attributes, all pairs counted almost without noise."""
+    from penstock.kinds.table.network.inference import marginal
+
+    rng = np.random.default_rng(4)
+    a = rng.random(4) + 0.2
+    a /= a.sum()
+    b_given_a, c_given_b = rng.random((4, 3)) ** 2 + 0.02, rng.random((3, 5)) ** 2 + 0.02
+    b_given_a /= b_given_a.sum(axis=1, keepdims=True)
+    c_given_b /= c_given_b.sum(axis=1, keepdims=True)
+    joint = a[:, None, None] * b_given_a[:, :, None] * c_given_b[None]
+    sizes, total = (4, 3, 5), 1_000_000
+    variables = tuple(Variable(f"v{i}", f"v{i}", size) for i, size in enumerate(sizes))
+    views = []
+    for kept in [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2)]:
+        drop = tuple(i for i in range(3) if i not in kept)
+        counts = np.rint(total * joint.sum(axis=drop)).astype(np.int64)
+        views.append(Measured(tuple(Parent(i) for i in kept), counts, 0.5))
+    network = Assembly(variables, views).network()
+    for one, two in ((0, 1), (1, 2), (0, 2)):
+        drop = ({0, 1, 2} - {one, two}).pop()
+        assert np.abs(marginal(network, (one, two)) - joint.sum(axis=drop)).max() < 2e-3
+
+
+def test_ties_within_the_noise_are_not_followed() -> None:
+    counts = np.array([[260, 240], [240, 260]])
+    sure = [
+        Measured((Parent(0),), np.array([500, 500]), 1.0),
+        Measured((Parent(1),), np.array([500, 500]), 1.0),
+    ]
+    variables = (variable(2), Variable("other", "other", 2))
+    doubtful = Assembly(variables, [*sure, Measured((Parent(0), Parent(1)), counts, 40.0)])
+    certain = Assembly(variables, [*sure, Measured((Parent(0), Parent(1)), counts, 1.0)])
+    assert doubtful.network().edges == []
+    assert len(certain.network().edges) == 1

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+from pydantic import BaseModel
+from tests.releases.tiny import tiny
+
+from penstock.errors import QueryError, ReleaseError, UsageError
+from penstock.releases import Answer, Model, registry
+
+
+def test_an_answer_reads_as_a_number_with_its_error() -> None:
+    assert str(Answer(1873.2, 42.0, "records")) == "1,873 ± 42 records"
+    assert str(Answer(0.0123456)) == "0.0123"
+    assert float(Answer(3.5)) == 3.5
+    assert Answer(1.0, None, "x").to_dict() == {"value": 1.0, "error": None, "text": "x"}
+    assert "<b>" not in Answer(1, 2, "<b>")._repr_html_()
+
+
+@pytest.mark.parametrize("n", [-1, 1.5, "7", True, 10**12])
+def test_the_number_of_rows_must_make_sense(n: object) -> None:
+    with pytest.raises(UsageError, match="number of rows"):
+        tiny().sample(n)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "7", False])
+def test_the_seed_must_make_sense(seed: object) -> None:
+    with pytest.raises(UsageError, match="seed"):
+        tiny().sample(1, seed=seed)  # type: ignore[arg-type]
+
+
+def test_a_sample_has_as_many_rows_as_asked_and_the_seed_repeats_it() -> None:
+    release = tiny()
+    assert release.sample(0).height == 0
+    assert release.sample(np.int64(5)).height == 5  # type: ignore[arg-type]
+    assert release.sample().height == release.size == 1000
+    assert release.sample(20, seed=1).equals(release.sample(20, seed=1))
+    assert not release.sample(200).equals(release.sample(200))  # equal with probability below 1e-100
+
+
+def test_an_empty_query_is_refused() -> None:
+    with pytest.raises(QueryError, match="empty"):
+        tiny().query("  ")
+
+
+def test_a_release_prints_as_one_line_and_shows_as_a_card() -> None:
+    release = tiny(epsilon="1/3")
+    assert repr(release) == (
+        "Tiny(tiny, epsilon 1/3, age, sex, workclass, education, hours, interview, …, not publishable)"
+    )
+    card = tiny(schema="fields: [{name: '<b>x</b>', constraints: {enum: [a, b]}}]")._repr_html_()
+    assert "&lt;b&gt;x" in card
+    assert "<b>x" not in card
+    assert "fixed seed" in card
+
+
+def test_facts_are_plain_json() -> None:
+    import json
+
+    facts = tiny().facts()
+    assert json.loads(json.dumps(facts)) == facts
+    assert facts["epsilon"] == "1"
+    assert facts["publishable"] is False
+
+
+class Shape(BaseModel):
+    total: int
+    weights: list[float]
+
+
+def test_a_model_is_read_strictly() -> None:
+    assert Model({"total": 3, "weights": [1.0]}).read(Shape).total == 3
+    for wrong in ({"total": "3", "weights": []}, {"total": 3.0, "weights": []}, {"weights": []}):
+        with pytest.raises(ReleaseError, match=r"model\.json.*total"):
+            Model(wrong).read(Shape)
+
+
+def test_a_table_is_read_strictly() -> None:
+    model = Model({}, {"t": pl.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})})
+    wanted = {"a": pl.Int64, "b": pl.Float64}
+    assert model.table("t", wanted, rows=2).height == 2
+    with pytest.raises(ReleaseError, match="no model table 'u'"):
+        model.table("u", wanted)
+    with pytest.raises(ReleaseError, match="where 3 were expected"):
+        model.table("t", wanted, rows=3)
+    with pytest.raises(ReleaseError, match="were expected"):
+        model.table("t", {"a": pl.Int64})
+    for bad, words in ((None, "missing values"), (float("inf"), "finite"), (float("nan"), "finite")):
+        broken = Model({}, {"t": pl.DataFrame({"a": [1], "b": [bad]}, schema=wanted)})
+        with pytest.raises(ReleaseError, match=words):
+            broken.table("t", wanted)
+
+
+def test_every_registered_form_is_a_class_that_knows_its_form() -> None:
+    for form in registry.forms():
+        found = registry.find(form)
+        assert found.form == form
+        assert isinstance(found.kind, str)
+
+
+def test_importing_the_room_does_not_load_what_only_reports_need() -> None:
+    heavy = "plotly", "pyarrow", "jinja2", "pandas"
+    code = f"import sys, penstock.releases; print([m for m in {heavy!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
