@@ -44,7 +44,7 @@ def modules_after(statement: str) -> set[str]:
     [
         "import penstock",
         "import penstock.cli",
-        "import penstock.methods",
+        "import penstock.catalogue",
         "from penstock.cli import run; run(['--version'])",
     ],
 )

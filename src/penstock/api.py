@@ -10,12 +10,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
 from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from penstock import catalogue
+from penstock.catalogue import MethodInfo
+from penstock.contracts.method import Method
+from penstock.contracts.plug import data_class, method_class
+from penstock.drafting.private import draft_private
+from penstock.drafting.proposal import draft as propose
+from penstock.engine import Source, read
 from penstock.errors import (
     DataError,
     LedgerError,
@@ -24,16 +30,15 @@ from penstock.errors import (
     SchemaError,
     UsageError,
 )
-
-if TYPE_CHECKING:
-    from penstock.engine import Source
-    from penstock.evaluation import Evaluation
-    from penstock.learn.selection.release import SelectionRelease
-    from penstock.methods import MethodInfo
-    from penstock.privacy.budgets.budget import Account, Amount, Budget
-    from penstock.privacy.ledger.ledger import Ledger
-    from penstock.releases.release import Release
-    from penstock.schema import Schema, Unit
+from penstock.evaluation import Evaluation
+from penstock.evaluation import evaluate as compare
+from penstock.learn.selection.release import SelectionRelease
+from penstock.privacy.budgets.budget import Account, Amount, Budget
+from penstock.privacy.ledger.ledger import Ledger
+from penstock.privacy.randomness.generator import Randomness
+from penstock.releases import Release, check_destination
+from penstock.releases import load as open_folder
+from penstock.schema import Relation, Schema, Unit
 
 Place = str | PathLike[str]
 
@@ -55,9 +60,6 @@ def draft(
     With an `epsilon`, types, bounds and categories are found privately and paid for instead, and need
     no review. `unit` says whose presence is protected, where that is not a single record.
     """
-    from penstock.drafting.proposal import draft as propose
-    from penstock.engine import read
-
     if epsilon is None:
         if ledger is not None or account is not None or delta != 0:
             raise UsageError(
@@ -69,10 +71,6 @@ def draft(
         raise UsageError(
             "Headers alone cost nothing, so there is nothing to pay epsilon for; drop one of them."
         )
-    from penstock.drafting.private import draft_private
-    from penstock.privacy.budgets.budget import Budget
-    from penstock.schema import Relation
-
     Budget(epsilon, delta)
     budget = Budget(epsilon, delta, account=_account(ledger, account, "private draft of a schema"))
     budget.check(Relation.ADD_REMOVE)
@@ -104,40 +102,28 @@ def release(
     Ibis). A `seed` makes the run reproducible, and for that very reason the release unpublishable. A
     method with a pure guarantee has no use for a `delta`, and none is booked for it.
     """
-    from penstock import methods
-    from penstock.engine import read
-    from penstock.privacy.budgets.budget import Budget
-    from penstock.privacy.randomness.generator import Randomness
-    from penstock.releases import check_destination
-    from penstock.schema import Schema
-
     facts = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
-    info = methods.default_for(facts.kind) if method is None else methods.find(method)
+    info = catalogue.default_method(facts.kind) if method is None else catalogue.method(method)
     chosen = configure(info, parameters or {})
     _refuse_wrong_kind(info, facts)
     Budget(epsilon, delta)  # an impossible amount is refused before the ledger hears of it
     randomness = None if seed is None else Randomness.seeded(seed)
     if not accept_unreviewed_draft:
         facts.refuse_if_unreviewed()
-    if hasattr(chosen, "check"):
-        chosen.check(facts)
+    chosen.check(facts)
     name = "a release that was not saved" if out is None else Path(fspath(out)).name
     if out is not None:
         check_destination(fspath(out))
-    book = _account(ledger, account, f"{info.name} for {name}")
-    budget = Budget(epsilon, 0 if info.pure else delta, randomness=randomness, account=book)
+    paying = _account(ledger, account, f"{info.name} for {name}")
+    budget = Budget(epsilon, 0 if info.pure else delta, randomness=randomness, account=paying)
     budget.check(facts.relation)
-    headless = facts.items is not None and not facts.items.header
+    headless = facts.layout is not None and facts.layout.headless
     source = data if headless else _with_records(read(data, table=table))
-    order = {} if seed is None else {"order_key": f"seed {seed}".encode()}
-    records = info.load_data().open(source, facts, engine=engine, **order)
-    purse = budget
+    order_key = None if seed is None else f"seed {seed}".encode()
+    opened = data_class(catalogue.kind(facts.kind)).open(source, facts, engine=engine, order_key=order_key)
     with _what_is_spent(budget):
-        if facts.kind == "table":
-            from penstock.kinds.table.adaptive_bins import prepared
-
-            records, purse = prepared(records, budget)
-        made: Release = chosen.fit(records, purse)
+        records, rest = opened.prepared(budget)
+        made = chosen.fit(records, rest)
         if out is not None:
             made.save(Path(fspath(out)))
     _complete(budget, name)
@@ -168,26 +154,21 @@ def select(
     the categories of `column`. `counts` is the share of epsilon for noisy counts of what is selected.
     Everything else is as in `release`, including the order in which mistakes are found.
     """
-    from penstock.learn.selection.release import SelectionRelease
-    from penstock.schema import Schema
-
     facts = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
-    wish: dict[str, Any] = {"c": c, "threshold": threshold, "counts": counts, "mechanism": mechanism}
-    if facts.kind == "table":
-        wish["column"] = column
-    elif facts.kind != "itemsets":
+    asked = {"c": c, "threshold": threshold, "counts": counts, "mechanism": mechanism, "column": column}
+    info = _selecting(facts.kind)
+    known = [parameter.name for parameter in method_class(info).parameters()]
+    if column is not None and "column" not in known:
         raise UsageError(
-            "Items are selected from data of kind 'itemsets', categories from a 'table'; the schema "
-            f"describes '{facts.kind}'."
+            f"Data of kind '{facts.kind}' has one column to select from, named in the schema; leave out the "
+            "column."
         )
-    elif column is not None:
-        raise UsageError("Item sets have one column of items, named in the schema; leave out the column.")
     made = release(
         data,
         facts,
         epsilon=epsilon,
-        method="select-categories" if facts.kind == "table" else "select-items",
-        parameters=wish,
+        method=info.name,
+        parameters={name: value for name, value in asked.items() if value is not None},
         table=table,
         engine=engine,
         ledger=ledger,
@@ -200,25 +181,30 @@ def select(
     return made
 
 
+def _selecting(kind: str) -> MethodInfo:
+    """The method that selects from data of this kind."""
+    able = [info for info in catalogue.methods(role="method") if info.answer == "selection"]
+    for info in able:
+        if info.kind == kind:
+            return info
+    kinds = " or ".join(f"'{info.kind}'" for info in able)
+    raise UsageError(f"Something is selected from data of kind {kinds}; the schema describes '{kind}'.")
+
+
 def load(folder: Place) -> Release:
     """The release saved in a folder, verified; nothing in the folder is executed."""
-    from penstock.releases import load as open_folder
-
     return open_folder(fspath(folder))
 
 
 def evaluate(release: Release | Place, data: Any, **options: Any) -> Evaluation:
     """How close a release is to the records it came from: for the custodian's eyes only."""
-    from penstock.evaluation import evaluate as compare
-    from penstock.releases import Release as Opened
-
-    return compare(release if isinstance(release, Opened) else load(release), data, **options)
+    return compare(release if isinstance(release, Release) else load(release), data, **options)
 
 
-def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Any:
+def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Method[Any]:
     """The method with these parameters; an unknown name is answered with the ones there are."""
-    method = info.load()
-    known = [field.name for field in fields(method)]
+    method = method_class(info)
+    known = [parameter.name for parameter in method.parameters()]
     for name in parameters:
         if name not in known:
             near = get_close_matches(name, known, n=1)
@@ -229,7 +215,7 @@ def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Any:
 
 def _with_records(source: Source) -> Source:
     """The source, unless it is a file that ends after its header: then somebody made a mistake."""
-    if getattr(source, "header_only", False):
+    if source.header_only:
         raise DataError(f"{source.label}: the file has a header and no records. Nothing was spent.")
     return source
 
@@ -256,10 +242,8 @@ def _account(ledger: Ledger | str | None, account: str | None, label: str) -> Ac
         raise UsageError(
             f"A release that is booked needs both a ledger and an account; {missing} is missing."
         )
-    from penstock.privacy.ledger.ledger import Ledger
-
-    book = Ledger.open(ledger) if isinstance(ledger, str) else ledger
-    return book.account(account, label)
+    opened = Ledger.open(ledger) if isinstance(ledger, str) else ledger
+    return opened.account(account, label)
 
 
 def _complete(budget: Budget, name: str) -> None:

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from tests.cli.desk import ROWS, SCHEMA, Cli, Desk
 
-from penstock.methods import METHODS
+from penstock import catalogue
 
 
 def penstock(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
@@ -304,9 +304,9 @@ def test_a_question_that_cannot_be_understood_is_one_sentence(
 
 def test_methods_lists_them_all(cli: Cli) -> None:
     listed = json.loads(cli("methods", "--json").out)
-    assert [each["name"] for each in listed] == [info.name for info in METHODS]
+    assert [each["name"] for each in listed] == [info.name for info in catalogue.methods(role="method")]
     shown = cli("methods").out
-    assert all(info.name in shown for info in METHODS)
+    assert all(info.name in shown for info in catalogue.methods(role="method"))
 
 
 # failures of the program itself ----------

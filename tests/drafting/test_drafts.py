@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.drafting.proposal import MARKERS, draft
 from penstock.errors import DataError, SchemaError, UsageError
+from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.schema import Field, Schema, magnitudes, round_outwards
 
 TEXT = pl.DataFrame(
@@ -154,15 +155,11 @@ def test_points_keep_their_coordinates_only() -> None:
 
 def test_sequences_get_a_guess_at_their_columns() -> None:
     proposal = draft(TEXT.select("patient_id", "visited", "sex"), kind="sequences")
-    assert proposal.sequence is not None
-    assert (proposal.sequence.user, proposal.sequence.time, proposal.sequence.symbol) == (
-        "patient_id",
-        "visited",
-        "sex",
-    )
+    layout = SequenceLayout.of(proposal)
+    assert (layout.user, layout.time, layout.symbol) == ("patient_id", "visited", "sex")
     assert "a guess from their names" in proposal.to_yaml()
     lone = draft(TEXT.select("sex"), kind="sequences")
-    assert lone.sequence is None
+    assert lone.layout is None
     assert "Say which columns make a sequence" in lone.to_yaml()
 
 

@@ -357,7 +357,7 @@ def test_points_keep_their_coordinates_alone() -> None:
 
 @pytest.mark.parametrize(("data", "how", "why"), [
     ({"patient_id": [1]}, {}, "identify people"),
-    ({"age": [1]}, {"kind": "graph"}, "--headers-only"),
+    ({"age": [1]}, {"kind": "sequences"}, "--headers-only"),
     ({"age": [1]}, {"unit": Unit(protects="node")}, "a record or a user"),
     ({"age": [1]}, {"unit": Unit(protects="user", column="id", at_most=1)}, "id: the data has no such"),
     ({"odd": [[1, 2]]}, {}, "No column holds plain values"),

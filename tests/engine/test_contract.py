@@ -90,7 +90,8 @@ WAYS: dict[str, Callable[[pl.DataFrame, Path], tuple[Any, str]]] = {
 def opened(frame: pl.DataFrame, folder: Path, facts: Schema = FACTS) -> Iterator[tuple[str, Engine]]:
     for name, way in WAYS.items():
         source, engine = way(frame, folder)
-        yield name, open_engine(source, facts, engine=engine)
+        coordinates = facts.kind == "points"
+        yield name, open_engine(source, facts, engine=engine, coordinates=coordinates)
 
 
 def assert_same(frame: pl.DataFrame, asked: list[Marginal], folder: Path) -> None:
@@ -222,7 +223,8 @@ def test_lattice_positions_agree(
     if outside == "clamp":
         points = [point for point in points if point[0] == point[0]]  # NaN has no nearest bound
     frame = pl.DataFrame(points, schema=kinds, orient="row")
-    for name, engine in [("memory", open_engine(frame, facts)), *opened(frame, tmp_path, facts)]:
+    in_memory = open_engine(frame, facts, coordinates=True)
+    for name, engine in [("memory", in_memory), *opened(frame, tmp_path, facts)]:
         for names in (["x", "y"], ["flat", "x", "y"], []):
             expected = plain_lattice(points, names, bits, outside)
             positions, weights = engine.lattice(names, bits)
@@ -266,7 +268,7 @@ def test_a_date_as_a_coordinate_is_counted_in_memory_only() -> None:
         "fields:\n- {name: day, type: date, constraints: {minimum: 2020-01-01, maximum: 2020-01-04}}"
     )
     frame = pl.DataFrame({"day": ["2020-01-01", "2020-01-04", "2020-01-04"]})
-    positions, weights = open_engine(frame, facts).lattice(["day"], 2)
+    positions, weights = open_engine(frame, facts, coordinates=True).lattice(["day"], 2)
     assert positions.tolist() == [[0], [3]]
     assert weights.tolist() == [1, 2]
     with pytest.raises(PenstockError, match="day: a date as a coordinate is not counted inside a database"):

@@ -34,7 +34,7 @@ def rides(n: int = 400) -> pl.DataFrame:
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
     path = tmp_path / "rides.parquet"
     rides().write_parquet(path)
-    return open_engine(path, FACTS, engine=request.param)
+    return open_engine(path, FACTS, engine=request.param, coordinates=True)
 
 
 def test_every_field_has_its_own_resolution_and_categories_their_codes(engine: Engine) -> None:

@@ -21,11 +21,11 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock import methods
+from penstock import catalogue
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.sabotage import bounding_box, seen_categories, seen_edges, seen_symbols, understated
 from penstock.audit.target import Claim, Kind, Target
-from penstock.kinds.table.adaptive_bins import prepared
+from penstock.contracts.plug import data_class, method_class
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.releases.release import Release
@@ -67,7 +67,7 @@ class MethodAudit:
 
     def target(self) -> Target:
         """The method as it is shipped."""
-        info = methods.find(self.method)
+        info = catalogue.method(self.method)
         return Target(
             self.name, Kind.SHIPPED, self.claim, info.summary, self._pairs(), run=self.run, effort=self.effort
         )
@@ -128,8 +128,8 @@ class MethodAudit:
         """n releases of the same records, each as a row of numbers."""
         import polars as pl
 
-        info = methods.find(self.method)
-        method = info.load()(**self.parameters)
+        info = catalogue.method(self.method)
+        method = method_class(info)(**self.parameters)
         schema = Schema.from_yaml(self.schema)
         columns = list(self.columns or schema.names)
         frame = pl.DataFrame(list(records), schema=columns, orient="row")
@@ -140,13 +140,12 @@ class MethodAudit:
         for _ in range(n):
             # Users are bounded by a random sample when the records are opened, which is part of the method.
             if opened is None or schema.unit.column is not None:
-                chance = {} if schema.unit.column is None else {"order_key": bytes(randomness.take(32))}
-                opened = info.load_data().open(frame, schema, **chance)
+                chance = None if schema.unit.column is None else bytes(randomness.take(32))
+                opened = data_class(catalogue.kind(info.kind)).open(frame, schema, order_key=chance)
             data = lens(opened) if lens is not None else opened
             source = Randomness.seeded(0) if same_seed else randomness
             budget = Budget(self.epsilon * spends, self.delta, randomness=source)
-            if schema.kind == "table":
-                data, budget = prepared(data, budget)
+            data, budget = data.prepared(budget)
             rows.append(numbers_of(method.fit(data, budget)))
         return rows
 

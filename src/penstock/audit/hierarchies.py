@@ -19,6 +19,7 @@ from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Claim, Kind, Target
 from penstock.kinds.points.audits import Numbers, Reals, Record, without_bias, worst_loss
 from penstock.kinds.sequences.data import Sequences
+from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.table.adaptive_bins import stretch
 from penstock.kinds.table.data import Table
 from penstock.privacy.budgets.budget import Budget
@@ -73,8 +74,8 @@ class Hierarchy:
 def contexts(rows: Rows, schema: Schema, longest: int | None = None) -> Level:
     """The empty context of some sequences; the rows given are those kept of every user."""
     if longest is not None:
-        columns = schema.sequence_columns.model_copy(update={"longest": longest})
-        schema = schema.model_copy(update={"sequence": columns})
+        columns = SequenceLayout.of(schema).model_copy(update={"longest": longest})
+        schema = schema.model_copy(update={"layout": columns})
     frame = pl.DataFrame(list(rows), schema={"pages": pl.String}, orient="row")
     return Sequences.open(frame, schema).contexts()
 

@@ -25,6 +25,10 @@ class _Understated:
             return lambda *values, **named: self._lower(found(*values, **named))
         return self._lower(found)
 
+    def prepared(self, budget: Any) -> Any:
+        """What is found in the records first is found through the same wrong sensitivities."""
+        return type(self._data).prepared(self, budget)
+
     def _lower(self, value: Any) -> Any:
         if isinstance(value, Sealed):
             return Sealed(open_seal(value), value.sensitivity.scaled(self._factor), value.relation)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from penstock import catalogue
 from penstock.cli.options import AccountName, File, LedgerUrl, TableName
 
-Kind = Literal["table", "points", "sequences", "itemsets", "graph", "calls"]
+_KINDS = ", ".join(info.name for info in catalogue.kinds())
 
 
 def draft(
@@ -24,7 +25,9 @@ def draft(
             help="Where to write the schema; next to FILE when not given.",
         ),
     ] = None,
-    kind: Annotated[Kind, typer.Option(help="What the records are.")] = "table",
+    kind: Annotated[
+        str, typer.Option(metavar="KIND", help=f"What the records are: one of {_KINDS}.")
+    ] = "table",
     headers_only: Annotated[
         bool, typer.Option("--headers-only", help="Read the column names and not a single value.")
     ] = False,

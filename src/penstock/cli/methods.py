@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from penstock import catalogue
 from penstock.cli.options import Json
 
 
@@ -23,26 +24,11 @@ def methods(
         penstock methods --baselines
         penstock methods --json
     """
-    from penstock.methods import BASELINES, METHODS
-
-    listed = (*METHODS, *BASELINES) if baselines else METHODS
+    listed = catalogue.methods(role=None if baselines else "method")
     if as_json:
         from penstock.cli.screen import print_json
 
-        print_json(
-            [
-                {
-                    "name": info.name,
-                    "kind": info.kind,
-                    "summary": info.summary,
-                    "guarantee": info.guarantee,
-                    "relations": list(info.relations),
-                    "default": info.default,
-                    "parameters": _parameters(info.load()),
-                }
-                for info in listed
-            ]
-        )
+        print_json([_described(info) for info in listed])
         return
     from rich.table import Table
 
@@ -65,9 +51,19 @@ def methods(
     out.print("\n* used when no --method is given. One page about each: docs/methods/.", style="dim")
 
 
-def _parameters(method: type[object]) -> dict[str, object]:
-    from dataclasses import MISSING, fields, is_dataclass
+def _described(info: catalogue.MethodInfo) -> dict[str, object]:
+    from penstock.contracts.plug import method_class
 
-    if not is_dataclass(method):
-        return {}
-    return {field.name: None if field.default is MISSING else field.default for field in fields(method)}
+    parameters = method_class(info).parameters()
+    return {
+        "name": info.name,
+        "kind": info.kind,
+        "answer": info.answer,
+        "role": info.role,
+        "summary": info.summary,
+        "guarantee": info.guarantee,
+        "relations": list(info.relations),
+        "default": info.default,
+        "parameters": {parameter.name: parameter.default for parameter in parameters},
+        "ranges": {parameter.name: parameter.domain.words for parameter in parameters},
+    }

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import types
-from collections.abc import Callable, Sequence
-from fractions import Fraction
-from math import isfinite
-from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import typer
 
+from penstock.catalogue import MethodInfo
 from penstock.errors import UsageError
 
 File = Annotated[
@@ -66,9 +64,11 @@ AcceptDraft = Annotated[
 ]
 
 
-def parameters(pairs: Sequence[str], method: type[Any], name: str) -> dict[str, Any]:
-    """`--param name=value` pairs as values of the types that the method declares."""
-    declared = {key: hint for key, hint in get_type_hints(method).items() if get_origin(hint) is not ClassVar}
+def parameters(pairs: Sequence[str], info: MethodInfo) -> dict[str, Any]:
+    """`--param name=value` pairs as values of the parameters that the method declares."""
+    from penstock.contracts.plug import method_class
+
+    declared = {parameter.name: parameter for parameter in method_class(info).parameters()}
     values: dict[str, Any] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
@@ -77,63 +77,5 @@ def parameters(pairs: Sequence[str], method: type[Any], name: str) -> dict[str, 
             raise UsageError(f"--param takes name=value, such as --param side=40, not '{pair}'.")
         if key in values:
             raise UsageError(f"--param {key} is given twice; keep one of them.")
-        values[key] = (
-            _parse(text.strip(), declared[key], f"--param {key} of {name}") if key in declared else text
-        )
+        values[key] = declared[key].read(text.strip(), info.name) if key in declared else text
     return values
-
-
-_READERS: dict[Any, tuple[Callable[[str], Any], str]] = {
-    int: (int, "a whole number"),
-    float: (lambda text: _finite(float(text)), "a number"),
-    Fraction: (lambda text: _fraction(text), "a number or a fraction such as 3/10"),
-    bool: (
-        lambda text: {"true": True, "yes": True, "false": False, "no": False}[text.lower()],
-        "true or false",
-    ),
-    str: (str, "text"),
-}
-
-
-def _finite(number: float) -> float:
-    if not isfinite(number):
-        raise ValueError
-    return number
-
-
-def _fraction(text: str) -> Fraction:
-    """As budgets are read: expanding an exponent such as 1e999999999 would never end."""
-    from penstock.errors import BudgetError
-    from penstock.privacy.budgets.budget import exact
-
-    try:
-        return exact(text)
-    except BudgetError:
-        raise ValueError from None
-
-
-def _parse(text: str, hint: Any, what: str) -> Any:
-    """The text as a value of the hinted type; the first alternative that accepts it wins."""
-    if get_origin(hint) in (Union, types.UnionType):
-        options = [option for option in get_args(hint) if option is not types.NoneType]
-        if len(options) < len(get_args(hint)) and text.lower() in ("none", ""):
-            return None
-        for option in options[:-1]:
-            try:
-                return _parse(text, option, what)
-            except UsageError:
-                continue
-        return _parse(text, options[-1], what)
-    if get_origin(hint) is Literal:
-        for choice in get_args(hint):
-            if str(choice) == text:
-                return choice
-        raise UsageError(f"{what} must be one of {', '.join(map(str, get_args(hint)))}, not '{text}'.")
-    if get_origin(hint) in (tuple, list):
-        inner = get_args(hint)[0]
-        return tuple(_parse(part.strip(), inner, what) for part in text.split(",")) if text else ()
-    reader, words = _READERS.get(hint, _READERS[str])
-    try:
-        return reader(text)
-    except (ValueError, KeyError, ZeroDivisionError):
-        raise UsageError(f"{what} must be {words}, not '{text}'.") from None

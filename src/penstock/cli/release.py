@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from penstock import catalogue
 from penstock.cli.options import (
     AcceptDraft,
     AccountName,
@@ -75,15 +76,14 @@ def release(
         penstock release postgresql://host/db --table people \\
             -s people.schema.yaml -e 1 -o people-release
     """
-    from penstock import methods
     from penstock.api import release as make
     from penstock.cli.options import parameters
     from penstock.cli.screen import ACCENT, clean, note, progress_bars
     from penstock.schema import Schema
 
     facts = Schema.load(schema)
-    info = methods.default_for(facts.kind) if method is None else methods.find(method)
-    chosen = parameters(param or (), info.load(), info.name)
+    info = catalogue.default_method(facts.kind) if method is None else catalogue.method(method)
+    chosen = parameters(param or (), info)
     with progress_bars():
         made = make(
             file,

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime
 from fractions import Fraction
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import polars as pl
 
+from penstock import catalogue
 from penstock.drafting.bounds import Column, bounds, frequent, kinds
-from penstock.drafting.proposal import MARKERS, draft, identifies_a_person
+from penstock.drafting.proposal import MARKERS, draft, identifies_a_person, kind_draft
 from penstock.engine import read as open_source
 from penstock.engine.bound import fresh_key, numbered_users, sample_per_user
 from penstock.errors import DataError, UsageError
@@ -23,7 +24,6 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.budgets.receipt import plain
 from penstock.privacy.unit import Unit
 from penstock.schema import Constraints, Drafted, Field, Schema, round_outwards
-from penstock.schema.schema import DataKind
 from penstock.schema.values import Type, at
 
 _RANGED: Final = ("integer", "number", "date", "datetime")
@@ -47,7 +47,8 @@ def draft_private(
     repeats the choice of each user's records. The records are read into memory.
     """
     who = unit or Unit(review=True)
-    if kind not in ("table", "points"):
+    info, drafter = catalogue.kind(kind), kind_draft(kind)
+    if not info.private_drafts:
         raise UsageError(
             f"Data of kind '{kind}' cannot be drafted privately; draft it with '--headers-only'."
         )
@@ -76,17 +77,20 @@ def draft_private(
     ]
     fields, remarks = [], {}
     for column, (type_, missing) in zip(columns, found, strict=True):
-        if kind == "points" and type_ in ("string", "boolean", "date", "datetime"):
-            top.append(f"Left out: '{column.name}' is not a coordinate.")
+        why = None if type_ is None else drafter.why_left_out(type_)
+        if why is not None:
+            top.append(f"Left out: '{column.name}' {why}.")
             continue
         place = known.field(column.name)
-        field = _field(place, type_, domains.get(column.name), missing and kind == "table")
+        field = _field(place, type_, domains.get(column.name), missing and drafter.missing_is_a_value)
         fields.append(field)
         remarks[column.name] = (_remark(field, type_, with_delta=budget.delta > 0),)
     if not fields:
-        raise DataError("No column is a coordinate; draft with another kind, or write the schema by hand.")
+        raise DataError(
+            f"No column can become a field of {info.one}; draft another kind, or write the schema by hand."
+        )
     schema = Schema(
-        kind=cast(DataKind, kind), unit=who, missing_values=MARKERS, fields=tuple(fields), drafted=paid
+        kind=kind, unit=who, missing_values=MARKERS, fields=tuple(fields), drafted=paid
     )
     return schema.with_remarks({"": tuple(top), **remarks})
 

@@ -12,28 +12,23 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any, Protocol, cast, get_args
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import polars as pl
 
-from penstock.errors import DataError, UsageError
+from penstock import catalogue
+from penstock.errors import DataError
 from penstock.privacy.unit import Unit
-from penstock.schema.bins import DEFAULT_BINS, ONE_BIN_PER_VALUE_UP_TO, Bins
-from penstock.schema.fact import nearest
+from penstock.schema.bins import Bins
 from penstock.schema.field import Constraints, Field
+from penstock.schema.layout import Layout
 from penstock.schema.magnitudes import round_outwards
 from penstock.schema.reading import Reading, read
-from penstock.schema.schema import DataKind, Schema
-from penstock.schema.schema import Sequence as SequenceColumns
+from penstock.schema.schema import Schema
 from penstock.schema.values import BLANKS, DATE, DATETIME, NUMBER, Type, at
 
 MARKERS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
 MOST_CATEGORIES = 256
-_SAY_WHICH = "Say which columns make a sequence: sequence: {user: ..., time: ..., symbol: ..., longest: 20}"
-_SAY_ITEMS = (
-    "Say which columns make an item set: items: {item: ..., transaction: ...}, or items: {item: ...} where "
-    "every row is a whole set. Keep the field of the items and remove the others."
-)
 _FEW = 20
 _PERSON = r"(user|person|patient|customer|client|member|subject|subscriber|caller|employee)"
 _PEOPLE = re.compile(rf"^({_PERSON}|{_PERSON}?[_. -]?(id|uid|uuid|no|nr|key|number))$", re.IGNORECASE)
@@ -43,6 +38,7 @@ _IDENTIFIER = re.compile(
 )
 
 
+@runtime_checkable
 class Records(Protocol):
     """What a draft needs to know of a source: its column names and, if it may, its records."""
 
@@ -52,11 +48,52 @@ class Records(Protocol):
 
 
 @dataclass
-class _Notes:
+class Notes:
     """What the reviewer is told: at the top of the file, and above each field."""
 
     top: list[str] = field(default_factory=list)
     fields: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class KindDraft:
+    """What a draft does for one kind of data, where kinds differ; each kind derives its own.
+
+    `missing_is_a_value` says whether a private draft lets a record lack a value.
+    """
+
+    missing_is_a_value: ClassVar[bool] = True
+
+    def why_left_out(self, type_: Type) -> str | None:
+        """Why a column with values of this type can be no field, or None where it can."""
+        return None
+
+    def bins(self, type_: Type, reading: Reading, constraints: Constraints) -> tuple[Bins | None, str]:
+        """Bins that the values suggest, and what was read off them."""
+        return None, ""
+
+    def arranged(
+        self, fields: list[Field], frame: pl.DataFrame | None, markers: tuple[str, ...], notes: Notes
+    ) -> tuple[list[Field], Layout | None]:
+        """The fields that stay, and how columns make records; without a frame, no value was read."""
+        return fields, None
+
+    def suggest_unit(self, names: Sequence[str], notes: Notes) -> None:
+        """A hint at the unit, from the names of the columns."""
+        likely = [name for name in names if identifies_a_person(name)]
+        if likely:
+            notes.top.append(
+                f"If one person may have several records, protect people instead of records: "
+                f"unit: {{protects: user, column: {likely[0]}, at_most: 1}}"
+            )
+
+
+def kind_draft(kind: str) -> KindDraft:
+    """How data of this kind is drafted."""
+    info = catalogue.kind(kind)
+    found = catalogue.load(info.draft)
+    if not isinstance(found, type) or not issubclass(found, KindDraft):
+        raise TypeError(f"{info.draft} is no draft of a kind")
+    return found()
 
 
 def draft(
@@ -70,22 +107,19 @@ def draft(
     >>> proposal.field("age").domain
     '0..50'
     """
-    if kind not in get_args(DataKind):
-        raise UsageError(f"'{kind}' is not a kind of data{nearest(kind, get_args(DataKind))}.")
+    drafter = kind_draft(kind)
     names = _names(source)
     _refuse_bad_names(names)
-    notes = _Notes(
+    notes = Notes(
         [
             "A draft. Compare every fact that is marked for review with what is publicly known,",
             "correct it, and confirm it with 'review: false'.",
         ]
     )
-    sequence: SequenceColumns | None = None
-    if headers_only or (not isinstance(source, pl.DataFrame) and not hasattr(source, "frame")):
-        if kind == "sequences":
-            notes.top.append(_SAY_WHICH)
+    if headers_only or (not isinstance(source, pl.DataFrame) and not isinstance(source, Records)):
         fields = [_placeholder(name, notes) for name in names]
         markers: tuple[str, ...] = ("",)
+        fields, layout = drafter.arranged(fields, None, markers, notes)
     else:
         frame = source if isinstance(source, pl.DataFrame) else source.frame()
         if frame.height == 0:
@@ -93,30 +127,26 @@ def draft(
         markers = MARKERS  # all of them: which ones occur is a fact about the records
         fields = []
         for name in names:
-            found = _propose(frame[name], kind, markers, notes)
+            found = propose(frame[name], drafter, markers, notes)
             if isinstance(found, Field):
                 fields.append(found)
             else:
                 notes.top.append(
                     f"Left out: '{name}' {found}. Add it under 'fields' if it belongs in the release."
                 )
-        if kind == "sequences":
-            fields, sequence = _sequences(frame, fields, markers, notes)
+        fields, layout = drafter.arranged(fields, frame, markers, notes)
         if not fields:
             raise DataError(
                 "No column can become a field: all look like identifiers or free text. "
                 "Write the schema by hand, starting from '--headers-only'."
             )
-    if kind == "itemsets":
-        notes.top.append(_SAY_ITEMS)
-    if kind != "sequences":
-        _suggest_unit(names, notes)
+    drafter.suggest_unit(names, notes)
     schema = Schema(
-        kind=cast(DataKind, kind),
-        unit=Unit(protects="sequence" if kind == "sequences" else "record", review=True),
+        kind=kind,
+        unit=Unit.model_validate({"protects": catalogue.kind(kind).units[0], "review": True}),
         missing_values=markers,
         fields=tuple(fields),
-        sequence=sequence,
+        layout=layout,
     )
     return schema.with_remarks({"": tuple(notes.top), **notes.fields})
 
@@ -124,7 +154,7 @@ def draft(
 def _names(source: pl.DataFrame | Records | Sequence[str]) -> tuple[str, ...]:
     if isinstance(source, pl.DataFrame):
         return tuple(source.columns)
-    return tuple(source.names) if hasattr(source, "names") else tuple(source)
+    return tuple(source.names) if isinstance(source, Records) else tuple(source)
 
 
 def _refuse_bad_names(names: Sequence[str]) -> None:
@@ -142,20 +172,21 @@ def _refuse_bad_names(names: Sequence[str]) -> None:
         raise DataError(f"{twice}: the data has two columns of this name. Rename one of them.")
 
 
-def _placeholder(name: str, notes: _Notes) -> Field:
+def _placeholder(name: str, notes: Notes) -> Field:
     notes.fields[name] = ("no value was read: declare the type and its enum or bounds",)
     return Field(name=name, type="string", constraints=Constraints(enum=()), review=True)
 
 
-def _propose(column: pl.Series, kind: str, markers: tuple[str, ...], notes: _Notes) -> Field | str:
+def propose(column: pl.Series, drafter: KindDraft, markers: tuple[str, ...], notes: Notes) -> Field | str:
     """The field that a column suggests, or why it is left out."""
-    kind_of_value = _type(column, markers)
+    kind_of_value = type_of(column, markers)
     if kind_of_value is None:
         return f"holds {str(column.dtype).lower()} values"
-    if _PEOPLE.match(column.name) or (_IDENTIFIER.match(column.name) and _mostly_different(column)):
+    if identifies_a_person(column.name) or (identifies(column.name) and _mostly_different(column)):
         return "looks like an identifier"
-    if kind == "points" and kind_of_value not in ("integer", "number"):
-        return "is not a coordinate"
+    why = drafter.why_left_out(kind_of_value)
+    if why is not None:
+        return why
     any_domain = Field.model_construct(name=column.name, type=kind_of_value)
     reading = read(any_domain, column, markers)
     facts = ["its type"]
@@ -171,10 +202,9 @@ def _propose(column: pl.Series, kind: str, markers: tuple[str, ...], notes: _Not
     elif kind_of_value != "boolean":
         constraints = _bounds(kind_of_value, reading)
         facts.append("its bounds (rounded outwards)")
-        if kind == "table" and kind_of_value == "integer":
-            bins = _apart_from_zero(reading, constraints.maximum)
+        bins, seen = drafter.bins(kind_of_value, reading, constraints)
         if bins is not None:
-            facts.append("that most values are 0 (which has a bin of its own)")
+            facts.append(seen)
     missing = bool(reading.missing.any())
     facts.append("that values are missing" if missing else "that no value is missing")
     notes.fields[column.name] = (f"read off the data: {', '.join(facts)}",)
@@ -188,22 +218,12 @@ def _propose(column: pl.Series, kind: str, markers: tuple[str, ...], notes: _Not
     )
 
 
-def _apart_from_zero(reading: Reading, highest: Any) -> Bins | None:
-    """Bins for amounts that most records lack, such as gains: else nearly all would be drawn positive."""
-    known = reading.values.filter(pl.Series(~(reading.missing | reading.unreadable)))
-    if 2 * int((known == 0).sum()) <= len(known) or (known < 0).any():
-        return None
-    if highest < ONE_BIN_PER_VALUE_UP_TO:
-        return None
-    return Bins(edges=(0, 1, *(round(highest * part / DEFAULT_BINS) for part in range(1, DEFAULT_BINS + 1))))
-
-
 def _mostly_different(column: pl.Series) -> bool:
     different = column.n_unique()
     return different > _FEW and 2 * different > len(column)
 
 
-def _type(column: pl.Series, markers: tuple[str, ...]) -> Type | None:
+def type_of(column: pl.Series, markers: tuple[str, ...]) -> Type | None:
     """The type that fits every value; None for columns that are no plain values."""
     dtype = column.dtype
     if dtype == pl.String or dtype == pl.Null:
@@ -271,53 +291,6 @@ def identifies_a_person(name: str) -> bool:
     return bool(_PEOPLE.match(name))
 
 
-def _suggest_unit(names: Sequence[str], notes: _Notes) -> None:
-    likely = [name for name in names if _PEOPLE.match(name)]
-    if likely:
-        notes.top.append(
-            f"If one person may have several records, protect people instead of records: "
-            f"unit: {{protects: user, column: {likely[0]}, at_most: 1}}"
-        )
-
-
-def _sequences(
-    frame: pl.DataFrame, fields: list[Field], markers: tuple[str, ...], notes: _Notes
-) -> tuple[list[Field], SequenceColumns | None]:
-    """A guess, from names and types, at whose sequences these are and of what; other fields are left out."""
-    names = frame.columns
-    user = next((name for name in names if _PEOPLE.match(name) or _IDENTIFIER.match(name)), None)
-    symbol = next((each for each in fields if each.kind == "categorical" and each.name != user), None)
-    time = next((each.name for each in fields if each.type in ("date", "datetime")), None)
-    if user is None:
-        whole = next((name for name in names if _holds_sequences(frame[name], markers)), None)
-        symbol, time = (None if whole is None else _alphabet(frame[whole], markers, notes)), None
-    if symbol is None:
-        notes.top.append(_SAY_WHICH)
-        return fields, None
-    used = (symbol.name, user, time)
-    notes.top[:] = [note for note in notes.top if not any(f"Left out: '{name}' " in note for name in used)]
-    left = [each.name for each in fields if each.name not in used]
-    notes.top += [f"Left out: '{name}' is no part of a sequence." for name in left]
-    notes.top += [
-        "The columns under 'sequence' are a guess from their names. Correct them.",
-        "'longest' was not read off the data: choose a length that most sequences do not exceed,",
-        "counting the end as one symbol. What comes after it is cut off.",
-    ]
-    return [symbol], SequenceColumns(user=user, time=time, symbol=symbol.name, longest=20)
-
-
-def _holds_sequences(column: pl.Series, markers: tuple[str, ...]) -> bool:
-    """Whether every row seems to be a whole sequence: a list, or several words of few kinds."""
-    if isinstance(column.dtype, pl.List):
-        return True
-    if column.dtype != pl.String or _type(column, markers) != "string":
-        return False
-    words = column.drop_nulls().str.split(" ").explode()
-    return len(words) > len(column) and words.n_unique() <= MOST_CATEGORIES
-
-
-def _alphabet(column: pl.Series, markers: tuple[str, ...], notes: _Notes) -> Field | None:
-    """The field of symbols that whole sequences are made of."""
-    lists = column.str.split(" ") if column.dtype == pl.String else column
-    found = _propose(lists.explode().drop_nulls(), "sequences", markers, notes)
-    return found if isinstance(found, Field) else None
+def identifies(name: str) -> bool:
+    """Whether a column's name says that it tells records apart."""
+    return bool(_IDENTIFIER.match(name))

@@ -1,7 +1,8 @@
 """Counting where the data is: in memory, in DuckDB, in any database that Ibis speaks to.
 
-This room lies below the seal. Its results are raw, exact counts of the records; only
-`penstock.privacy` may import it, and seals what it gets at once.
+This room lies below the seal. Its results are raw, exact counts of the records. Only the data handle of a
+kind (`data.py` in its room) asks for them, and seals what it gets at once; evaluations and drafts, which
+are for the custodian's eyes, read the source.
 """
 
 from typing import TYPE_CHECKING, Any

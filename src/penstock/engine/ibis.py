@@ -45,8 +45,9 @@ class IbisEngine:
 
     Values that the schema refuses are refused here, before anything can be spent. With a user
     as the privacy unit, each user keeps a random sample of at most `schema.unit.at_most` records;
-    `order_key` makes it repeatable where the database can hash. `failure` turns an error of the
-    database into a sentence for the custodian.
+    `order_key` makes it repeatable where the database can hash. With `coordinates`, fields with bounds can be
+    asked for as positions on a lattice. `failure` turns an error of the database into a sentence for the
+    custodian.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class IbisEngine:
         schema: Schema,
         *,
         order_key: bytes | None = None,
+        coordinates: bool = False,
         failure: Callable[[Exception], DataError] | None = None,
     ) -> None:
         self.sizes: Mapping[str, int] = MappingProxyType({a.name: a.size for a in schema.attributes})
@@ -62,7 +64,7 @@ class IbisEngine:
         self._failure = failure or _unexplained
         self._coordinates = (
             {name: Coordinate.of(schema.codec(name)) for name in schema.names if schema.field(name).ranged}
-            if schema.kind == "points"
+            if coordinates
             else {}
         )
         self._stored = self._asked(lambda: self._encoded(table, schema, order_key or fresh_key()))

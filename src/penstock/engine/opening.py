@@ -27,16 +27,18 @@ def open_engine(
     table: str | None = None,
     engine: str | Literal["auto", "memory", "duckdb"] = "auto",
     order_key: bytes | None = None,
+    coordinates: bool = False,
     memory: str = "1GiB",
     threads: int | None = None,
     spill: str | Path | None = None,
 ) -> Engine:
-    """An engine over the records of a source, encoded by the schema; raw, for `penstock.privacy` only.
+    """An engine over the records of a source, encoded by the schema; raw, to be sealed at once.
 
     `auto` counts frames and files up to `IN_MEMORY_UP_TO` in memory, longer files in DuckDB, and
     database tables where they are. `memory`, `threads` and `spill` limit DuckDB. Columns that the
     schema does not name are never read. Every value is checked against the schema here, before
-    any budget is touched. With a user as the privacy unit each user keeps a random sample of at most
+    any budget is touched. With `coordinates`, fields with bounds can also be asked for as positions on a
+    lattice. With a user as the privacy unit each user keeps a random sample of at most
     `schema.unit.at_most` records; `order_key` makes the sample repeatable (None: fresh randomness).
     """
     if engine not in ENGINES:
@@ -57,20 +59,28 @@ def open_engine(
     key = order_key or fresh_key()
     small = not records.remote and records.length <= IN_MEMORY_UP_TO
     if engine == "memory" or (engine == "auto" and small):
-        return _in_memory(records, schema, needed, key)
+        return _in_memory(records, schema, needed, key, coordinates)
     from penstock.engine.ibis import IbisEngine
 
     duck = None if records.remote else Duck(memory, threads, spill)
-    return IbisEngine(records.table(needed, duck=duck), schema, order_key=key, failure=records.failure)
+    return IbisEngine(
+        records.table(needed, duck=duck),
+        schema,
+        order_key=key,
+        coordinates=coordinates,
+        failure=records.failure,
+    )
 
 
-def _in_memory(records: Source, schema: Schema, needed: list[str], order_key: bytes) -> MemoryEngine:
+def _in_memory(
+    records: Source, schema: Schema, needed: list[str], order_key: bytes, wanted: bool
+) -> MemoryEngine:
     from penstock.engine.coordinates import Coordinate, values_in_memory
 
     frame = records.frame(needed)
     codes: dict[str, Any] = dict(schema.encode(frame))
     coordinates: dict[str, tuple[Any, Coordinate]] = {}
-    if schema.kind == "points":
+    if wanted:
         for name in schema.names:
             codec = schema.codec(name)
             if codec.field.ranged:

@@ -57,6 +57,11 @@ class Source(ABC):
         """Whether the records are in a database, where counting is best done."""
         return False
 
+    @property
+    def header_only(self) -> bool:
+        """Whether a file ends after its header; for the custodian alone, since emptiness is not public."""
+        return False
+
     def failure(self, problem: Exception) -> DataError:
         """What to tell the user when reading the records failed in some engine."""
         return DataError(f"{self.label}: the records cannot be read ({first_line(problem)}). Check them.")
@@ -168,7 +173,6 @@ class TextSource(Source):
 
     @property
     def header_only(self) -> bool:
-        """Whether nothing follows the header; for the custodian alone, since emptiness is not public."""
         return self._file.empty
 
 

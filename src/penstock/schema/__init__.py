@@ -6,8 +6,9 @@ from penstock.schema.bins import Bins, Edges
 from penstock.schema.codec import Codec
 from penstock.schema.expression import Condition, box_of, parse
 from penstock.schema.field import Constraints, Field
+from penstock.schema.layout import Layout
 from penstock.schema.magnitudes import magnitudes, round_outwards
-from penstock.schema.schema import Drafted, Schema, Sequence
+from penstock.schema.schema import Drafted, Schema
 from penstock.schema.taxonomy import Taxonomy
 
 __all__ = [
@@ -19,10 +20,10 @@ __all__ = [
     "Drafted",
     "Edges",
     "Field",
+    "Layout",
     "Level",
     "Relation",
     "Schema",
-    "Sequence",
     "Taxonomy",
     "Unit",
     "box_of",

@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from penstock import catalogue
 from penstock.errors import SchemaError
 
 
@@ -174,7 +175,7 @@ def write(facts: Mapping[str, Any], remarks: Mapping[str, tuple[str, ...]]) -> s
     """YAML text of these facts, with comment lines above the fields they speak of."""
     top = {key: value for key, value in _plain(facts).items() if key != "fields"}
     lines = [_comment(remark) for remark in remarks.get("", ())]
-    for key in ("impossible", "sequence"):
+    for key in ("impossible", *(block[0] for block in (kind.layout for kind in catalogue.kinds()) if block)):
         if key in top:
             top[key] = top.pop(key)
     # the empty list keeps a short document in block style; its place is taken by the fields themselves

@@ -1,7 +1,7 @@
 """A fact: a frozen pydantic model whose mistakes come back as one sentence with a remedy."""
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
@@ -23,14 +23,21 @@ def nearest(word: object, known: Iterable[object]) -> str:
     return f" (did you mean '{lowered[close[0]]}'?)" if close else ""
 
 
-def refuse_unknown_keys(model: type[BaseModel], data: Mapping[str, object], where: str) -> None:
+def refuse_unknown_keys(
+    model: type[BaseModel], data: Mapping[str, object], where: str, known: Sequence[str] = ()
+) -> None:
     """A misspelt key must not be ignored: it may be the one that protects."""
-    known = [info.alias or name for name, info in model.model_fields.items()]
+    known = known or keys_of(model)
     for key in data:
         if key not in known and key not in model.model_fields:
             raise SchemaError(
                 f"{where}: unknown key '{key}'{nearest(key, known)}. Known keys are {', '.join(known)}."
             )
+
+
+def keys_of(model: type[BaseModel]) -> list[str]:
+    """The keys of a model as they are written in a file."""
+    return [info.alias or name for name, info in model.model_fields.items()]
 
 
 class Fact(BaseModel):
@@ -43,11 +50,16 @@ class Fact(BaseModel):
         """How an error message names the place where the mistake is."""
         return cls.__name__.lower()
 
+    @classmethod
+    def _keys(cls, data: Mapping[str, Any]) -> list[str]:
+        """The keys that may be given."""
+        return keys_of(cls)
+
     @model_validator(mode="wrap")
     @classmethod
     def _in_one_sentence(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if isinstance(data, Mapping):
-            refuse_unknown_keys(cls, data, cls._where(data))
+            refuse_unknown_keys(cls, data, cls._where(data), cls._keys(data))
         try:
             return handler(data)
         except ValidationError as problem:

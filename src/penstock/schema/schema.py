@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pydantic import PrivateAttr, StringConstraints, model_validator
+from pydantic import (
+    PrivateAttr,
+    SerializeAsAny,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
 
+from penstock import catalogue
 from penstock.errors import DataError, QueryError, SchemaError
 from penstock.privacy.unit import Relation, Unit
 from penstock.schema import document
@@ -20,55 +28,13 @@ from penstock.schema.codec import Codec
 from penstock.schema.expression import Condition, parse
 from penstock.schema.fact import Fact, nearest, refuse_unknown_keys
 from penstock.schema.field import Field
-from penstock.schema.items import Items
+from penstock.schema.layout import Layout, layout_class
 from penstock.schema.values import BLANKS
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 Amount = Annotated[str, StringConstraints(pattern=r"^[0-9][0-9./e-]{0,200}$")]
-DataKind = Literal["table", "points", "sequences", "itemsets", "graph", "calls"]
-
-# Whose presence can be protected in each kind of data: a guarantee for a node of a table would mean nothing.
-_UNITS: dict[DataKind, tuple[str, ...]] = {
-    "table": ("record", "user"),
-    "points": ("record", "user"),
-    "sequences": ("sequence", "user"),
-    "itemsets": ("record", "user"),
-    "graph": ("edge", "node", "record"),
-    "calls": ("record", "user"),
-}
-
-
-class Sequence(Fact):
-    """Which columns make a sequence.
-
-    With a `user`, every row is one event: the rows of a user, ordered by `time` (or as they stand), are
-    one sequence. Without, every row is one whole sequence: its `symbol` column holds a list, or text cut
-    at the `separator` (by default at blanks). Of every sequence the first `longest` symbols are kept; the
-    end of a sequence counts as one.
-    """
-
-    symbol: str
-    user: str | None = None
-    time: str | None = None
-    separator: str | None = None
-    longest: int | None = None
-
-    @model_validator(mode="after")
-    def _possible(self) -> Sequence:
-        if self.longest is not None and self.longest < 1:
-            raise SchemaError(f"sequence: longest is {self.longest}; at least 1 symbol must be kept.")
-        if self.time is not None and self.user is None:
-            raise SchemaError(
-                "sequence: 'time' orders the events of a user; name the 'user' too, or remove it."
-            )
-        if self.separator is not None and (self.user is not None or not self.separator):
-            raise SchemaError(
-                "sequence: 'separator' cuts the text of a row that is a whole sequence, and is not empty; "
-                "remove it."
-            )
-        return self
 
 
 class Drafted(Fact):
@@ -100,7 +66,7 @@ class Schema(Fact):
     [('sex', 2), ('age', 10)]
     """
 
-    kind: DataKind = "table"
+    kind: str = "table"
     title: str | None = None
     description: str | None = None
     unit: Unit = Unit()
@@ -108,21 +74,51 @@ class Schema(Fact):
     size: int | None = None
     missing_values: tuple[str, ...] = ("",)
     fields: tuple[Field, ...]
-    sequence: Sequence | None = None
-    items: Items | None = None
     impossible: tuple[str, ...] = ()
     drafted: Drafted | None = None
+    layout: SerializeAsAny[Layout] | None = None
 
     _remarks: dict[str, tuple[str, ...]] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
-    def _unit_is_spelt_right(cls, data: Any) -> Any:
-        if isinstance(data, Mapping) and isinstance(data.get("unit"), Mapping):
+    def _in_the_words_of_its_kind(cls, data: Any) -> Any:
+        """The unit is spelt right, and what the kind of data has of its own is found: unit and layout."""
+        if not isinstance(data, Mapping):
+            return data
+        if isinstance(data.get("unit"), Mapping):
             refuse_unknown_keys(Unit, data["unit"], "unit")
-        if isinstance(data, Mapping) and data.get("kind") == "sequences" and data.get("unit") is None:
-            return {**data, "unit": Unit(protects="sequence")}
-        return data
+        found = dict(data)
+        kind = _kind(found.get("kind", "table"))
+        for other in catalogue.kinds():
+            if other.layout is not None and other.name != kind.name and other.layout[0] in found:
+                raise SchemaError(
+                    f"{other.layout[0]}: this block belongs to data of kind '{other.name}', and the schema "
+                    f"describes '{kind.name}'. Write 'kind: {other.name}', or remove the block."
+                )
+        if found.get("unit") is None and kind.units[0] != Unit().protects:
+            found["unit"] = {"protects": kind.units[0]}
+        block = layout_class(kind.name)
+        if block is not None:
+            key, layout = block
+            stated = found.pop(key, None)
+            if stated is not None:
+                found["layout"] = layout.model_validate(stated)
+        return found
+
+    @model_serializer(mode="wrap")
+    def _with_its_layout(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The layout stands under the key of its kind, behind everything else."""
+        facts: dict[str, Any] = handler(self)
+        stated = facts.pop("layout", None)
+        block = catalogue.kind(self.kind).layout
+        return facts if block is None or stated is None else {**facts, block[0]: stated}
+
+    @classmethod
+    def _keys(cls, data: Mapping[str, Any]) -> list[str]:
+        """The keys of any schema, and the layouts of all kinds: what belongs to another kind is told so."""
+        layouts = [info.layout[0] for info in catalogue.kinds() if info.layout is not None]
+        return [key for key in super()._keys(data) if key != "layout"] + layouts
 
     @model_validator(mode="after")
     def _consistent(self) -> Schema:
@@ -147,23 +143,15 @@ class Schema(Fact):
                     f"{name}: the category '{both[0]}' is also a sign for a missing value. "
                     "Remove it from the enum, or give the field its own 'missingValues'."
                 )
-        units = _UNITS[self.kind]
+        units = catalogue.kind(self.kind).units
         if self.unit.protects not in units:
             raise SchemaError(
                 f"unit: in data of kind '{self.kind}' the unit is {' or '.join(map(repr, units))}, not "
                 f"'{self.unit.protects}'. Write 'unit: {{protects: {units[0]}}}', or correct the kind."
             )
-        if self.sequence is not None and self.sequence.symbol not in seen:
-            raise SchemaError(
-                f"sequence: the symbol '{self.sequence.symbol}' is not a field"
-                f"{nearest(self.sequence.symbol, seen)}. "
-                "Declare its domain under 'fields'."
-            )
-        if self.items is not None and self.items.item not in seen:
-            raise SchemaError(
-                f"items: the item '{self.items.item}' is not a field{nearest(self.items.item, seen)}. "
-                "Declare its universe under 'fields'."
-            )
+        block = layout_class(self.kind)
+        if self.layout is not None and block is not None:
+            self.layout.refuse_undeclared(block[0], seen)
         try:
             _ = self.rules
         except QueryError as problem:
@@ -209,44 +197,6 @@ class Schema(Fact):
         copy = self.model_copy()
         copy._remarks = dict(remarks)
         return copy
-
-    @property
-    def sequence_columns(self) -> Sequence:
-        """Which columns make a sequence; SchemaError where that is not said, or cannot be meant."""
-        columns = self.sequence
-        if columns is None:
-            raise SchemaError(
-                "sequence: the schema does not say which columns make a sequence. Add a line such as "
-                "'sequence: {user: visitor, time: visited, symbol: page, longest: 20}'."
-            )
-        for field in self.fields:
-            if field.name not in (columns.symbol, columns.time):
-                raise SchemaError(
-                    f"{field.name}: a release of sequences holds the symbols ('{columns.symbol}') and "
-                    "nothing else. Remove this field from the schema."
-                )
-        if self.unit.protects == "user" and self.unit.column == columns.user and self.unit.records > 1:
-            raise SchemaError(
-                f"unit: all events of one {columns.user} are one sequence, of which 'sequence: longest' says "
-                "how much is kept. Set 'at_most: 1'."
-            )
-        return columns
-
-    @property
-    def item_columns(self) -> Items:
-        """Which columns make an item set; SchemaError where that is not said, or cannot be meant."""
-        if self.items is None:
-            raise SchemaError(
-                "items: the schema does not say which columns make an item set. Add a line such as "
-                "'items: {item: product, transaction: basket}' or 'items: {item: products}'."
-            )
-        for field in self.fields:
-            if field.name != self.items.item:
-                raise SchemaError(
-                    f"{field.name}: a release of item sets holds the items ('{self.items.item}') and nothing "
-                    "else. Remove this field from the schema."
-                )
-        return self.items
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -363,3 +313,12 @@ class Schema(Fact):
         return pl.DataFrame(
             [self.codecs[name].decode(codes[name], rng) for name in self.names if name in codes]
         )
+
+
+def _kind(name: object) -> catalogue.KindInfo:
+    """The kind of data that a schema names."""
+    known = {info.name: info for info in catalogue.kinds()}
+    if not isinstance(name, str) or name not in known:
+        words = ", ".join(repr(each) for each in known)
+        raise SchemaError(f"schema: 'kind' is {name!r}; write one of {words}{nearest(name, known)}.")
+    return known[name]

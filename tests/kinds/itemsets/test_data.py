@@ -132,7 +132,9 @@ def test_impossible_layouts_are_refused(columns: str, words: str) -> None:
     with pytest.raises(
         SchemaError, match=r"items: the item 'produce' is not a field \(did you mean 'product'\?\)"
     ):
-        Schema.from_yaml("items: {item: produce}\nfields: [{name: product, type: boolean}]")
+        Schema.from_yaml("kind: itemsets\nitems: {item: produce}\nfields: [{name: product, type: boolean}]")
+    with pytest.raises(SchemaError, match="items: this block belongs to data of kind 'itemsets'"):
+        Schema.from_yaml("items: {item: product}\nfields: [{name: product, type: boolean}]")
 
 
 def test_a_universe_may_lie_in_a_file_beside_the_schema(tmp_path: Path) -> None:

@@ -457,13 +457,13 @@ def test_every_baseline_is_reached_from_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By name, with the parameters of its class, like any method; the plain list does not recommend them."""
+    from penstock import catalogue
     from penstock.cli import run
-    from penstock.methods import BASELINES, METHODS, find
+    from penstock.contracts.plug import method_class
 
-    assert {info.name for info in BASELINES} == set(EVERY)
-    assert not {info.name for info in BASELINES} & {info.name for info in METHODS}
+    assert {info.name for info in catalogue.methods("points", role="baseline")} == set(EVERY)
     for name, method in EVERY.items():
-        assert find(name).load() is type(method)
+        assert method_class(catalogue.method(name)) is type(method)
     square(clustered(400)).write_csv(tmp_path / "points.csv")
     SQUARE.save(tmp_path / "points.yaml")
     words = ["--schema", str(tmp_path / "points.yaml"), "--epsilon", "3", "--method", "hierarchy"]
@@ -473,6 +473,6 @@ def test_every_baseline_is_reached_from_the_command_line(
     capsys.readouterr()
     assert run(["methods", "--baselines"]) == 0
     shown = capsys.readouterr().out
-    assert all(info.name in shown for info in (*METHODS, *BASELINES))
+    assert all(info.name in shown for info in catalogue.methods())
     assert run(["methods"]) == 0
     assert "privelet" not in capsys.readouterr().out

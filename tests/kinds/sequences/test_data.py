@@ -349,7 +349,7 @@ def test_a_schema_with_other_fields_or_no_sequence_is_refused() -> None:
             rows(["A"]), Schema.from_yaml(schema().to_yaml() + "\n  - {name: age, type: boolean}\n")
         )
     with pytest.raises(SchemaError, match="which columns make a sequence"):
-        Sequences.open(rows(["A"]), schema().model_copy(update={"sequence": None}))
+        Sequences.open(rows(["A"]), schema().model_copy(update={"layout": None}))
     with pytest.raises(UsageError, match="in memory"):
         Sequences.open(rows(["A"]), schema(), engine="duckdb")
     with pytest.raises(PenstockError, match="not 9"):
@@ -358,12 +358,13 @@ def test_a_schema_with_other_fields_or_no_sequence_is_refused() -> None:
 
 def test_drafts_of_whole_sequences_and_of_events() -> None:
     from penstock.drafting.proposal import draft
+    from penstock.kinds.sequences.layout import SequenceLayout
 
     whole = draft(pl.DataFrame({"pages": ["home news", "news", "home home"] * 9}), kind="sequences")
     assert whole.unit.protects == "sequence"
     assert whole.field("pages").labels == ("home", "news")
-    assert whole.sequence is not None
-    assert (whole.sequence.user, whole.sequence.longest) == (None, 20)
+    layout = SequenceLayout.of(whole)
+    assert (layout.user, layout.longest) == (None, 20)
     assert whole.to_review() == ["pages", "unit"]
     assert Schema.from_yaml(whole.to_yaml()) == whole
     events = pl.DataFrame({"user_id": [1, 1, 2], "age": [3, 4, 5], "page": ["a", "b", "a"]})

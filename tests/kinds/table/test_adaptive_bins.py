@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from penstock import catalogue
 from penstock.api import release
+from penstock.contracts.plug import method_class
 from penstock.errors import SchemaError, UsageError
-from penstock.kinds.table.adaptive_bins import adapt, fullest, prepared
+from penstock.kinds.table.adaptive_bins import adapt, fullest
 from penstock.kinds.table.data import Table, adaptive
-from penstock.methods import find
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.growth import Shape
 from penstock.privacy.randomness.generator import Randomness
@@ -80,10 +81,11 @@ def test_a_method_does_not_take_the_narrow_bins_for_the_ones_that_were_asked_for
     budget = Budget(1, randomness=Randomness.seeded(1))
     table = Table.open(people(200), SCHEMA)
     with pytest.raises(UsageError, match="income, age: the adaptive bins are still to be found"):
-        find(method).load()().fit(table, budget)
+        method_class(catalogue.method(method))().fit(table, budget)
     assert budget.left[0] == 1
-    found, rest = prepared(table, budget)
-    assert find("independent").load()().fit(found, rest).schema.field("age").edges.count <= 5
+    found, rest = table.prepared(budget)
+    independent = method_class(catalogue.method("independent"))()
+    assert independent.fit(found, rest).schema.field("age").edges.count <= 5
     assert "3 attributes" in repr(table)
 
 
@@ -91,7 +93,7 @@ def test_without_adaptive_fields_nothing_is_paid() -> None:
     schema = Schema.from_yaml("fields:\n  - {name: sex, constraints: {enum: [f, m]}}")
     table = Table.open(people(), schema)
     budget = Budget(1, randomness=Randomness.seeded(1))
-    assert prepared(table, budget) == (table, budget)
+    assert table.prepared(budget) == (table, budget)
     assert budget.left[0] == 1
 
 

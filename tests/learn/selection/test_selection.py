@@ -20,7 +20,7 @@ import penstock
 from penstock.errors import BudgetError, DataError, QueryError, ReleaseError, SchemaError, UsageError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.table.data import Table
-from penstock.learn.selection.plan import Mechanism, Wish
+from penstock.learn.selection.plan import Mechanism, Request
 from penstock.learn.selection.release import SelectionRelease
 from penstock.learn.selection.select import SelectCategories, SelectItems
 from penstock.privacy.budgets.budget import Budget
@@ -209,18 +209,18 @@ def test_auto_takes_the_mechanism_with_the_least_noise() -> None:
     one, epsilon = Fraction(1), Fraction(1)
     baskets_of = {most: Sensitivity.of(most, linf=1, monotone=True) for most in (1, 5, 50, 10**6)}
     # Top c: noise for all has deviation 2 l1, noise once sqrt(2) c. They cross at c = sqrt(2) l1.
-    assert Wish(c=1).choose(baskets_of[1], 100, epsilon) == "one-shot"
-    assert Wish(c=2).choose(baskets_of[1], 100, epsilon) == "histogram"
-    assert Wish(c=7).choose(baskets_of[5], 100, epsilon) == "one-shot"
-    assert Wish(c=8).choose(baskets_of[5], 100, epsilon) == "histogram"
-    assert Wish(c=50).choose(baskets_of[10**6], 100, epsilon) == "one-shot"
+    assert Request(c=1).choose(baskets_of[1], 100, epsilon) == "one-shot"
+    assert Request(c=2).choose(baskets_of[1], 100, epsilon) == "histogram"
+    assert Request(c=7).choose(baskets_of[5], 100, epsilon) == "one-shot"
+    assert Request(c=8).choose(baskets_of[5], 100, epsilon) == "histogram"
+    assert Request(c=50).choose(baskets_of[10**6], 100, epsilon) == "one-shot"
     # A threshold: sqrt(2) l1 against the deviation of the sparse vector, 78.67 for c = 50.
     limit = Fraction(10)
-    assert Wish(c=50, threshold=limit).choose(baskets_of[50], 100, epsilon) == "histogram"
-    assert Wish(c=50, threshold=limit).choose(baskets_of[10**6], 100, epsilon) == "sparse-vector"
-    assert Wish(threshold=limit).choose(baskets_of[10**6], 100, epsilon) == "histogram"
+    assert Request(c=50, threshold=limit).choose(baskets_of[50], 100, epsilon) == "histogram"
+    assert Request(c=50, threshold=limit).choose(baskets_of[10**6], 100, epsilon) == "sparse-vector"
+    assert Request(threshold=limit).choose(baskets_of[10**6], 100, epsilon) == "histogram"
     # Counts that are wanted anyway make the histogram, which has them for nothing, more attractive.
-    assert Wish(c=7, counts=one / 4).choose(baskets_of[5], 100, epsilon) == "histogram"
+    assert Request(c=7, counts=one / 4).choose(baskets_of[5], 100, epsilon) == "histogram"
 
 
 @pytest.mark.parametrize(

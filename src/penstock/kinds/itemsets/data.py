@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.contracts.data import Data
 from penstock.errors import DataError, SchemaError, UsageError
+from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.reading import Incidence, open_itemsets
 from penstock.privacy.seals.sealed import Sealed, Sensitivity
 from penstock.schema import Relation, Schema
 
 
-class ItemSets:
+class ItemSets(Data):
     """Item sets that can be counted and not seen.
 
     >>> import polars as pl
@@ -34,7 +36,7 @@ class ItemSets:
     """
 
     def __init__(self, incidence: Incidence, schema: Schema) -> None:
-        _ = schema.item_columns
+        _ = ItemSetLayout.of(schema)
         self._incidence, self.schema = incidence, schema
         if schema.relation is Relation.REPLACE:
             if schema.unit.records > 1:
@@ -58,10 +60,6 @@ class ItemSets:
         engine: str = "auto",
         order_key: bytes | None = None,
     ) -> ItemSets:
-        """Read, validate and code the item sets; what the schema refuses stops here, before any charge.
-
-        `order_key` repeats the choice of each user's sets and of each set's items, for runs with a seed.
-        """
         if engine not in ("auto", "memory"):
             raise UsageError("Item sets are counted in memory; leave the engine out, or choose 'memory'.")
         nothing = np.zeros(0, dtype=np.int64)
@@ -78,13 +76,9 @@ class ItemSets:
         return f"ItemSets({len(self.universe)} items, sealed, {self.relation.value})"
 
     @property
-    def relation(self) -> Relation:
-        return self.schema.relation
-
-    @property
     def universe(self) -> tuple[str, ...]:
         """All items that can be: public. Signs for missing and other items are none of them."""
-        return self.schema.field(self.schema.item_columns.item).labels
+        return self.schema.field(ItemSetLayout.of(self.schema).item).labels
 
     @property
     def counted(self) -> str:
@@ -94,14 +88,23 @@ class ItemSets:
     @property
     def sensitivity(self) -> Sensitivity:
         """Of all supports together."""
-        size, largest = len(self.universe), self.schema.item_columns.largest
+        size, largest = len(self.universe), ItemSetLayout.of(self.schema).largest
         most = size if largest is None else min(size, largest * self.schema.unit.records)
         if self.relation is Relation.ADD_REMOVE:
             return Sensitivity.of(most, linf=1, monotone=True)
         return Sensitivity.of(2 * most, linf=1)
 
+    def size(self) -> Sealed[NDArray[np.int64]]:
+        """The number of item sets, as a vector of one."""
+        moves = self.schema.unit.records if self.relation is Relation.ADD_REMOVE else 0
+        return Sealed(
+            np.array([self._incidence.size], dtype=np.int64),
+            Sensitivity.of(moves, monotone=True),
+            self.relation,
+        )
+
     def supports(self) -> Sealed[NDArray[np.int64]]:
         """For every item of the universe, how many units have it."""
-        size = self.schema.codec(self.schema.item_columns.item).size
+        size = self.schema.codec(ItemSetLayout.of(self.schema).item).size
         counts = self._incidence.holders(size)[: len(self.universe)]
         return Sealed(counts, self.sensitivity, self.relation)

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from penstock.engine.bound import fresh_key, numbered_users, sample_per_user
 from penstock.engine.delimited import GZIP
 from penstock.engine.source import FrameSource, Source, read
+from penstock.engine.tokens import coded, cut
 from penstock.errors import DataError
-from penstock.kinds.sequences.reading import coded, cut
+from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.schema import Schema
 from penstock.schema.fact import nearest
-from penstock.schema.items import Items
 
 Numbers = NDArray[np.int64]
 
@@ -61,7 +61,7 @@ def open_itemsets(
     With a user as the privacy unit, each user keeps a random sample of at most `unit.at_most` sets, and each
     set a random sample of at most `items.largest` items; `order_key` makes both repeatable.
     """
-    columns = schema.item_columns
+    columns = ItemSetLayout.of(schema)
     records = _without_header(source, columns) if not columns.header else read(source, table=table)
     named = [name for name in (columns.item, columns.transaction, schema.unit.column) if name]
     needed = list(dict.fromkeys(named))
@@ -123,7 +123,7 @@ def _some_items(found: Incidence, largest: int, key: bytes) -> Incidence:
     return Incidence(found.sets[kept], found.items[kept], found.owners)
 
 
-def _without_header(source: Any, columns: Items) -> Source:
+def _without_header(source: Any, columns: ItemSetLayout) -> Source:
     """The lines of a text file, each a set; or, where the source is something else, that."""
     if not isinstance(source, str | PathLike):
         return read(source)

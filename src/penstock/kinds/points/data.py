@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.contracts.data import Data
 from penstock.engine import Engine, MemoryEngine, Within, open_engine
 from penstock.errors import SchemaError
 from penstock.kinds.points.cloud import Cloud, Crowd
@@ -28,7 +29,7 @@ CELLS_AT_ONCE = 1 << 20
 """How many cells a database is asked for at once; finer ones only where a tree has grown."""
 
 
-class Points:
+class Points(Data):
     """Points that can be counted and not seen.
 
     >>> import polars as pl
@@ -60,11 +61,10 @@ class Points:
         engine: str = "auto",
         order_key: bytes | None = None,
     ) -> Points:
-        """Read and validate the points; what the schema refuses stops here, before any charge.
-
-        `order_key` repeats the choice of each user's records, for runs with a seed.
-        """
-        return cls(open_engine(source, schema, table=table, engine=engine, order_key=order_key), schema)
+        opened = open_engine(
+            source, schema, table=table, engine=engine, order_key=order_key, coordinates=True
+        )
+        return cls(opened, schema)
 
     def __repr__(self) -> str:
         return f"Points({' x '.join(self.names)}, sealed, {self.relation.value})"
@@ -90,10 +90,6 @@ class Points:
                 f"{field.kind}. Remove the field, or use the method privtree. Nothing was spent."
             )
         return field.edges
-
-    @property
-    def relation(self) -> Relation:
-        return self.schema.relation
 
     @property
     def sensitivity(self) -> Sensitivity:

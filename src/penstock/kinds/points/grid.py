@@ -15,12 +15,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel
 
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Number, Whole
 from penstock.errors import QueryError, ReleaseError, UsageError
 from penstock.kinds.points.box import Box, Grid, Reals, as_frame, corners
 from penstock.kinds.points.data import Points
@@ -39,7 +41,7 @@ MOST_CELLS = 4_000_000
 
 
 @dataclass(frozen=True)
-class UniformGrid:
+class UniformGrid(Method[Points]):
     """Noisy counts of a regular grid, fine where the budget allows it.
 
     `points_per_cell` is the constant of the rule (10 in the literature); `side` fixes the number of
@@ -61,14 +63,10 @@ class UniformGrid:
     True
     """
 
-    points_per_cell: float = 10.0
-    side: int | None = None
+    name: ClassVar[str] = "uniform-grid"
 
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.points_per_cell) and self.points_per_cell > 0):
-            raise UsageError(f"points_per_cell must be a number above 0, not {self.points_per_cell}.")
-        if self.side is not None and self.side < 1:
-            raise UsageError(f"side must be at least 1, not {self.side}.")
+    points_per_cell: Annotated[float, Number(above=0)] = 10.0
+    side: Annotated[int | None, Whole(least=1)] = None
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         domain = Box(points.low, points.high)
@@ -90,7 +88,7 @@ class UniformGrid:
         deviation = noise.standard_deviation(sealed.sensitivity.l1, for_cells.epsilon)
         counts = noise.counts(sealed, pay=for_cells)
         return GridRelease(
-            method="uniform-grid",
+            method=self.name,
             schema=points.schema,
             parameters={"points_per_cell": self.points_per_cell, "side": self.side},
             receipt=budget.receipt(points.schema.unit, points.relation),

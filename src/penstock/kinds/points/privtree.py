@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import get_args
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from penstock.errors import UsageError
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Exact, Whole
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.partition import Partition
 from penstock.kinds.points.space import Space
@@ -32,7 +33,7 @@ from penstock.privacy.mechanisms.splitting import Constant, Splitter
 
 
 @dataclass(frozen=True)
-class PrivTree:
+class PrivTree(Method[Points]):
     """A tree of boxes, halved where the points are, with noisy counts.
 
     `tree_frac` is the share of the budget that the shape gets, the rest pays for the counts. `theta`
@@ -57,26 +58,14 @@ class PrivTree:
     True
     """
 
-    tree_frac: Amount = "1/2"
-    theta: int = 0
-    constant: Constant = "tight"
-    together: int | None = None
-    deepest: int | None = None
-    most_nodes: int = MOST_NODES
+    name: ClassVar[str] = "privtree"
 
-    def __post_init__(self) -> None:
-        if not 0 < exact(self.tree_frac, "tree_frac") < 1:
-            raise UsageError(f"tree_frac must lie between 0 and 1, not at {self.tree_frac}.")
-        if self.constant not in get_args(Constant):
-            raise UsageError(f"constant must be 'tight' or 'published', not '{self.constant}'.")
-        for name, least in (("theta", None), ("together", 1), ("deepest", 0), ("most_nodes", 1)):
-            value = getattr(self, name)
-            if value is None and name in ("together", "deepest"):
-                continue
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise UsageError(f"{name} must be a whole number, not {value!r}.")
-            if least is not None and value < least:
-                raise UsageError(f"{name} must be at least {least}, not {value}.")
+    tree_frac: Annotated[Amount, Exact(above=0, below=1)] = "1/2"
+    theta: Annotated[int, Whole()] = 0
+    constant: Constant = "tight"
+    together: Annotated[int | None, Whole(least=1)] = None
+    deepest: Annotated[int | None, Whole(least=0)] = None
+    most_nodes: Annotated[int, Whole(least=1)] = MOST_NODES
 
     def fit(self, points: Points, budget: Budget) -> TreeRelease:
         space = Space.of(points.schema, together=self.together, deepest=self.deepest)
@@ -95,7 +84,7 @@ class PrivTree:
         counts = points.leaf_counts(growth)
         deviation = noise.standard_deviation(counts.sensitivity.l1, for_counts.epsilon)
         return TreeRelease(
-            method="privtree",
+            method=self.name,
             schema=points.schema,
             parameters=self._parameters(splitter, space),
             partition=Partition.grown(space, growth.shape.fans > 0),

@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.contracts.data import Data
 from penstock.errors import SchemaError, UsageError
+from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.occurrences import Contexts, Grams, Text
 from penstock.kinds.sequences.reading import Symbols, open_sequences
 from penstock.privacy.mechanisms.growth import Growth
@@ -56,7 +58,7 @@ class ContextLevel:
         return ContextLevel(self._raw.children(split), self._width, self._moves)
 
 
-class Sequences:
+class Sequences(Data):
     """Sequences that can be counted and not seen.
 
     >>> import polars as pl
@@ -71,7 +73,7 @@ class Sequences:
     """
 
     def __init__(self, symbols: Symbols, schema: Schema, longest: int | None = None) -> None:
-        columns = schema.sequence_columns
+        columns = SequenceLayout.of(schema)
         if schema.relation is not Relation.ADD_REMOVE:
             raise SchemaError(
                 "Methods for sequences protect one sequence or user added or removed; set relation to "
@@ -98,10 +100,6 @@ class Sequences:
         engine: str = "auto",
         order_key: bytes | None = None,
     ) -> Sequences:
-        """Read, validate and code the sequences; what the schema refuses stops here, before any charge.
-
-        `order_key` repeats the choice of each user's sequences, for runs with a seed.
-        """
         if engine not in ("auto", "memory"):
             raise UsageError("Sequences are counted in memory; leave the engine out, or choose 'memory'.")
         cls(Symbols(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64)), schema)  # refuses bad schemas
@@ -112,10 +110,6 @@ class Sequences:
             f"Sequences({len(self.alphabet)} symbols, at most {self.longest} kept of each, sealed, "
             f"{self.relation.value})"
         )
-
-    @property
-    def relation(self) -> Relation:
-        return self.schema.relation
 
     @property
     def width(self) -> int:
@@ -131,6 +125,15 @@ class Sequences:
     def sensitivity(self) -> Sensitivity:
         """Of histograms that share no place: the leaves of a tree of contexts, the strings of one length."""
         return Sensitivity.of(self.places, monotone=True)
+
+    def size(self) -> Sealed[Numbers]:
+        """The number of sequences, as a vector of one."""
+        records = self.schema.unit.records
+        return Sealed(
+            np.array([len(self._symbols.lengths)], dtype=np.int64),
+            Sensitivity.of(records, monotone=True),
+            self.relation,
+        )
 
     def truncated(self, longest: int) -> Sequences:
         """The same sequences, of which less is kept."""

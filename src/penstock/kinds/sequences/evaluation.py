@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from penstock.errors import DataError
 from penstock.evaluation.evaluation import Score
 from penstock.evaluation.metrics import tvd
+from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.markov import Markov, String
 from penstock.kinds.sequences.occurrences import Grams, Text
 from penstock.kinds.sequences.reading import Symbols, open_sequences
@@ -94,7 +95,7 @@ def evaluate_sequences(
 ) -> tuple[tuple[Score, ...], dict[str, Any], list[Section], int]:
     """Scores, details for JSON, sections for the report, and the number of original sequences."""
     assert isinstance(release, SequenceRelease)
-    if schema.unit.column is not None and schema.unit.column != schema.sequence_columns.user:
+    if schema.unit.column is not None and schema.unit.column != SequenceLayout.of(schema).user:
         everything = schema.unit.model_copy(update={"at_most": 1 << 40})  # the truth leaves nobody out
         schema = schema.model_copy(update={"unit": everything})
     original = open_sequences(source, schema, table=table)

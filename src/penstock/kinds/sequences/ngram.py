@@ -17,13 +17,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, log
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from penstock.errors import QueryError, ReleaseError, UsageError
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Whole
+from penstock.errors import QueryError, ReleaseError
 from penstock.kinds.sequences.data import Sequences
 from penstock.kinds.sequences.exploration import Exploration
 from penstock.kinds.sequences.markov import Markov, String
@@ -39,20 +41,16 @@ MOST_CELLS = 1 << 24
 
 
 @dataclass(frozen=True)
-class NGram:
+class NGram(Method[Sequences]):
     """Counts of strings of up to `longest_gram` symbols, of which frequent ones are lengthened.
 
     >>> NGram(longest_gram=3).longest_gram
     3
     """
 
-    longest_gram: int = 5
+    name: ClassVar[str] = "n-gram"
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.longest_gram <= LONGEST_GRAM:
-            raise UsageError(
-                f"longest_gram must lie between 1 and {LONGEST_GRAM}, not at {self.longest_gram}."
-            )
+    longest_gram: Annotated[int, Whole(1, LONGEST_GRAM)] = 5
 
     def fit(self, sequences: Sequences, budget: Budget) -> NGramRelease:
         budget.check(sequences.relation)
@@ -75,7 +73,7 @@ class NGram:
             if cells:
                 exploration = exploration.extended(np.array([row * width + symbol for row, symbol in cells]))
         return NGramRelease(
-            method="n-gram",
+            method=self.name,
             schema=sequences.schema,
             parameters={"longest_gram": self.longest_gram},
             receipt=budget.receipt(sequences.schema.unit, sequences.relation),

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import QueryError, ReleaseError, SchemaError, UsageError
+from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.markov import Markov
 from penstock.releases import Answer, Release
 from penstock.schema import Codec, Schema
@@ -88,7 +89,7 @@ class SequenceRelease(Release):
     @cached_property
     def codec(self) -> Codec:
         """The public domain of the symbols."""
-        return self.schema.codec(self.schema.sequence_columns.symbol)
+        return self.schema.codec(SequenceLayout.of(self.schema).symbol)
 
     @property
     def alphabet(self) -> tuple[str, ...]:
@@ -225,7 +226,7 @@ def laid_out(
     import polars as pl
     import pyarrow as pa
 
-    columns = schema.sequence_columns
+    columns = SequenceLayout.of(schema)
     codec = schema.codec(columns.symbol)
     symbols = codec.decode(codes, rng)
     if columns.user is not None:
@@ -248,7 +249,7 @@ def laid_out(
 def check_loaded(schema: Schema, longest: int) -> int:
     """The number of symbols of a saved release, whose schema must be one of sequences."""
     try:
-        symbol = schema.sequence_columns.symbol
+        symbol = SequenceLayout.of(schema).symbol
     except SchemaError as problem:
         raise ReleaseError(f"schema.yaml does not describe sequences: {problem}") from None
     if not 1 <= longest <= 10**9:

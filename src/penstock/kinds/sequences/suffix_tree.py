@@ -21,12 +21,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Exact, Whole
 from penstock.errors import ReleaseError, UsageError
 from penstock.kinds.sequences.data import Sequences
 from penstock.kinds.sequences.markov import Markov
@@ -45,7 +47,7 @@ MOST_CELLS = 1 << 24
 
 
 @dataclass(frozen=True)
-class PrivTreeSequences:
+class PrivTreeSequences(Method[Sequences]):
     """A tree of contexts that is deep where sequences are many and hard to predict.
 
     `tree_share` of the budget decides about the tree and the rest pays for its histograms; by default it
@@ -70,24 +72,14 @@ class PrivTreeSequences:
     True
     """
 
-    tree_share: Amount | None = None
-    choose_longest: bool = False
-    quantile: Amount = "19/20"
-    longest_share: Amount = "1/20"
-    constant: Constant = "tight"
-    deepest: int | None = None
+    name: ClassVar[str] = "privtree-sequences"
 
-    def __post_init__(self) -> None:
-        shares = {"quantile": self.quantile, "longest_share": self.longest_share}
-        if self.tree_share is not None:
-            shares["tree_share"] = self.tree_share
-        for name, share in shares.items():
-            if not 0 < exact(share, name) < 1:
-                raise UsageError(f"{name} must lie between 0 and 1, not at {share}.")
-        if self.constant not in ("tight", "published"):
-            raise UsageError(f"constant must be 'tight' or 'published', not {self.constant!r}.")
-        if self.deepest is not None and self.deepest < 0:
-            raise UsageError(f"deepest must be at least 0, not {self.deepest}.")
+    tree_share: Annotated[Amount | None, Exact(above=0, below=1)] = None
+    choose_longest: bool = False
+    quantile: Annotated[Amount, Exact(above=0, below=1)] = "19/20"
+    longest_share: Annotated[Amount, Exact(above=0, below=1)] = "1/20"
+    constant: Constant = "tight"
+    deepest: Annotated[int | None, Whole(least=0)] = None
 
     def fit(self, sequences: Sequences, budget: Budget) -> SuffixTreeRelease:
         width = sequences.width
@@ -111,7 +103,7 @@ class PrivTreeSequences:
         deviation = noise.standard_deviation(leaves.sensitivity.l1, for_counts.epsilon)
         counts = noise.counts(leaves, pay=for_counts)
         return SuffixTreeRelease(
-            method="privtree-sequences",
+            method=self.name,
             schema=sequences.schema,
             parameters=self._parameters(share, splitter, deepest),
             receipt=budget.receipt(sequences.schema.unit, sequences.relation),

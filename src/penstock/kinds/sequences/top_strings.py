@@ -18,11 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel
 
-from penstock.errors import ReleaseError, UsageError
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Whole
+from penstock.errors import ReleaseError
 from penstock.kinds.sequences.data import Sequences
 from penstock.kinds.sequences.markov import String
 from penstock.kinds.sequences.release import MOST_STRINGS, SequenceRelease, check_loaded
@@ -37,21 +39,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TopStrings:
+class TopStrings(Method[Sequences]):
     """The `many` strings that seem most frequent, without their counts.
 
     >>> TopStrings(many=10).many
     10
     """
 
-    many: int = 20
-    constant: Literal["tight", "published"] = "tight"
+    name: ClassVar[str] = "top-strings"
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.many <= 10_000:
-            raise UsageError(f"many must lie between 1 and 10,000, not at {self.many}.")
-        if self.constant not in ("tight", "published"):
-            raise UsageError(f"constant must be 'tight' or 'published', not {self.constant!r}.")
+    many: Annotated[int, Whole(1, 10_000)] = 20
+    constant: Literal["tight", "published"] = "tight"
 
     def fit(self, sequences: Sequences, budget: Budget) -> TopStringsRelease:
         budget.check(sequences.relation)
@@ -70,7 +68,7 @@ class TopStrings:
                 found.append(candidates.take(choice.best(scores, pay=part, method="exponential")))
                 step(1)
         return TopStringsRelease(
-            method="top-strings",
+            method=self.name,
             schema=sequences.schema,
             parameters={"many": self.many, "constant": self.constant},
             receipt=budget.receipt(sequences.schema.unit, sequences.relation),

@@ -11,18 +11,20 @@ merging is post-processing of the shape. The new edges are therefore public fact
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kinds.table.data import Table, adaptive
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.growth import Shape, grow
 from penstock.privacy.mechanisms.splitting import Constant, Splitter
 from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.unit import Relation
 from penstock.schema import Bins, Field, Schema
 from penstock.schema.bins import DEFAULT_BINS
 from penstock.schema.values import at
@@ -78,7 +80,28 @@ def stretch(histogram: Sealed[Numbers], bins: int) -> Stretches:
     return Stretches(regular, np.array([0]), np.array([bins]))
 
 
-def adapt(table: Table, pay: Budget, *, constant: Constant = "tight") -> Table:
+class Binned(Protocol):
+    """What is needed of a table: its public facts, sealed counts, and coarser copies."""
+
+    schema: Schema
+
+    @property
+    def relation(self) -> Relation: ...
+
+    def counts(self, marginals: Sequence[tuple[str, ...]]) -> list[Sealed[Numbers]]: ...
+
+    def merged(self, lookups: Mapping[str, Numbers], schema: Schema) -> Self: ...
+
+
+T = TypeVar("T", bound=Binned)
+
+
+def adaptive(schema: Schema) -> list[str]:
+    """The fields whose bins are to follow the data."""
+    return [field.name for field in schema.fields if field.bins is not None and field.bins.adaptive]
+
+
+def adapt(table: T, pay: Budget, *, constant: Constant = "tight") -> T:
     """The table with every adaptive field in bins that follow its data; pays evenly for all of them.
 
     A table without adaptive fields comes back as it is, and nothing is paid.
@@ -103,7 +126,7 @@ def adapt(table: Table, pay: Budget, *, constant: Constant = "tight") -> Table:
     return table.merged(lookups, Schema.model_validate(schema.model_dump(by_alias=True)))
 
 
-def prepared(table: Table, budget: Budget) -> tuple[Table, Budget]:
+def with_adaptive_bins(table: T, budget: Budget) -> tuple[T, Budget]:
     """The table with its adaptive bins found, and what is left of the budget for the release itself."""
     if not adaptive(table.schema):
         return table, budget
@@ -111,7 +134,7 @@ def prepared(table: Table, budget: Budget) -> tuple[Table, Budget]:
 
 
 def _first_bins(
-    table: Table, histogram: Sealed[Numbers], field: Field, pay: Budget, constant: Constant
+    table: Binned, histogram: Sealed[Numbers], field: Field, pay: Budget, constant: Constant
 ) -> Numbers:
     """The first narrow bin of each merged one."""
     splitter = Splitter.paid(

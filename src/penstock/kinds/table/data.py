@@ -15,16 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.contracts.data import Data
 from penstock.engine import Engine, Marginal, open_engine
 from penstock.engine.merged import MergedEngine
 from penstock.errors import DataError, SchemaError, UsageError
+from penstock.kinds.table.adaptive_bins import adaptive, with_adaptive_bins
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.seals.sealed import Sealed, Sensitivity
 from penstock.schema import Attribute, Relation, Schema
 
 Counts = NDArray[np.int64]
 
 
-class Table:
+class Table(Data):
     """Records that can be counted and not seen.
 
     >>> import polars as pl
@@ -70,10 +73,6 @@ class Table:
         engine: str = "auto",
         order_key: bytes | None = None,
     ) -> Table:
-        """Read, validate and code the records; what the schema refuses stops here, before any charge.
-
-        `order_key` repeats the choice of each user's records, for runs with a seed.
-        """
         return cls(open_engine(source, schema, table=table, engine=engine, order_key=order_key), schema)
 
     def __repr__(self) -> str:
@@ -86,13 +85,9 @@ class Table:
         if names:
             raise UsageError(
                 f"{', '.join(names)}: the adaptive bins are still to be found. Use penstock.release, or "
-                "penstock.kinds.table.adaptive_bins.prepared before the method. Nothing was spent."
+                "`prepared` before the method. Nothing was spent."
             )
         return self.schema.attributes
-
-    @property
-    def relation(self) -> Relation:
-        return self.schema.relation
 
     @property
     def public_size(self) -> int | None:
@@ -136,6 +131,10 @@ class Table:
         """
         return Table(MergedEngine(self._engine, lookups), schema)
 
+    def prepared(self, budget: Budget) -> tuple[Table, Budget]:
+        """The table with the bins that follow its data found, and what is left for the release itself."""
+        return with_adaptive_bins(self, budget)
+
     def size(self) -> Sealed[Counts]:
         """The number of records, as a vector of one."""
         moves = self.schema.unit.records if self.relation is Relation.ADD_REMOVE else 0
@@ -144,8 +143,3 @@ class Table:
             Sensitivity.of(Fraction(moves), monotone=True),
             self.relation,
         )
-
-
-def adaptive(schema: Schema) -> list[str]:
-    """The fields whose bins are to follow the data."""
-    return [field.name for field in schema.fields if field.bins is not None and field.bins.adaptive]

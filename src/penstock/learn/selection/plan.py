@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
-from typing import Literal, get_args
+from typing import Literal
 
 from penstock.errors import UsageError
 from penstock.privacy.mechanisms.noise import standard_deviation
@@ -29,7 +29,7 @@ Mechanism = Literal["auto", "histogram", "one-shot", "exponential", "sparse-vect
 
 
 @dataclass(frozen=True)
-class Wish:
+class Request:
     """What is asked for: at most `c` candidates, those above `threshold`, or both; a share for counts."""
 
     c: int | None = None
@@ -40,16 +40,6 @@ class Wish:
     def __post_init__(self) -> None:
         if self.c is None and self.threshold is None:
             raise UsageError("Say how many to select (c), above which threshold, or both. Nothing was spent.")
-        if self.c is not None and (isinstance(self.c, bool) or not isinstance(self.c, int) or self.c < 1):
-            raise UsageError(f"c is how many to select, a whole number from 1 on, not {self.c!r}.")
-        if not 0 <= self.counts < 1:
-            raise UsageError(
-                f"counts is the share of epsilon for the counts of what is selected, from 0 to below 1, not "
-                f"{self.counts}. Nothing was spent."
-            )
-        if self.mechanism not in get_args(Mechanism):
-            known = ", ".join(get_args(Mechanism))
-            raise UsageError(f"mechanism must be one of {known}, not {self.mechanism!r}. Nothing was spent.")
         if self.threshold is None and self.mechanism == "sparse-vector":
             raise UsageError("A sparse vector needs a threshold. Give one, or choose another mechanism.")
         if self.threshold is not None and self.mechanism in ("one-shot", "exponential"):

@@ -9,27 +9,29 @@ once the selection is public, it is a list of known candidates like any other.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.contracts.method import D, Method
+from penstock.contracts.parameters import Exact, Text, Whole
 from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
+from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.table.data import Table
-from penstock.learn.selection.plan import Mechanism, Wish
+from penstock.learn.selection.plan import Mechanism, Request
 from penstock.learn.selection.release import SelectionRelease
 from penstock.privacy.budgets.budget import Amount, Budget, exact
 from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.mechanisms.sparse import above_threshold
 from penstock.privacy.randomness.samplers import permutation
 from penstock.privacy.seals.sealed import Sealed, Sensitivity
-from penstock.schema import Schema
 
 Counts = NDArray[np.int64]
 
@@ -45,54 +47,52 @@ class _Candidates:
 
 
 @dataclass(frozen=True)
-class _Selection(ABC):
-    """What both selections share: the wish, and how it is fulfilled.
+class _Selection(Method[D]):
+    """What both selections share: what is asked for, and how it is answered.
 
     `c` is how many to select (with a threshold: at most), `threshold` the count that a candidate must reach,
     `counts` the share of epsilon for noisy counts of what is selected, `mechanism` how to choose.
     """
 
-    method: ClassVar[str]
-
-    c: int | None = None
-    threshold: Fraction | None = None
-    counts: Fraction = Fraction(0)
+    c: Annotated[int | None, Whole(least=1)] = None
+    threshold: Annotated[Amount | None, Exact()] = None
+    counts: Annotated[Amount, Exact(least=0, below=1)] = 0
     mechanism: Mechanism = "auto"
 
     def __post_init__(self) -> None:
-        limit: Any = self.threshold
-        object.__setattr__(self, "threshold", None if limit is None else exact(limit, "threshold"))
-        share: Amount = self.counts
-        object.__setattr__(self, "counts", exact(share, "counts"))
-        _ = self._wish
+        super().__post_init__()
+        _ = self._request
 
     @property
-    def _wish(self) -> Wish:
-        return Wish(self.c, self.threshold, self.counts, self.mechanism)
+    def _request(self) -> Request:
+        limit = None if self.threshold is None else exact(self.threshold, "threshold")
+        return Request(self.c, limit, exact(self.counts, "counts"), self.mechanism)
 
     @abstractmethod
-    def _candidates(self, data: Any) -> _Candidates:
+    def _candidates(self, data: D) -> _Candidates:
         """The candidates of the data and their sealed scores."""
 
-    def _fit(self, data: Any, schema: Schema, budget: Budget) -> SelectionRelease:
+    def fit(self, data: D, budget: Budget) -> SelectionRelease:
+        """Select, and count what was selected where a share is set aside for it."""
+        schema, request = data.schema, self._request
         offered = self._candidates(data)
         scores = offered.scores
         budget.check(scores.relation)
-        mechanism = self._wish.choose(scores.sensitivity, len(offered.labels), budget.left[0])
+        mechanism = request.choose(scores.sensitivity, len(offered.labels), budget.left[0])
         counts: Counts | None
         margin: float | None
         if mechanism == "histogram":
-            chosen, counts, margin = self._from_histogram(scores, budget)
+            chosen, counts, margin = _from_histogram(scores, request, budget)
         else:
-            chosen, counts, margin = self._from_choice(scores, len(offered.labels), budget, mechanism)
+            chosen, counts, margin = _from_choice(scores, request, len(offered.labels), budget, mechanism)
         return SelectionRelease(
-            method=self.method,
+            method=self.name,
             schema=schema,
             receipt=budget.receipt(schema.unit, scores.relation),
             parameters={
                 "c": self.c,
-                "threshold": None if self.threshold is None else str(self.threshold),
-                "counts": str(self.counts),
+                "threshold": None if request.threshold is None else str(request.threshold),
+                "counts": str(request.counts),
                 "mechanism": mechanism,
             },
             field=offered.field,
@@ -103,42 +103,9 @@ class _Selection(ABC):
             candidates=len(offered.labels),
         )
 
-    def _from_histogram(self, scores: Sealed[Counts], budget: Budget) -> tuple[list[int], Counts, float]:
-        """Noise for everybody; the rest is post-processing."""
-        part = budget.rest("counts of all candidates")
-        margin = float(noise.margin(scores.sensitivity.l1, part.epsilon))
-        noisy = noise.counts(scores, pay=part)
-        order = np.argsort(-noisy, kind="stable")
-        if self.threshold is not None:
-            order = order[noisy[order] >= ceil(self.threshold)]
-        chosen = order[: self.c]
-        return chosen.tolist(), noisy[chosen], margin
-
-    def _from_choice(
-        self, scores: Sealed[Counts], size: int, budget: Budget, mechanism: Mechanism
-    ) -> tuple[list[int], Counts | None, float | None]:
-        assert self.c is not None  # the wish refuses anything else
-        part = budget.part("selection", 1 - self.counts)
-        if mechanism == "sparse-vector":
-            assert self.threshold is not None
-            chosen = _above(scores, size, self.c, self.threshold, part)
-        else:
-            method: choice.SeveralMethod = "exponential" if mechanism == "exponential" else "one-shot"
-            chosen = choice.best_several(scores, self.c, part, method=method)
-        if not self.counts or not chosen:
-            return chosen, None, None
-        paid = budget.rest("counts of the selected")
-        known = _some(scores, chosen)
-        margin = float(noise.margin(known.sensitivity.l1, paid.epsilon))
-        noisy = noise.counts(known, pay=paid)
-        if mechanism != "sparse-vector":
-            return chosen, noisy, margin
-        order = np.argsort(-noisy, kind="stable")  # a sparse vector ranks nobody, the counts do
-        return [chosen[place] for place in order], noisy[order], margin
-
 
 @dataclass(frozen=True)
-class SelectItems(_Selection):
+class SelectItems(_Selection[ItemSets]):
     """The items that most units have, of a public universe.
 
     >>> import polars as pl
@@ -154,25 +121,19 @@ class SelectItems(_Selection):
     ('milk', 'bread')
     """
 
-    method: ClassVar[str] = "select-items"
-
-    def fit(self, data: ItemSets, budget: Budget) -> SelectionRelease:
-        return self._fit(data, data.schema, budget)
+    name: ClassVar[str] = "select-items"
 
     def _candidates(self, data: ItemSets) -> _Candidates:
-        return _Candidates(data.universe, data.supports(), data.counted, data.schema.item_columns.item)
+        return _Candidates(data.universe, data.supports(), data.counted, ItemSetLayout.of(data.schema).item)
 
 
 @dataclass(frozen=True)
-class SelectCategories(_Selection):
+class SelectCategories(_Selection[Table]):
     """The categories of a table's column that hold most records; `column` may be left out of one."""
 
-    method: ClassVar[str] = "select-categories"
+    name: ClassVar[str] = "select-categories"
 
-    column: str | None = None
-
-    def fit(self, table: Table, budget: Budget) -> SelectionRelease:
-        return self._fit(table, table.schema, budget)
+    column: Annotated[str | None, Text()] = None
 
     def _candidates(self, table: Table) -> _Candidates:
         names = table.schema.names
@@ -189,6 +150,43 @@ class SelectCategories(_Selection):
             because="a table of counts without the cells for missing and other values",
         )
         return _Candidates(field.labels, scores, "records", field.name)
+
+
+def _from_histogram(
+    scores: Sealed[Counts], request: Request, budget: Budget
+) -> tuple[list[int], Counts, float]:
+    """Noise for everybody; the rest is post-processing."""
+    part = budget.rest("counts of all candidates")
+    margin = float(noise.margin(scores.sensitivity.l1, part.epsilon))
+    noisy = noise.counts(scores, pay=part)
+    order = np.argsort(-noisy, kind="stable")
+    if request.threshold is not None:
+        order = order[noisy[order] >= ceil(request.threshold)]
+    chosen = order[: request.c]
+    return chosen.tolist(), noisy[chosen], margin
+
+
+def _from_choice(
+    scores: Sealed[Counts], request: Request, size: int, budget: Budget, mechanism: Mechanism
+) -> tuple[list[int], Counts | None, float | None]:
+    assert request.c is not None  # the request refuses anything else
+    part = budget.part("selection", 1 - request.counts)
+    if mechanism == "sparse-vector":
+        assert request.threshold is not None
+        chosen = _above(scores, size, request.c, request.threshold, part)
+    else:
+        method: choice.SeveralMethod = "exponential" if mechanism == "exponential" else "one-shot"
+        chosen = choice.best_several(scores, request.c, part, method=method)
+    if not request.counts or not chosen:
+        return chosen, None, None
+    paid = budget.rest("counts of the selected")
+    known = _some(scores, chosen)
+    margin = float(noise.margin(known.sensitivity.l1, paid.epsilon))
+    noisy = noise.counts(known, pay=paid)
+    if mechanism != "sparse-vector":
+        return chosen, noisy, margin
+    order = np.argsort(-noisy, kind="stable")  # a sparse vector ranks nobody, the counts do
+    return [chosen[place] for place in order], noisy[order], margin
 
 
 def _above(scores: Sealed[Counts], size: int, c: int, threshold: Fraction, pay: Budget) -> list[int]:

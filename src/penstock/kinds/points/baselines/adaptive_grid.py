@@ -14,12 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, sqrt
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from pydantic import BaseModel
 
-from penstock.errors import ReleaseError, SchemaError, UsageError
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Exact, Whole
+from penstock.errors import ReleaseError, SchemaError
 from penstock.kinds.points.axis import Numbers, Reals
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.partition import Partition
@@ -36,19 +38,17 @@ MOST_INNER = 500
 
 
 @dataclass(frozen=True)
-class AdaptiveGrid:
+class AdaptiveGrid(Method[Points]):
     """Two levels of grids over two dimensions.
 
     `coarse` is the share of the budget for the coarse counts. `size` is the number of points where
     that is public; otherwise a hundredth of the budget pays for a noisy one.
     """
 
-    coarse: Amount = "1/2"
-    size: int | None = None
+    name: ClassVar[str] = "adaptive-grid"
 
-    def __post_init__(self) -> None:
-        if not 0 < exact(self.coarse, "coarse") < 1:
-            raise UsageError(f"coarse must lie between 0 and 1, not at {self.coarse}.")
+    coarse: Annotated[Amount, Exact(above=0, below=1)] = "1/2"
+    size: Annotated[int | None, Whole(least=0)] = None
 
     def fit(self, points: Points, budget: Budget) -> AdaptiveGridRelease:
         space = Space.of(points.schema, deepest=0)
@@ -68,7 +68,7 @@ class AdaptiveGrid:
         inner = fine_sides(above, float(epsilon * (1 - alpha)))
         below = noise.counts(points.patchwork(side, inner), pay=for_fine).astype(np.float64)
         return AdaptiveGridRelease(
-            method="adaptive-grid",
+            method=self.name,
             schema=points.schema,
             parameters={"coarse": str(alpha), "size": self.size},
             receipt=budget.receipt(points.schema.unit, points.relation),

@@ -27,9 +27,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated, ClassVar
 
 import numpy as np
 
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Exact, FromPython, Whole
 from penstock.errors import SchemaError, UsageError
 from penstock.kinds.points.baselines.greedy import greedy_hierarchy
 from penstock.kinds.points.baselines.hilbert import hilbert
@@ -49,22 +52,18 @@ SIZES = ((0.0001, 0.001), (0.001, 0.01), (0.01, 0.1))
 
 
 @dataclass(frozen=True)
-class Dawa:
+class Dawa(Method[Points]):
     """A grid of 2**`bits` cells, evenly divided among the axes, merged into even stretches.
 
     `stretches` is the share of the budget that finds them. `workload` are public boxes that the counts
     should be good for, as rows of lower and of upper corners; without it, boxes of all sizes.
     """
 
-    bits: int = MOST_BITS
-    stretches: Amount = "1/4"
-    workload: Boxes | None = None
+    name: ClassVar[str] = "dawa"
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.bits <= MOST_BITS:
-            raise UsageError(f"bits must lie between 0 and {MOST_BITS}, not at {self.bits}.")
-        if not 0 < exact(self.stretches, "stretches") < 1:
-            raise UsageError(f"stretches must lie between 0 and 1, not at {self.stretches}.")
+    bits: Annotated[int, Whole(0, MOST_BITS)] = MOST_BITS
+    stretches: Annotated[Amount, Exact(above=0, below=1)] = "1/4"
+    workload: Annotated[Boxes | None, FromPython("rows of lower and of upper corners of boxes")] = None
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         domain = Box(points.low, points.high)
@@ -94,7 +93,7 @@ class Dawa:
         counts = np.empty(grid.cells)
         counts[order] = np.repeat(estimates / lengths, lengths)
         return GridRelease(
-            method="dawa",
+            method=self.name,
             schema=points.schema,
             parameters={"bits": self.bits, "stretches": str(share)},
             receipt=budget.receipt(points.schema.unit, points.relation),

@@ -14,9 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 import numpy as np
 
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Whole
 from penstock.errors import UsageError
 from penstock.kinds.points.box import Box, Grid, Reals
 from penstock.kinds.points.data import Points
@@ -26,15 +29,13 @@ from penstock.privacy.mechanisms import noise
 
 
 @dataclass(frozen=True)
-class Hierarchy:
+class Hierarchy(Method[Points]):
     """Grids of `fan` cells along each axis, each cell cut again, `height` times; the root is not counted."""
 
-    fan: int = 8
-    height: int = 3
+    name: ClassVar[str] = "hierarchy"
 
-    def __post_init__(self) -> None:
-        if self.fan < 2 or self.height < 1:
-            raise UsageError("A hierarchy cuts each axis into at least 2 parts, at least once.")
+    fan: Annotated[int, Whole(least=2)] = 8
+    height: Annotated[int, Whole(least=1)] = 3
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         domain = Box(points.low, points.high)
@@ -50,7 +51,7 @@ class Hierarchy:
             sides = [self.fan ** (level + 1)] * dimensions
             measured.append(noise.counts(points.histogram(sides), pay=pay).astype(np.float64).reshape(sides))
         return GridRelease(
-            method="hierarchy",
+            method=self.name,
             schema=points.schema,
             parameters={"fan": self.fan, "height": self.height},
             receipt=budget.receipt(points.schema.unit, points.relation),

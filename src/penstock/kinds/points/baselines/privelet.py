@@ -20,10 +20,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from penstock.errors import UsageError
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Whole
 from penstock.kinds.points.box import Box, Grid, Reals
 from penstock.kinds.points.data import Counts, Points
 from penstock.kinds.points.grid import MOST_CELLS, GridRelease
@@ -33,20 +35,16 @@ from penstock.privacy.seals.sealed import Sensitivity
 
 
 @dataclass(frozen=True)
-class Privelet:
+class Privelet(Method[Points]):
     """A grid of 2**`bits` cells, evenly divided among the axes, seen through wavelets.
 
     `hybrid` leaves short axes untransformed, as Privelet* does; without it all axes are transformed.
     """
 
-    bits: int = 20
-    hybrid: bool = True
+    name: ClassVar[str] = "privelet"
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.bits <= MOST_CELLS.bit_length() - 1:
-            raise UsageError(
-                f"bits must lie between 0 and {MOST_CELLS.bit_length() - 1}, not at {self.bits}."
-            )
+    bits: Annotated[int, Whole(0, MOST_CELLS.bit_length() - 1)] = 20
+    hybrid: bool = True
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         domain = Box(points.low, points.high)
@@ -65,7 +63,7 @@ class Privelet:
         noisy = noise.counts(coefficients, pay=pay)
         plain = not chosen
         return GridRelease(
-            method="privelet",
+            method=self.name,
             schema=points.schema,
             parameters={"bits": self.bits, "hybrid": self.hybrid},
             receipt=budget.receipt(points.schema.unit, points.relation),

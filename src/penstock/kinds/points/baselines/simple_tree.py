@@ -15,12 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.errors import PenstockError, ReleaseError, UsageError
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Number, Whole
+from penstock.errors import PenstockError, ReleaseError
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.partition import Partition
 from penstock.kinds.points.ranges import Ranges
@@ -34,20 +36,18 @@ from penstock.releases import Answer, Manifest, Model
 
 
 @dataclass(frozen=True)
-class SimpleTree:
+class SimpleTree(Method[Points]):
     """A tree of `height` levels. A node is split when its noisy count exceeds `theta`.
 
     Without a `theta` it is two standard deviations of the noise. `inner` answers from inner nodes,
     too, where a box contains them; without it leaves alone answer.
     """
 
-    height: int = 8
-    theta: float | None = None
-    inner: bool = True
+    name: ClassVar[str] = "simple-tree"
 
-    def __post_init__(self) -> None:
-        if self.height < 1:
-            raise UsageError(f"height must be at least 1, not {self.height}.")
+    height: Annotated[int, Whole(least=1)] = 8
+    theta: Annotated[float | None, Number()] = None
+    inner: bool = True
 
     def fit(self, points: Points, budget: Budget) -> SimpleTreeRelease:
         space = Space.of(points.schema, deepest=self.height - 1)
@@ -72,7 +72,7 @@ class SimpleTree:
         partition = Partition.grown(space, np.concatenate(split))
         everywhere = np.concatenate(counts)
         return SimpleTreeRelease(
-            method="simple-tree",
+            method=self.name,
             schema=points.schema,
             parameters={"height": self.height, "theta": theta, "inner": self.inner},
             receipt=budget.receipt(points.schema.unit, points.relation),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pydantic import model_validator
 
 from penstock.errors import SchemaError
-from penstock.schema.fact import Fact
+from penstock.schema import Layout, Schema
 
 
-class Items(Fact):
+class ItemSetLayout(Layout):
     """Which columns make an item set: a basket, a transaction, a list of diagnoses.
 
     With a `transaction`, every row is one item, and rows with the same value there are one set. Without,
@@ -16,6 +16,9 @@ class Items(Fact):
     blanks). ``header: false`` is for text files whose lines are sets and nothing else, without a name above
     them. Of every set at most `largest` items are kept, chosen at random; leave it out when no bound is
     needed.
+
+    >>> ItemSetLayout(item="product", transaction="basket").declared
+    {'item': 'product'}
     """
 
     item: str
@@ -25,7 +28,7 @@ class Items(Fact):
     header: bool = True
 
     @model_validator(mode="after")
-    def _possible(self) -> Items:
+    def _possible(self) -> ItemSetLayout:
         if self.largest is not None and self.largest < 1:
             raise SchemaError(f"items: largest is {self.largest}; at least 1 item must be kept.")
         if self.separator is not None and (self.transaction is not None or not self.separator):
@@ -38,3 +41,32 @@ class Items(Fact):
                 "need their names."
             )
         return self
+
+    @classmethod
+    def _where(cls, data: object) -> str:
+        return "items"
+
+    @property
+    def headless(self) -> bool:
+        return not self.header
+
+    @property
+    def declared(self) -> dict[str, str]:
+        return {"item": self.item}
+
+    @classmethod
+    def of(cls, schema: Schema) -> ItemSetLayout:
+        """The layout of a schema; SchemaError where it has none, or cannot be meant."""
+        columns = schema.layout
+        if not isinstance(columns, ItemSetLayout):
+            raise SchemaError(
+                "items: the schema does not say which columns make an item set. Add a line such as "
+                "'items: {item: product, transaction: basket}' or 'items: {item: products}'."
+            )
+        for field in schema.fields:
+            if field.name != columns.item:
+                raise SchemaError(
+                    f"{field.name}: a release of item sets holds the items ('{columns.item}') and nothing "
+                    "else. Remove this field from the schema."
+                )
+        return columns

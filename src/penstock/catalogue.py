@@ -1,0 +1,450 @@
+"""Every kind of data and every method, as plain data: the one list that everything else reads.
+
+The command line, drafts, evaluation, audits, the tables of the docs and the loading of releases all look
+here, so that adding a kind is one package, one entry and one page, and adding a method one file, one entry
+and one page. Importing this module costs nothing: places are written as ``"module:name"`` and loaded by
+whoever needs them, who also checks that what was found keeps its contract (`penstock.contracts`). Only what
+is listed here can be loaded, so nothing that a file says can cause anything else to be imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Literal, TypeVar
+
+from penstock.errors import UsageError
+
+Role = Literal["method", "baseline"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class QuestionInfo:
+    """A question that releases of a kind may answer, as an option of `penstock query`.
+
+    `name` is the option without its dashes, `metavar` what is written behind it, `many` says that this is a
+    file of questions.
+    """
+
+    name: str
+    metavar: str
+    help: str
+    many: bool = False
+
+
+@dataclass(frozen=True)
+class KindInfo:
+    """A kind of data: its words, and where its room keeps what the rest of the house asks for.
+
+    `one` and `title` are for messages and reports. `units` are those whose presence can be protected, the
+    usual one first. `layout` is the block of the schema that says how columns make records (its key, and
+    the place of its class), where the kind needs one. `data` is the sealed handle, `draft` what drafts do
+    for this kind, `private_drafts` whether one can be paid for, `evaluation` compares a release with the
+    records, and `audits` lists what tries to refute the kind's methods; both are missing where all methods of
+    the kind give answers that bring their own. `engines` are where the records are counted.
+    """
+
+    name: str
+    one: str
+    title: str
+    units: tuple[str, ...]
+    data: str
+    draft: str
+    evaluation: str | None = None
+    audits: str | None = None
+    layout: tuple[str, str] | None = None
+    private_drafts: bool = False
+    engines: tuple[str, ...] = ("memory",)
+    questions: tuple[QuestionInfo, ...] = ()
+
+
+@dataclass(frozen=True)
+class AnswerInfo:
+    """A kind of answer: what a release is, besides the kind of data it is about.
+
+    An answer that is not a model of the records brings an evaluation and audits of its own.
+    """
+
+    name: str
+    title: str
+    evaluation: str | None = None
+    audits: str | None = None
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """What can be said of a method without loading it.
+
+    `form` is the form of the release that it makes, `role` whether it is meant to be used or to be
+    compared with, `default` whether it is chosen for its kind of data when nobody says which.
+    """
+
+    name: str
+    kind: str
+    where: str
+    form: str
+    summary: str
+    guarantee: str = "pure epsilon"
+    relations: tuple[str, ...] = ("add-remove",)
+    answer: str = "synthetic data"
+    role: Role = "method"
+    default: bool = False
+
+    @property
+    def pure(self) -> bool:
+        """Whether the method has no use for a delta."""
+        return self.guarantee == "pure epsilon"
+
+
+_CONDITIONS = QuestionInfo(
+    "file",
+    "FILE",
+    "all conditions of a file. One in each line, or a CSV or Parquet file with a column 'condition'.",
+    many=True,
+)
+
+_kinds: dict[str, KindInfo] = {
+    info.name: info
+    for info in (
+        KindInfo(
+            "table",
+            one="a table",
+            title="A table",
+            units=("record", "user"),
+            data="penstock.kinds.table.data:Table",
+            draft="penstock.kinds.table.draft:TableDraft",
+            evaluation="penstock.kinds.table.evaluation:evaluate_table",
+            audits="penstock.kinds.table.audits",
+            private_drafts=True,
+            engines=("memory", "duckdb"),
+            questions=(_CONDITIONS,),
+        ),
+        KindInfo(
+            "points",
+            one="points",
+            title="Points on a map",
+            units=("record", "user"),
+            data="penstock.kinds.points.data:Points",
+            draft="penstock.kinds.points.draft:PointsDraft",
+            evaluation="penstock.kinds.points.evaluation:evaluate_points",
+            audits="penstock.kinds.points.audits",
+            private_drafts=True,
+            engines=("memory", "duckdb"),
+            questions=(
+                _CONDITIONS,
+                QuestionInfo(
+                    "box",
+                    "LOW,HIGH,…",
+                    "the number inside a box, low,high for each numeric field, or by name: x=0..5,y=2..8.",
+                ),
+                QuestionInfo(
+                    "boxes",
+                    "FILE",
+                    "the numbers inside all boxes of a CSV or Parquet file with the columns x_low, x_high, "
+                    "and so on; as CSV, or with --json.",
+                    many=True,
+                ),
+                QuestionInfo("geojson", "FILE", "write the map with its counts (trees only)."),
+            ),
+        ),
+        KindInfo(
+            "sequences",
+            one="sequences",
+            title="Sequences",
+            units=("sequence", "user"),
+            data="penstock.kinds.sequences.data:Sequences",
+            draft="penstock.kinds.sequences.draft:SequencesDraft",
+            evaluation="penstock.kinds.sequences.evaluation:evaluate_sequences",
+            audits="penstock.kinds.sequences.audits",
+            layout=("sequence", "penstock.kinds.sequences.layout:SequenceLayout"),
+            questions=(
+                QuestionInfo(
+                    "count",
+                    "A,B,…",
+                    "how often a string of symbols occurs; $ in front for the beginning of a sequence, & at "
+                    "the back for its end.",
+                ),
+                QuestionInfo(
+                    "counts",
+                    "FILE",
+                    "how often all strings of a file occur. One in each line, written as for --count, or a "
+                    "CSV or Parquet file with a column 'string'.",
+                    many=True,
+                ),
+                QuestionInfo("top", "K", "the K most frequent strings."),
+                QuestionInfo("next", "A,B,…", "what comes after a string of symbols."),
+            ),
+        ),
+        KindInfo(
+            "itemsets",
+            one="item sets",
+            title="Item sets",
+            units=("record", "user"),
+            data="penstock.kinds.itemsets.data:ItemSets",
+            draft="penstock.kinds.itemsets.draft:ItemSetsDraft",
+            layout=("items", "penstock.kinds.itemsets.layout:ItemSetLayout"),
+        ),
+    )
+}
+
+_answers: dict[str, AnswerInfo] = {
+    info.name: info
+    for info in (
+        AnswerInfo("synthetic data", "Synthetic data"),
+        AnswerInfo("counts", "Counts"),
+        AnswerInfo(
+            "selection",
+            "A selection",
+            evaluation="penstock.learn.selection.evaluation:evaluate_selection",
+            audits="penstock.learn.selection.audits",
+        ),
+    )
+}
+
+_forms: dict[str, str] = {
+    "independent": "penstock.kinds.table.independent:IndependentRelease",
+    "privbayes": "penstock.kinds.table.network.release:PrivBayesRelease",
+    "marginals": "penstock.kinds.table.baselines.marginals:MarginalsRelease",
+    "full-table": "penstock.kinds.table.baselines.full_table:FullTableRelease",
+    "uniform": "penstock.kinds.table.baselines.uniform:UniformRelease",
+    "grid": "penstock.kinds.points.grid:GridRelease",
+    "tree": "penstock.kinds.points.tree:TreeRelease",
+    "adaptive-grid": "penstock.kinds.points.baselines.adaptive_grid:AdaptiveGridRelease",
+    "simple-tree": "penstock.kinds.points.baselines.simple_tree:SimpleTreeRelease",
+    "suffix-tree": "penstock.kinds.sequences.suffix_tree:SuffixTreeRelease",
+    "n-gram": "penstock.kinds.sequences.ngram:NGramRelease",
+    "top-strings": "penstock.kinds.sequences.top_strings:TopStringsRelease",
+    "selection": "penstock.learn.selection.release:SelectionRelease",
+}
+
+_BOTH = ("add-remove", "replace")
+
+_methods: dict[str, MethodInfo] = {
+    info.name: info
+    for info in (
+        MethodInfo(
+            "independent",
+            "table",
+            "penstock.kinds.table.independent:Independent",
+            "independent",
+            "noisy one-way marginals, columns sampled independently",
+            relations=_BOTH,
+        ),
+        MethodInfo(
+            "privbayes",
+            "table",
+            "penstock.kinds.table.privbayes.method:PrivBayes",
+            "privbayes",
+            "a Bayesian network of noisy conditional tables, with as much dependence as the budget can buy",
+            relations=_BOTH,
+            default=True,
+        ),
+        MethodInfo(
+            "privtree",
+            "points",
+            "penstock.kinds.points.privtree:PrivTree",
+            "tree",
+            "a tree that is fine where points are many, with noisy counts",
+            default=True,
+        ),
+        MethodInfo(
+            "uniform-grid",
+            "points",
+            "penstock.kinds.points.grid:UniformGrid",
+            "grid",
+            "one noisy histogram over a regular grid",
+        ),
+        MethodInfo(
+            "privtree-sequences",
+            "sequences",
+            "penstock.kinds.sequences.suffix_tree:PrivTreeSequences",
+            "suffix-tree",
+            "a tree of contexts that says what comes next, with noisy counts",
+            default=True,
+        ),
+        MethodInfo(
+            "n-gram",
+            "sequences",
+            "penstock.kinds.sequences.ngram:NGram",
+            "n-gram",
+            "noisy counts of short strings, made consistent",
+        ),
+        MethodInfo(
+            "top-strings",
+            "sequences",
+            "penstock.kinds.sequences.top_strings:TopStrings",
+            "top-strings",
+            "frequent strings chosen one after the other, without counts",
+        ),
+        MethodInfo(
+            "select-items",
+            "itemsets",
+            "penstock.learn.selection.select:SelectItems",
+            "selection",
+            "the most frequent items, or those above a threshold",
+            relations=_BOTH,
+            answer="selection",
+        ),
+        MethodInfo(
+            "select-categories",
+            "table",
+            "penstock.learn.selection.select:SelectCategories",
+            "selection",
+            "the most frequent categories of a column, or those above a threshold",
+            relations=_BOTH,
+            answer="selection",
+        ),
+        MethodInfo(
+            "adaptive-grid",
+            "points",
+            "penstock.kinds.points.baselines.adaptive_grid:AdaptiveGrid",
+            "adaptive-grid",
+            "a coarse grid, cut finely where counts are high",
+            role="baseline",
+        ),
+        MethodInfo(
+            "hierarchy",
+            "points",
+            "penstock.kinds.points.baselines.hierarchy:Hierarchy",
+            "grid",
+            "noisy grids of every resolution, made to agree",
+            role="baseline",
+        ),
+        MethodInfo(
+            "privelet",
+            "points",
+            "penstock.kinds.points.baselines.privelet:Privelet",
+            "grid",
+            "noise on the wavelet coefficients of a fine grid",
+            role="baseline",
+        ),
+        MethodInfo(
+            "simple-tree",
+            "points",
+            "penstock.kinds.points.baselines.simple_tree:SimpleTree",
+            "simple-tree",
+            "a tree whose noise grows with its height",
+            role="baseline",
+        ),
+        MethodInfo(
+            "dawa",
+            "points",
+            "penstock.kinds.points.baselines.dawa:Dawa",
+            "grid",
+            "a grid whose even stretches are merged before they are counted",
+            role="baseline",
+        ),
+    )
+}
+
+
+def load(place: str) -> object:
+    """What stands at a place of this catalogue, ``"module:name"``, or the module itself."""
+    module, colon, name = place.partition(":")
+    found = import_module(module)
+    return getattr(found, name) if colon else found
+
+
+def kinds() -> tuple[KindInfo, ...]:
+    """All kinds of data."""
+    return tuple(_kinds.values())
+
+
+def kind(name: str) -> KindInfo:
+    """The kind of this name; unknown names are answered with the nearest known one.
+
+    >>> kind("table").units
+    ('record', 'user')
+    """
+    if name not in _kinds:
+        near = get_close_matches(str(name), _kinds, n=1)
+        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        raise UsageError(f"'{name}' is not a kind of data{hint}; there are {', '.join(_kinds)}.")
+    return _kinds[name]
+
+
+def answer(name: str) -> AnswerInfo:
+    """The kind of answer of this name."""
+    return _answers[name]
+
+
+def answers() -> tuple[AnswerInfo, ...]:
+    """All kinds of answer."""
+    return tuple(_answers.values())
+
+
+def methods(kind: str | None = None, *, role: Role | None = None) -> tuple[MethodInfo, ...]:
+    """All methods, or those for a kind of data or of a role; methods before baselines.
+
+    >>> [info.name for info in methods("itemsets")]
+    ['select-items']
+    """
+    found = [
+        info
+        for info in _methods.values()
+        if (kind is None or info.kind == kind) and (role is None or info.role == role)
+    ]
+    return tuple(sorted(found, key=lambda info: info.role == "baseline"))
+
+
+def method(name: str) -> MethodInfo:
+    """The method of this name; unknown names are answered with the nearest known ones."""
+    if name not in _methods:
+        near = get_close_matches(name, _methods, n=2)
+        hint = f"did you mean {' or '.join(near)}?" if near else "run 'penstock methods' for the list."
+        raise UsageError(f"There is no method '{name}'; {hint}")
+    return _methods[name]
+
+
+def default_method(kind: str) -> MethodInfo:
+    """The method to use for a kind of data when nobody says which."""
+    offered = methods(kind, role="method")
+    for info in offered:
+        if info.default:
+            return info
+    names = " or ".join(info.name for info in offered)
+    raise UsageError(
+        f"Data of kind '{kind}' has no method that is chosen by itself; say which: --method {names}."
+    )
+
+
+def forms() -> tuple[str, ...]:
+    """The names of all forms of releases that this version can load."""
+    return tuple(sorted(_forms))
+
+
+def form(name: str) -> str | None:
+    """Where the class behind a form stands; None for names that this version does not know."""
+    return _forms.get(name)
+
+
+@contextmanager
+def extended(
+    *,
+    kinds: tuple[KindInfo, ...] = (),
+    methods: tuple[MethodInfo, ...] = (),
+    forms: dict[str, str] | None = None,
+) -> Iterator[None]:
+    """Know more inside the block: for tests, and for trying out a kind or a method before it is entered."""
+    with (
+        _added(_kinds, {info.name: info for info in kinds}),
+        _added(_methods, {info.name: info for info in methods}),
+        _added(_forms, forms or {}),
+    ):
+        yield
+
+
+@contextmanager
+def _added(known: dict[str, T], more: dict[str, T]) -> Iterator[None]:
+    if both := known.keys() & more.keys():
+        raise ValueError(f"{', '.join(sorted(both))}: in the catalogue already")
+    known.update(more)
+    try:
+        yield
+    finally:
+        for name in more:
+            del known[name]

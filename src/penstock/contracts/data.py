@@ -1,0 +1,57 @@
+"""What every sealed handle on data offers: the only thing that a method ever gets to see of the records."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.unit import Relation
+from penstock.schema import Schema
+
+
+class Data(ABC):
+    """Records of one kind that can be counted and not seen.
+
+    Whatever a handle gives out about the records is sealed; its schema and what follows from it is public.
+    """
+
+    schema: Schema
+
+    @classmethod
+    @abstractmethod
+    def open(
+        cls,
+        source: Any,
+        schema: Schema,
+        *,
+        table: str | None = None,
+        engine: str = "auto",
+        order_key: bytes | None = None,
+    ) -> Self:
+        """Read, validate and code the records; what the schema refuses stops here, before any charge.
+
+        `source` is a file, a database URL (with `table`) or a frame. `order_key` repeats the random choice of
+        the records that a user keeps, for runs with a seed.
+        """
+
+    @property
+    def relation(self) -> Relation:
+        """Against which change the records are protected."""
+        return self.schema.relation
+
+    @abstractmethod
+    def size(self) -> Sealed[NDArray[np.int64]]:
+        """The number of records, as a vector of one."""
+
+    def prepared(self, budget: Budget) -> tuple[Self, Budget]:
+        """The data as a method sees it, and what is left of the budget for the method.
+
+        A kind whose schema leaves something to be found in the records first, such as bins that follow
+        the data, finds it here and pays for it.
+        """
+        return self, budget

@@ -1,0 +1,26 @@
+"""From the catalogue to the things themselves, each checked against its contract when it is loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock import catalogue
+from penstock.catalogue import KindInfo, MethodInfo
+from penstock.contracts.data import Data
+from penstock.contracts.method import Method
+
+
+def method_class(info: MethodInfo) -> type[Method[Any]]:
+    """The method's class; its constructor takes the parameters, `fit(data, budget)` does the work."""
+    found = catalogue.load(info.where)
+    if not isinstance(found, type) or not issubclass(found, Method):
+        raise TypeError(f"{info.where} is no method")
+    return found
+
+
+def data_class(info: KindInfo) -> type[Data]:
+    """The sealed handle of a kind; `open(source, schema)` makes one."""
+    found = catalogue.load(info.data)
+    if not isinstance(found, type) or not issubclass(found, Data):
+        raise TypeError(f"{info.data} is no handle on data")
+    return found

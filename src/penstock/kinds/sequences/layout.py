@@ -1,0 +1,72 @@
+"""Which columns of the data make a sequence."""
+
+from __future__ import annotations
+
+from pydantic import model_validator
+
+from penstock.errors import SchemaError
+from penstock.schema import Layout, Schema
+
+
+class SequenceLayout(Layout):
+    """Which columns make a sequence.
+
+    With a `user`, every row is one event: the rows of a user, ordered by `time` (or as they stand), are
+    one sequence. Without, every row is one whole sequence: its `symbol` column holds a list, or text cut
+    at the `separator` (by default at blanks). Of every sequence the first `longest` symbols are kept; the
+    end of a sequence counts as one.
+
+    >>> SequenceLayout(symbol="page", user="visitor", longest=20).declared
+    {'symbol': 'page'}
+    """
+
+    symbol: str
+    user: str | None = None
+    time: str | None = None
+    separator: str | None = None
+    longest: int | None = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> SequenceLayout:
+        if self.longest is not None and self.longest < 1:
+            raise SchemaError(f"sequence: longest is {self.longest}; at least 1 symbol must be kept.")
+        if self.time is not None and self.user is None:
+            raise SchemaError(
+                "sequence: 'time' orders the events of a user; name the 'user' too, or remove it."
+            )
+        if self.separator is not None and (self.user is not None or not self.separator):
+            raise SchemaError(
+                "sequence: 'separator' cuts the text of a row that is a whole sequence, and is not empty; "
+                "remove it."
+            )
+        return self
+
+    @classmethod
+    def _where(cls, data: object) -> str:
+        return "sequence"
+
+    @property
+    def declared(self) -> dict[str, str]:
+        return {"symbol": self.symbol}
+
+    @classmethod
+    def of(cls, schema: Schema) -> SequenceLayout:
+        """The layout of a schema; SchemaError where it has none, or cannot be meant."""
+        columns = schema.layout
+        if not isinstance(columns, SequenceLayout):
+            raise SchemaError(
+                "sequence: the schema does not say which columns make a sequence. Add a line such as "
+                "'sequence: {user: visitor, time: visited, symbol: page, longest: 20}'."
+            )
+        for field in schema.fields:
+            if field.name not in (columns.symbol, columns.time):
+                raise SchemaError(
+                    f"{field.name}: a release of sequences holds the symbols ('{columns.symbol}') and "
+                    "nothing else. Remove this field from the schema."
+                )
+        if schema.unit.protects == "user" and schema.unit.column == columns.user and schema.unit.records > 1:
+            raise SchemaError(
+                f"unit: all events of one {columns.user} are one sequence, of which 'sequence: longest' says "
+                "how much is kept. Set 'at_most: 1'."
+            )
+        return columns

@@ -1,0 +1,47 @@
+"""Layouts: how columns make records where a row is not simply a record."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from penstock import catalogue
+from penstock.errors import SchemaError
+from penstock.schema.fact import Fact, nearest
+
+
+class Layout(Fact):
+    """The block of a schema in which a kind of data says which columns make its records.
+
+    Each kind that needs one declares its own in the catalogue, with the key under which it stands.
+    """
+
+    @property
+    def headless(self) -> bool:
+        """Whether the file has no names above its columns, so that only the kind itself can read it."""
+        return False
+
+    @property
+    def declared(self) -> dict[str, str]:
+        """The columns that must be fields of the schema, each with its part in the layout."""
+        return {}
+
+    def refuse_undeclared(self, key: str, names: Collection[str]) -> None:
+        """Every column whose values are released has a declared domain."""
+        for part, name in self.declared.items():
+            if name not in names:
+                raise SchemaError(
+                    f"{key}: the {part} '{name}' is not a field{nearest(name, names)}. "
+                    "Declare its domain under 'fields'."
+                )
+
+
+def layout_class(kind: str) -> tuple[str, type[Layout]] | None:
+    """The key and the class of a kind's block, where the kind has one."""
+    place = catalogue.kind(kind).layout
+    if place is None:
+        return None
+    key, where = place
+    found = catalogue.load(where)
+    if not isinstance(found, type) or not issubclass(found, Layout):
+        raise TypeError(f"{where} is no layout")
+    return key, found
