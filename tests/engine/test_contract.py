@@ -272,4 +272,4 @@ def test_a_date_as_a_coordinate_is_counted_in_memory_only() -> None:
     assert positions.tolist() == [[0], [3]]
     assert weights.tolist() == [1, 2]
     with pytest.raises(PenstockError, match="day: a date as a coordinate is not counted inside a database"):
-        open_engine(frame, facts, engine="duckdb")
+        open_engine(frame, facts, engine="duckdb", coordinates=True)

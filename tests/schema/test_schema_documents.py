@@ -268,10 +268,10 @@ MISTAKES = [
         "impossible: At position 1: 'b' is not a field",
     ),
     (
-        one("name: a, constraints: {enum: [x]}", "sequence: {user: u, symbol: b}"),
+        one("name: a, constraints: {enum: [x]}", "kind: sequences\nsequence: {user: u, symbol: b}"),
         "the symbol 'b' is not a field",
     ),
-    (one("name: a, constraints: {enum: [x]}", "sequence: {user: u}"), "'symbol' is missing"),
+    (one("name: a, constraints: {enum: [x]}", "kind: sequences\nsequence: {user: u}"), "'symbol' is missing"),
     (one("name: a, constraints: {enum: [x]}", "unit: {protects: node}"), "'record' or 'user', not 'node'"),
     (one("name: a, constraints: {enum: [x]}", "unit: {protects: sequence}"), "not 'sequence'"),
     (
