@@ -118,7 +118,7 @@ _kinds: dict[str, KindInfo] = {
             data="penstock.kinds.table.data:Table",
             draft="penstock.kinds.table.draft:TableDraft",
             evaluation="penstock.kinds.table.evaluation:evaluate_table",
-            audits="penstock.kinds.table.audits",
+            audits="penstock.kinds.table.audits:AUDITS",
             private_drafts=True,
             engines=("memory", "duckdb"),
             questions=(_CONDITIONS,),
@@ -131,7 +131,7 @@ _kinds: dict[str, KindInfo] = {
             data="penstock.kinds.points.data:Points",
             draft="penstock.kinds.points.draft:PointsDraft",
             evaluation="penstock.kinds.points.evaluation:evaluate_points",
-            audits="penstock.kinds.points.audits",
+            audits="penstock.kinds.points.audits:AUDITS",
             private_drafts=True,
             engines=("memory", "duckdb"),
             questions=(
@@ -159,7 +159,7 @@ _kinds: dict[str, KindInfo] = {
             data="penstock.kinds.sequences.data:Sequences",
             draft="penstock.kinds.sequences.draft:SequencesDraft",
             evaluation="penstock.kinds.sequences.evaluation:evaluate_sequences",
-            audits="penstock.kinds.sequences.audits",
+            audits="penstock.kinds.sequences.audits:AUDITS",
             layout=("sequence", "penstock.kinds.sequences.layout:SequenceLayout"),
             questions=(
                 QuestionInfo(
@@ -200,7 +200,7 @@ _answers: dict[str, AnswerInfo] = {
             "selection",
             "A selection",
             evaluation="penstock.learn.selection.evaluation:evaluate_selection",
-            audits="penstock.learn.selection.audits",
+            audits="penstock.learn.selection.audits:AUDITS",
         ),
     )
 }

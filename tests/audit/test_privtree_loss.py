@@ -8,13 +8,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from penstock.audit import hierarchies
 from penstock.audit.harness import exact_bound
 from penstock.audit.target import Kind, Target
-from penstock.kinds.points.audits import BOTH, LINE, TREE, USERS, Forest, targets
+from penstock.audit.worst_loss import Hierarchy
+from penstock.kinds.points.audits import BOTH, LINE, TREE, USERS, Forest, decisions
+from penstock.kinds.sequences import audits as sequences
+from penstock.kinds.table.audits import bins
 
 
-@pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
+@pytest.mark.parametrize("target", decisions(), ids=lambda target: target.name)
 def test_shipped_decisions_lose_at_most_epsilon_and_broken_ones_more(target: Target) -> None:
     loss = exact_bound(target).epsilon
     if target.kind is Kind.SHIPPED:
@@ -23,7 +25,7 @@ def test_shipped_decisions_lose_at_most_epsilon_and_broken_ones_more(target: Tar
         assert loss > 2
 
 
-@pytest.mark.parametrize("target", hierarchies.targets(), ids=lambda target: target.name)
+@pytest.mark.parametrize("target", [*sequences.decisions(), *bins.targets()], ids=lambda target: target.name)
 def test_contexts_and_bins_lose_at_most_epsilon_and_broken_ones_more(target: Target) -> None:
     loss = exact_bound(target).epsilon
     if target.kind is Kind.SHIPPED:
@@ -34,9 +36,9 @@ def test_contexts_and_bins_lose_at_most_epsilon_and_broken_ones_more(target: Tar
 
 def test_contexts_as_they_are_shipped_lose_what_the_specification_says() -> None:
     # two symbols, at most three kept: in one direction a root that stays whole loses 3 / lambda = 0.4 epsilon
-    schema = hierarchies.VISITS.replace("longest: 4", "longest: 3")
-    shipped = hierarchies.Hierarchy(
-        schema, hierarchies.contexts, fan_out=3, paths=3, deepest=3, epsilon=Fraction(3), constant="published"
+    schema = sequences.VISITS.replace("longest: 4", "longest: 3")
+    shipped = Hierarchy(
+        schema, sequences.contexts, fan_out=3, paths=3, deepest=3, epsilon=Fraction(3), constant="published"
     )
     few = (("b b b",),) * 9
     most, least = shipped.losses((*few, ("a a a",)), few)

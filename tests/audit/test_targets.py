@@ -15,18 +15,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from penstock.audit import broken, end_to_end, findings, mechanisms, run, select, targets
+from penstock.audit import broken, findings, mechanisms, run, select, targets
 from penstock.audit.harness import Status, Verdict, exact_bound, examine
 from penstock.audit.neighbours import Pair
 from penstock.audit.search import screen, search
 from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.targets import every_audit
 from penstock.errors import UsageError
 from penstock.privacy.randomness import samplers
 from penstock.privacy.randomness.generator import Randomness
 
 SHIPPED = mechanisms.targets()
 BROKEN = broken.targets()
-METHODS = end_to_end.targets()
+AUDITS = [audit for audits in every_audit() for audit in audits.methods]
+METHODS = [target for audits in every_audit() for target in replace(audits, proofs=tuple).targets()]
 
 TIGHT = {
     "discrete-laplace": 1.0,
@@ -87,7 +89,7 @@ def test_fitting_sabotaged_methods_refutes_them(target: Target) -> None:
 
 def test_claims_of_users_are_audited_with_their_bound() -> None:
     """Without the bound on a user's records, five records leak five times as much."""
-    audit = next(audit for audit in end_to_end.AUDITS if audit.label == "users")
+    audit = next(audit for audit in AUDITS if audit.label == "users")
     unbounded = replace(
         audit, schema=audit.schema.replace("unit: {protects: user, column: person, at_most: 2}", "")
     )
@@ -96,10 +98,10 @@ def test_claims_of_users_are_audited_with_their_bound() -> None:
 
 
 def test_every_method_of_the_registry_is_audited() -> None:
-    """A new method needs a `MethodAudit` in `audit/end_to_end.py`; its broken copies come with it."""
+    """A new method needs a `MethodAudit` in the audits of its room; its broken copies come with it."""
     from penstock import catalogue
 
-    audited = {audit.method for audit in end_to_end.AUDITS}
+    audited = {audit.method for audit in AUDITS}
     assert {info.name for info in catalogue.methods()} - audited == set()
 
 
@@ -180,7 +182,7 @@ def test_runs_repeat_with_their_seed() -> None:
 
 
 def test_everything_that_a_release_publishes_is_compared() -> None:
-    audit = end_to_end.AUDITS[0]
+    audit = AUDITS[0]
     rows = audit.run((("red",), ("green",)), Randomness.seeded(2), 3)
     assert {len(row) for row in rows} == {len(rows[0])}
     assert len(rows[0]) >= 1 + 3

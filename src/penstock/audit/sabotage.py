@@ -57,30 +57,3 @@ def seen_categories(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schem
             seen = {record[place] for record in records}
             described["constraints"]["enum"] = [value for value in listed if value in seen]
     return Schema.model_validate(text)
-
-
-def bounding_box(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
-    """The bounds moved to the smallest and largest value that occur."""
-    text = schema.model_dump(by_alias=True, exclude_defaults=True)
-    for place, described in enumerate(text["fields"]):
-        values = [record[place] for record in records]
-        described["constraints"] = {"minimum": min(values), "maximum": max(values) + 0.01}
-    return Schema.model_validate(text)
-
-
-def seen_edges(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
-    """Bins that begin at the values that occur, instead of bins that were paid for."""
-    text = schema.model_dump(by_alias=True, exclude_defaults=True)
-    for place, described in enumerate(text["fields"]):
-        low, high = (described["constraints"][bound] for bound in ("minimum", "maximum"))
-        inner = sorted({record[place] for record in records} - {low, high})
-        described["bins"] = {"edges": [low, *inner, high]}
-    return Schema.model_validate(text)
-
-
-def seen_symbols(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
-    """The alphabet shortened to the symbols that occur."""
-    text = schema.model_dump(by_alias=True, exclude_defaults=True)
-    seen = {symbol for record in records for symbol in record[0].split()}
-    text["fields"][0]["constraints"]["enum"] = sorted(seen)
-    return Schema.model_validate(text)

@@ -1,7 +1,7 @@
 """Everything that can be audited, and the audit of all of it.
 
-`SOURCES` lists the modules that have targets; each offers `targets()`. A later room adds its module here
-and nothing else changes.
+The mechanisms are audited here; what belongs to a kind of data or of answer is listed in its room, which
+the catalogue knows.
 """
 
 from __future__ import annotations
@@ -9,32 +9,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
-from importlib import import_module
 
+from penstock import catalogue
+from penstock.audit import broken, broken_sparse, mechanisms, sparse, top
 from penstock.audit.harness import FAILURE, Verdict, examine
+from penstock.audit.methods import Audits
 from penstock.audit.target import Kind, Target
 from penstock.errors import UsageError
 from penstock.progress import progress
 
-SOURCES = (
-    "penstock.audit.mechanisms",
-    "penstock.audit.top",
-    "penstock.audit.sparse",
-    "penstock.kinds.points.audits",
-    "penstock.audit.hierarchies",
-    "penstock.kinds.table.audits",
-    "penstock.audit.end_to_end",
-    "penstock.audit.broken",
-    "penstock.audit.broken_sparse",
-)
+MECHANISMS = (mechanisms, top, sparse, broken, broken_sparse)
+"""The modules about what all methods use; each offers `targets()`."""
 
 TRIALS = 100_000
+
+
+def every_audit() -> list[Audits]:
+    """What the rooms of the catalogue offer to the audit."""
+    places = [info.audits for info in catalogue.kinds()] + [info.audits for info in catalogue.answers()]
+    found = []
+    for place in filter(None, places):
+        offered = catalogue.load(place)
+        if not isinstance(offered, Audits):
+            raise TypeError(f"{place} is no list of audits")
+        found.append(offered)
+    return found
 
 
 @cache
 def targets() -> tuple[Target, ...]:
     """All audit targets, shipped ones first."""
-    found = [target for source in SOURCES for target in import_module(source).targets()]
+    found = [target for module in MECHANISMS for target in module.targets()]
+    found += [target for audits in every_audit() for target in audits.targets()]
     names = [target.name for target in found]
     if len(set(names)) != len(names):
         raise UsageError("Two audit targets have the same name.")

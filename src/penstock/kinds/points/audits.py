@@ -1,15 +1,4 @@
-"""PrivTree's decisions under exact audit: the worst loss of any tree, computed and not sampled.
-
-All shapes that can grow are far too many to list, but the worst one is found node by node. Where two
-neighbouring databases give a node the same score, and every node below it, nothing is lost. Elsewhere
-
-    worst(v) = max( ln P(not split) / P'(not split),
-                    ln P(split) / P'(split) + sum of worst(child) over the children of v ),
-
-because the decisions are independent given the tree above them. The same recursion with min gives the
-loss in the other direction. It only uses the interface of `penstock.privacy.mechanisms.growth.Level`, so
-it serves points, taxonomies and sequences alike.
-"""
+"""Audits of points: the decisions of PrivTree over points, exactly, and whole methods on tiny maps."""
 
 from __future__ import annotations
 
@@ -17,66 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from penstock.audit.methods import Audits, MethodAudit
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.worst_loss import Numbers, Reals, Record, without_bias, without_clamp, worst_loss
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.space import Space
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.growth import Level
-from penstock.privacy.mechanisms.splitting import Splitter, log_chances
+from penstock.privacy.mechanisms.splitting import Splitter
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import Sealed, open_seal
-from penstock.schema import Relation, Schema
-
-Reals = NDArray[np.float64]
-Numbers = NDArray[np.int64]
-Chances = Callable[[Numbers, int], tuple[Reals, Reals]]
-"""``chances(scores, depth)``: the logarithms of the probabilities of a split and of none."""
-
-
-def worst_loss(
-    first: Level, second: Level, chances: Chances, *, deepest: int, everywhere: bool = False
-) -> tuple[float, float]:
-    """The largest and the smallest ln P(shape) / P'(shape) over all shapes, for two neighbouring databases.
-
-    Below a node where the two scores agree the databases are taken to agree, too; with `everywhere`
-    all nodes are compared, for scores where that need not be so.
-    """
-    rounds: list[tuple[int, Numbers, Numbers, Reals, Reals]] = []
-    for depth in range(deepest):
-        fans = first.fans
-        if not np.array_equal(fans, second.fans):
-            return inf, -inf
-        asked = np.flatnonzero(fans > 0)
-        scores = open_seal(first.scores(asked)), open_seal(second.scores(asked))
-        differ = np.full(len(asked), everywhere) | (scores[0] != scores[1])
-        touched = asked[differ]
-        if not len(touched):
-            break
-        one, two = (chances(each[differ], depth) for each in scores)
-        rounds.append((len(fans), touched, fans[touched], one[0] - two[0], one[1] - two[1]))
-        first, second = first.children(touched), second.children(touched)
-    return _fold(rounds, np.maximum), _fold(rounds, np.minimum)
-
-
-def _fold(rounds: Sequence[tuple[int, Numbers, Numbers, Reals, Reals]], extreme: Any) -> float:
-    """The recursion from the deepest level up."""
-    below = np.zeros(0)
-    for nodes, touched, fans, split, kept in reversed(rounds):
-        starts = np.cumsum(fans) - fans
-        sums = np.add.reduceat(below, starts) if len(below) else np.zeros(len(touched))
-        below = np.zeros(nodes)
-        below[touched] = extreme(kept, split + sums)
-    return float(below[0]) if len(below) else 0.0
-
-
-Record = tuple[Any, ...]
+from penstock.privacy.unit import Relation
+from penstock.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -116,20 +62,6 @@ class Forest:
         paths = Schema.from_yaml(self.schema).unit.records if self.paths is None else self.paths
         pay = Budget(self.epsilon, randomness=Randomness.seeded(0))
         return Splitter.paid(pay, fan_out=space.fan_out, paths=paths)
-
-
-def without_clamp(splitter: Splitter, scores: Numbers, depth: int) -> tuple[Reals, Reals]:
-    """The bias without its floor: empty cells at great depth tell how empty they are."""
-    return log_chances(_margins(splitter, scores) - depth * float(splitter.gamma))
-
-
-def without_bias(splitter: Splitter, scores: Numbers, depth: int) -> tuple[Reals, Reals]:
-    """The same threshold at every depth: each level costs again."""
-    return log_chances(np.maximum(_margins(splitter, scores), -float(splitter.gamma)))
-
-
-def _margins(splitter: Splitter, scores: Numbers) -> Reals:
-    return np.asarray((scores - float(splitter.theta)) / float(splitter.lam), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +119,7 @@ def groups(record: Record, sizes: Sequence[int], joining: int) -> tuple[Pair, ..
     )
 
 
-def targets() -> tuple[Target, ...]:
+def decisions() -> tuple[Target, ...]:
     """PrivTree over numbers, a taxonomy, both together and users, and four broken copies."""
     line, tree, both = Forest(LINE, deepest=24), Forest(TREE), Forest(BOTH, deepest=10)
     users = Forest(USERS, deepest=24)
@@ -209,8 +141,18 @@ def targets() -> tuple[Target, ...]:
             (*crowds(("dog", 0.2), range(0, 40, 3)), *every(IN_BOTH)),
         ),
         _target("privtree-users", "decisions when a user has up to three points", users, joined),
-        _target("broken-privtree-without-clamp", "no floor under the bias", _but(line, without_clamp), some),
-        _target("broken-privtree-without-bias", "no bias against depth", _but(line, without_bias), some),
+        _target(
+            "broken-privtree-without-clamp",
+            "no floor under the bias",
+            replace(line, chances=without_clamp),
+            some,
+        ),
+        _target(
+            "broken-privtree-without-bias",
+            "no bias against depth",
+            replace(line, chances=without_bias),
+            some,
+        ),
         _target(
             "broken-privtree-users-as-records",
             "noise for one point where a user has three",
@@ -226,10 +168,54 @@ def targets() -> tuple[Target, ...]:
     )
 
 
-def _but(forest: Forest, chances: Callable[[Splitter, Numbers, int], tuple[Reals, Reals]]) -> Forest:
-    return replace(forest, chances=chances)
-
-
 def _target(name: str, summary: str, forest: Forest, pairs: Sequence[Pair]) -> Target:
     kind = Kind.BROKEN if name.startswith("broken-") else Kind.SHIPPED
     return Target(name, kind, Claim(forest.epsilon), summary, pairs, loss=forest.loss)
+
+
+SQUARE = """
+kind: points
+fields:
+  - {name: x, type: number, constraints: {minimum: 0, maximum: 1}}
+  - {name: y, type: number, constraints: {minimum: 0, maximum: 1}}
+"""
+CORNERS = ((0.1, 0.1), (0.1, 0.9), (0.9, 0.9))
+ENDS = ((0.1,), (0.9,))
+CRUDE = ("forgotten-noise",)
+SUBTLE = ("halved-sensitivity", "forgotten-noise", "budget-used-twice")
+SHALLOW = {"tree_frac": "1/10", "deepest": 0}  # so that the counts, and mistakes about them, weigh most
+
+
+def bounding_box(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
+    """The bounds moved to the smallest and largest value that occur."""
+    text = schema.model_dump(by_alias=True, exclude_defaults=True)
+    for place, described in enumerate(text["fields"]):
+        values = [record[place] for record in records]
+        described["constraints"] = {"minimum": min(values), "maximum": max(values) + 0.01}
+    return Schema.model_validate(text)
+
+
+METHODS: tuple[MethodAudit, ...] = (
+    MethodAudit("uniform-grid", SQUARE, CORNERS, parameters={"side": 2}, read_off=bounding_box),
+    MethodAudit("uniform-grid", SQUARE, CORNERS, label="adaptive-side", largest=3),
+    MethodAudit("privtree", SQUARE, CORNERS, parameters=SHALLOW, read_off=bounding_box),
+    MethodAudit("privtree", SQUARE, CORNERS, label="deep", largest=3),
+    MethodAudit("adaptive-grid", SQUARE, CORNERS, effort=0.01, copies=CRUDE),
+    MethodAudit("hierarchy", LINE, ENDS, parameters={"fan": 2, "height": 1}, copies=SUBTLE),
+    MethodAudit("hierarchy", LINE, ENDS, parameters={"fan": 2, "height": 2}, label="two-levels", copies=()),
+    MethodAudit("privelet", LINE, ENDS, parameters={"bits": 2, "hybrid": False}, copies=CRUDE),
+    MethodAudit("simple-tree", LINE, ENDS, parameters={"height": 1}, copies=SUBTLE),
+    MethodAudit("simple-tree", LINE, ENDS, parameters={"height": 3}, label="deep", copies=()),
+    MethodAudit("dawa", LINE, ENDS, parameters={"bits": 1, "stretches": "1/10"}, effort=0.01, copies=CRUDE),
+    MethodAudit(
+        "dawa",
+        LINE,
+        ENDS,
+        parameters={"bits": 2, "stretches": "1/2"},
+        label="merging",
+        effort=0.01,
+        copies=(),
+    ),
+)
+
+AUDITS = Audits(METHODS, decisions)

@@ -2,10 +2,10 @@
 
 The runner opens the records as a custodian's data would be, fits the method with a fresh budget each time
 and turns the release's model into one row of numbers. Nothing about the method is assumed, so a leak
-through a count, a size, a domain or a branch shows up in the same way. A method is added to the audit by
-one `MethodAudit`; its broken copies come with it (`sabotage`), because the most common mistakes can be
-made from outside: a data handle that states too small a sensitivity, a budget that is spent twice, a
-schema read off the records, a seed that never changes.
+through a count, a size, a domain or a branch shows up in the same way. A room lists a `MethodAudit` for each
+of its methods; the broken copies come with it (`sabotage`), because the most common mistakes can be made from
+outside: a data handle that states too small a sensitivity, a budget that is spent twice, a schema read off
+the records, a seed that never changes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from penstock import catalogue
 from penstock.audit.neighbours import Pair, small_pairs
-from penstock.audit.sabotage import bounding_box, seen_categories, seen_edges, seen_symbols, understated
+from penstock.audit.sabotage import understated
 from penstock.audit.target import Claim, Kind, Target
 from penstock.contracts.plug import data_class, method_class
 from penstock.privacy.budgets.budget import Budget
@@ -203,152 +203,20 @@ def _flatten(value: Any, numbers: list[float], words: list[str]) -> None:
         words.append(str(value))
 
 
-_COLOURS = """
-fields:
-  - {name: colour, constraints: {enum: [red, green, blue]}}
-"""
-_COLOUR_RECORDS = (("red",), ("green",), ("blue",))
+@dataclass(frozen=True)
+class Audits:
+    """What a room offers to the audit: its methods, and whatever in them has a proof of its own."""
 
-_SIZES = _COLOURS + "  - {name: large, constraints: {enum: ['yes', 'no']}}\n"
-_SIZE_RECORDS = (("red", "yes"), ("green", "yes"), ("green", "no"), ("blue", "no"))
+    methods: tuple[MethodAudit, ...] = ()
+    proofs: Callable[[], Sequence[Target]] = tuple
 
-_USERS = """
-unit: {protects: user, column: person, at_most: 2}
-fields:
-  - {name: colour, constraints: {enum: [red, green, blue]}}
-"""
-
-_SQUARE = """
-kind: points
-fields:
-  - {name: x, type: number, constraints: {minimum: 0, maximum: 1}}
-  - {name: y, type: number, constraints: {minimum: 0, maximum: 1}}
-"""
-
-_CORNERS = ((0.1, 0.1), (0.1, 0.9), (0.9, 0.9))
-
-_LINE = _SQUARE.replace("  - {name: y, type: number, constraints: {minimum: 0, maximum: 1}}\n", "")
-_ENDS = ((0.1,), (0.9,))
-_CRUDE = ("forgotten-noise",)
-_SUBTLE = ("halved-sensitivity", "forgotten-noise", "budget-used-twice")
-
-_AGES = """
-fields:
-  - {name: age, type: integer, constraints: {minimum: 0, maximum: 15}, bins: {adaptive: true, most: 4}}
-"""
-_AGE_RECORDS = ((3,), (4,), (12,))
-
-_SHALLOW = {"tree_frac": "1/10", "deepest": 0}  # so that the counts, and mistakes about them, weigh most
-
-_OTHERS = (("red", 1), ("green", 2))
-_MANY = Pair(_OTHERS, (*_OTHERS, *(("blue", 3),) * 5), "two users | a third with five blue records")
-
-
-_BASKETS = """
-kind: itemsets
-items: {item: basket, largest: 1}
-fields:
-  - {name: basket, constraints: {enum: [a, b, c]}}
-"""
-_LARGE_BASKETS = _BASKETS.replace(", largest: 1", "")
-_SINGLES = (("a",), ("b",), ("c",))
-_SETS = (("a",), ("a b",), ("a b c",), ("",))
-_EVERYTHING = {"threshold": -1000}
-
-_VISITS = """
-kind: sequences
-sequence: {symbol: pages, longest: 1}
-fields:
-  - {name: pages, constraints: {enum: [a, b]}}
-"""
-_LONG_VISITS = _VISITS.replace("longest: 1", "longest: 3")
-_FIRST_PAGES = (("a",), ("b",))
-_PAGES = (("a",), ("a b",), ("b b a",), ("",))
-_ONE_MORE = Pair((("",),), (("",), ("a",)), "nobody's page | one a")
-
-
-AUDITS: tuple[MethodAudit, ...] = (
-    MethodAudit("independent", _COLOURS, _COLOUR_RECORDS, read_off=seen_categories),
-    MethodAudit("independent", _SIZES, _SIZE_RECORDS, label="two-columns"),
-    MethodAudit("independent", f"relation: replace\nsize: 2\n{_COLOURS}", _COLOUR_RECORDS, label="replace"),
-    MethodAudit("independent", _USERS, (), label="users", pairs=(_MANY,), columns=("colour", "person")),
-    MethodAudit("privbayes", _COLOURS, _COLOUR_RECORDS, read_off=seen_categories),
-    MethodAudit("privbayes", _SIZES, _SIZE_RECORDS, label="two-columns"),
-    MethodAudit("privbayes", _SIZES, _SIZE_RECORDS, parameters={"preset": "plain"}, label="plain"),
-    MethodAudit("privbayes", f"relation: replace\nsize: 2\n{_SIZES}", _SIZE_RECORDS, label="replace"),
-    MethodAudit("uniform-grid", _SQUARE, _CORNERS, parameters={"side": 2}, read_off=bounding_box),
-    MethodAudit("uniform-grid", _SQUARE, _CORNERS, label="adaptive-side", largest=3),
-    MethodAudit("privtree", _SQUARE, _CORNERS, parameters=_SHALLOW, read_off=bounding_box),
-    MethodAudit("privtree", _SQUARE, _CORNERS, label="deep", largest=3),
-    MethodAudit("select-items", _BASKETS, _SINGLES, parameters=_EVERYTHING, read_off=seen_categories),
-    MethodAudit("select-items", _LARGE_BASKETS, _SETS, parameters={"c": 2}, label="top"),
-    MethodAudit(
-        "select-items", _LARGE_BASKETS, _SETS, parameters={"c": 1, "counts": "1/2"}, label="top-and-counts"
-    ),
-    MethodAudit(
-        "select-items",
-        _LARGE_BASKETS,
-        _SETS,
-        parameters={"c": 1, "threshold": 1, "mechanism": "sparse-vector"},
-        label="threshold",
-    ),
-    MethodAudit(
-        "privtree-sequences",
-        _VISITS,
-        _FIRST_PAGES,
-        parameters={"tree_share": "1/10", "deepest": 0},
-        read_off=seen_symbols,
-    ),
-    MethodAudit("privtree-sequences", _LONG_VISITS, _PAGES, parameters={"tree_share": "1/2"}, label="deep"),
-    MethodAudit(
-        "privtree-sequences", _LONG_VISITS, _PAGES, parameters={"choose_longest": True}, label="choosing"
-    ),
-    MethodAudit("n-gram", _VISITS, _FIRST_PAGES, parameters={"longest_gram": 1}, read_off=seen_symbols),
-    MethodAudit("n-gram", _LONG_VISITS, _PAGES, label="deep"),
-    MethodAudit(
-        "top-strings", _VISITS, (), parameters={"many": 1}, pairs=(_ONE_MORE,), epsilon=Fraction(3, 2)
-    ),
-    MethodAudit("top-strings", _LONG_VISITS, _PAGES, parameters={"many": 3}, label="several"),
-    MethodAudit(
-        "independent",
-        _AGES,
-        _AGE_RECORDS,
-        label="adaptive-bins",
-        effort=0.01,
-        read_off=seen_edges,
-        copies=("domain-from-data",),
-    ),
-    MethodAudit("adaptive-grid", _SQUARE, _CORNERS, effort=0.01, copies=_CRUDE),
-    MethodAudit("hierarchy", _LINE, _ENDS, parameters={"fan": 2, "height": 1}, copies=_SUBTLE),
-    MethodAudit("hierarchy", _LINE, _ENDS, parameters={"fan": 2, "height": 2}, label="two-levels", copies=()),
-    MethodAudit("privelet", _LINE, _ENDS, parameters={"bits": 2, "hybrid": False}, copies=_CRUDE),
-    MethodAudit("simple-tree", _LINE, _ENDS, parameters={"height": 1}, copies=_SUBTLE),
-    MethodAudit("simple-tree", _LINE, _ENDS, parameters={"height": 3}, label="deep", copies=()),
-    MethodAudit(
-        "dawa", _LINE, _ENDS, parameters={"bits": 1, "stretches": "1/10"}, effort=0.01, copies=_CRUDE
-    ),
-    MethodAudit(
-        "dawa",
-        _LINE,
-        _ENDS,
-        parameters={"bits": 2, "stretches": "1/2"},
-        label="merging",
-        effort=0.01,
-        copies=(),
-    ),
-    MethodAudit(
-        "select-categories", _COLOURS, _COLOUR_RECORDS, parameters=_EVERYTHING, read_off=seen_categories
-    ),
-)
-
-
-def targets() -> tuple[Target, ...]:
-    """Each shipped method, followed by its sabotaged copies (of the first configuration of a method)."""
-    found: list[Target] = []
-    copied: set[str] = set()
-    for audit in AUDITS:
-        found.append(audit.target())
-        if audit.copies is not None or audit.method not in copied:
-            found += audit.sabotaged()
-            copied.add(audit.method)
-    return tuple(found)
+    def targets(self) -> tuple[Target, ...]:
+        """The proofs, then each method, followed by its sabotaged copies (of its first configuration)."""
+        found: list[Target] = list(self.proofs())
+        copied: set[str] = set()
+        for audit in self.methods:
+            found.append(audit.target())
+            if audit.copies is not None or audit.method not in copied:
+                found += audit.sabotaged()
+                copied.add(audit.method)
+        return tuple(found)

@@ -8,9 +8,9 @@ import pytest
 
 from penstock.audit.harness import Status, exact_bound, examine
 from penstock.audit.target import Kind, Target
-from penstock.kinds.table import audits as privbayes
+from penstock.kinds.table.audits import gaps
 
-TARGETS = {target.name: target for target in privbayes.targets()}
+TARGETS = {target.name: target for target in gaps.targets()}
 SHIPPED = [target for target in TARGETS.values() if target.kind is Kind.SHIPPED]
 BROKEN = [target for target in TARGETS.values() if target.kind is Kind.BROKEN]
 

@@ -1,0 +1,68 @@
+"""Audits of tables: scores of pairs and adaptive bins, exactly, and whole methods on tiny tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from penstock.audit.methods import Audits, MethodAudit
+from penstock.audit.neighbours import Pair
+from penstock.audit.sabotage import seen_categories
+from penstock.audit.target import Target
+from penstock.kinds.table.audits import bins, gaps
+from penstock.schema import Schema
+
+COLOURS = """
+fields:
+  - {name: colour, constraints: {enum: [red, green, blue]}}
+"""
+COLOUR_RECORDS = (("red",), ("green",), ("blue",))
+SIZES = COLOURS + "  - {name: large, constraints: {enum: ['yes', 'no']}}\n"
+SIZE_RECORDS = (("red", "yes"), ("green", "yes"), ("green", "no"), ("blue", "no"))
+USERS = f"unit: {{protects: user, column: person, at_most: 2}}{COLOURS}"
+AGES = """
+fields:
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 15}, bins: {adaptive: true, most: 4}}
+"""
+AGE_RECORDS = ((3,), (4,), (12,))
+OTHERS = (("red", 1), ("green", 2))
+MANY = Pair(OTHERS, (*OTHERS, *(("blue", 3),) * 5), "two users | a third with five blue records")
+
+
+def seen_edges(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
+    """Bins that begin at the values that occur, instead of bins that were paid for."""
+    text = schema.model_dump(by_alias=True, exclude_defaults=True)
+    for place, described in enumerate(text["fields"]):
+        low, high = (described["constraints"][bound] for bound in ("minimum", "maximum"))
+        inner = sorted({record[place] for record in records} - {low, high})
+        described["bins"] = {"edges": [low, *inner, high]}
+    return Schema.model_validate(text)
+
+
+METHODS: tuple[MethodAudit, ...] = (
+    MethodAudit("independent", COLOURS, COLOUR_RECORDS, read_off=seen_categories),
+    MethodAudit("independent", SIZES, SIZE_RECORDS, label="two-columns"),
+    MethodAudit("independent", f"relation: replace\nsize: 2\n{COLOURS}", COLOUR_RECORDS, label="replace"),
+    MethodAudit("independent", USERS, (), label="users", pairs=(MANY,), columns=("colour", "person")),
+    MethodAudit("privbayes", COLOURS, COLOUR_RECORDS, read_off=seen_categories),
+    MethodAudit("privbayes", SIZES, SIZE_RECORDS, label="two-columns"),
+    MethodAudit("privbayes", SIZES, SIZE_RECORDS, parameters={"preset": "plain"}, label="plain"),
+    MethodAudit("privbayes", f"relation: replace\nsize: 2\n{SIZES}", SIZE_RECORDS, label="replace"),
+    MethodAudit(
+        "independent",
+        AGES,
+        AGE_RECORDS,
+        label="adaptive-bins",
+        effort=0.01,
+        read_off=seen_edges,
+        copies=("domain-from-data",),
+    ),
+)
+
+
+def proofs() -> tuple[Target, ...]:
+    """The steps of methods that have a proof of their own."""
+    return (*gaps.targets(), *bins.targets())
+
+
+AUDITS = Audits(METHODS, proofs)

@@ -1,0 +1,42 @@
+"""Audits of selections, on tiny baskets and one column of a tiny table."""
+
+from __future__ import annotations
+
+from penstock.audit.methods import Audits, MethodAudit
+from penstock.audit.sabotage import seen_categories
+
+BASKETS = """
+kind: itemsets
+items: {item: basket, largest: 1}
+fields:
+  - {name: basket, constraints: {enum: [a, b, c]}}
+"""
+LARGE_BASKETS = BASKETS.replace(", largest: 1", "")
+SINGLES = (("a",), ("b",), ("c",))
+SETS = (("a",), ("a b",), ("a b c",), ("",))
+EVERYTHING = {"threshold": -1000}
+COLOURS = """
+fields:
+  - {name: colour, constraints: {enum: [red, green, blue]}}
+"""
+COLOUR_RECORDS = (("red",), ("green",), ("blue",))
+
+AUDITS = Audits(
+    (
+        MethodAudit("select-items", BASKETS, SINGLES, parameters=EVERYTHING, read_off=seen_categories),
+        MethodAudit("select-items", LARGE_BASKETS, SETS, parameters={"c": 2}, label="top"),
+        MethodAudit(
+            "select-items", LARGE_BASKETS, SETS, parameters={"c": 1, "counts": "1/2"}, label="top-and-counts"
+        ),
+        MethodAudit(
+            "select-items",
+            LARGE_BASKETS,
+            SETS,
+            parameters={"c": 1, "threshold": 1, "mechanism": "sparse-vector"},
+            label="threshold",
+        ),
+        MethodAudit(
+            "select-categories", COLOURS, COLOUR_RECORDS, parameters=EVERYTHING, read_off=seen_categories
+        ),
+    )
+)

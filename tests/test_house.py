@@ -1,0 +1,264 @@
+"""The plan of the house, held by syntax trees: who may import whom, and where kinds are named."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import penstock
+from penstock import catalogue
+
+HOME = Path(penstock.__file__).parent
+
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("errors",),
+    ("progress", "catalogue"),
+    ("privacy",),
+    ("schema",),
+    ("engine",),
+    ("report",),
+    ("releases",),
+    ("contracts",),
+    ("drafting", "evaluation", "audit"),
+    ("kinds",),
+    ("learn",),
+    ("api",),
+    ("demo",),
+    ("cli",),
+    ("__init__", "__main__"),
+)
+"""From the ground up. A room may import what lies below it, and itself; not the rooms beside it."""
+
+RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}
+
+JUSTIFIED: dict[tuple[str, str], str] = {
+    ("cli/app.py", "penstock.__version__"): "the version stands at the door, where the build reads it",
+}
+"""(file, imported module): imports that break the order, each with its reason."""
+
+
+@dataclass(frozen=True)
+class Import:
+    file: str
+    module: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} imports {self.module}"
+
+
+def files() -> list[Path]:
+    return sorted(HOME.rglob("*.py"))
+
+
+def imports_in(text: str, file: str) -> Iterator[Import]:
+    """Everything of Penstock that a file imports: at the top, inside functions, and for the type checker."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}:{node.lineno}: imports are absolute here"
+            if node.module == "penstock":
+                for name in node.names:
+                    yield Import(file, f"penstock.{name.name}", node.lineno)
+            elif node.module and node.module.startswith("penstock."):
+                yield Import(file, node.module, node.lineno)
+        elif isinstance(node, ast.Import):
+            for name in node.names:
+                if name.name == "penstock" or name.name.startswith("penstock."):
+                    yield Import(file, name.name, node.lineno)
+
+
+def room(dotted: str) -> str:
+    """The room of a file or a module: 'kinds/table/data.py', 'penstock.kinds.table.data' are in 'kinds'."""
+    parts = dotted.removesuffix(".py").replace("/", ".").removeprefix("penstock.").split(".")
+    return parts[0] if parts[0] in RANK else "__init__"
+
+
+def kind_of(dotted: str) -> str | None:
+    """The kind whose room a file or module is in."""
+    parts = dotted.removesuffix(".py").replace("/", ".").removeprefix("penstock.").split(".")
+    return parts[1] if parts[0] == "kinds" and len(parts) > 1 and parts[1] != "__init__" else None
+
+
+def wrong(found: Import) -> str | None:
+    """Why an import breaks the plan, or None."""
+    here, there = room(found.file), room(found.module)
+    if RANK[there] > RANK[here]:
+        return f"{found}: upward"
+    if RANK[there] == RANK[here] and here != there and here != "__init__":
+        return f"{found}: sideways"
+    ours, theirs = kind_of(found.file), kind_of(found.module)
+    if ours is not None and theirs is not None and ours != theirs:
+        return f"{found}: no kind knows another"
+    return None
+
+
+def test_every_room_has_its_place_in_the_plan() -> None:
+    rooms = {path.relative_to(HOME).parts[0].removesuffix(".py") for path in files()}
+    assert rooms == set(RANK)
+
+
+def test_imports_go_down() -> None:
+    broken = {}
+    for path in files():
+        name = str(path.relative_to(HOME))
+        for found in imports_in(path.read_text(encoding="utf-8"), name):
+            why = wrong(found)
+            if why is not None:
+                broken[found.file, found.module] = why
+    assert sorted(set(broken) - set(JUSTIFIED)) == [], "\n".join(broken.values())
+    assert sorted(set(JUSTIFIED) - set(broken)) == [], "no longer needed"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "why"),
+    [
+        ("privacy/mechanisms/noise.py", "from penstock.schema import Schema", "upward"),
+        ("schema/field.py", "def f():\n    from penstock.kinds.table.data import Table", "upward"),
+        ("engine/memory.py", "if TYPE_CHECKING:\n    import penstock.releases", "upward"),
+        ("audit/harness.py", "from penstock.evaluation import evaluate", "sideways"),
+        ("kinds/points/data.py", "from penstock.kinds.table.data import Table", "no kind knows another"),
+        ("contracts/data.py", "from penstock import api", "upward"),
+    ],
+)
+def test_an_import_that_breaks_the_plan_would_be_found(file: str, text: str, why: str) -> None:
+    (found,) = imports_in(text, file)
+    assert why in str(wrong(found))
+
+
+def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """Strongly connected groups of more than one module (Tarjan)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        index[module] = low[module] = len(index)
+        stack.append(module)
+        for other in sorted(edges.get(module, ())):
+            if other not in index:
+                visit(other)
+                low[module] = min(low[module], low[other])
+            elif other in stack:
+                low[module] = min(low[module], index[other])
+        if low[module] == index[module]:
+            group = []
+            while True:
+                group.append(stack.pop())
+                if group[-1] == module:
+                    break
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for module in sorted(edges):
+        if module not in index:
+            visit(module)
+    return found
+
+
+def module_of(path: Path) -> str:
+    dotted = "penstock." + ".".join(path.relative_to(HOME).with_suffix("").parts)
+    return dotted.removesuffix(".__init__")
+
+
+def graph() -> dict[str, set[str]]:
+    """Which module imports which, wherever in the file; a name taken from a package counts for its module."""
+    modules = {module_of(path) for path in files()}
+    edges: dict[str, set[str]] = {}
+    for path in files():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        here = module_of(path)
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("penstock"):
+                continue
+            for name in node.names:
+                whole = f"{node.module}.{name.name}"
+                target = whole if whole in modules else str(node.module)
+                if target != here and target in modules:
+                    edges.setdefault(here, set()).add(target)
+    return edges
+
+
+def test_no_modules_import_each_other_not_even_inside_functions() -> None:
+    edges = graph()
+    edges.pop("penstock", None)  # the door offers what the rooms hold, and is imported by nobody for it
+    assert cycles(edges) == []
+
+
+def test_a_cycle_would_be_found() -> None:
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+
+
+# Kinds are named in one place -------------------------------------------------------------------------
+
+
+def branches_on_kinds(text: str, kinds: set[str]) -> list[int]:
+    """Lines where the name of a kind decides something: a comparison, a case, a table of kinds."""
+    found: list[int] = []
+
+    def names(node: ast.AST) -> bool:
+        """Whether an expression is a kind's name, or holds some."""
+        return any(isinstance(each, ast.Constant) and each.value in kinds for each in ast.walk(node))
+
+    def about_kinds(node: ast.AST) -> bool:
+        """Whether an expression is called something with 'kind'."""
+        return any(
+            (isinstance(each, ast.Attribute) and "kind" in each.attr)
+            or (isinstance(each, ast.Name) and "kind" in each.id)
+            for each in ast.walk(node)
+        )
+
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any(names(side) for side in sides) and any(about_kinds(side) for side in sides):
+                found.append(node.lineno)
+        elif isinstance(node, ast.Match) and about_kinds(node.subject):
+            found += [case.pattern.lineno for case in node.cases if names(case.pattern)]
+        elif isinstance(node, ast.Dict):
+            keys = [key.value for key in node.keys if isinstance(key, ast.Constant) and key.value in kinds]
+            if len(keys) > 1:
+                found.append(node.lineno)
+        elif (
+            isinstance(node, ast.Subscript)
+            and names(node.slice)
+            and "kind" in ast.unparse(node.value).lower()
+        ):
+            found.append(node.lineno)
+    return sorted(found)
+
+
+def test_no_kind_is_named_in_a_branch_outside_its_room() -> None:
+    kinds = {info.name for info in catalogue.kinds()}
+    found = []
+    for path in files():
+        name = str(path.relative_to(HOME))
+        if name == "catalogue.py":
+            continue
+        others = kinds - {kind_of(name)}
+        found += [f"{name}:{line}" for line in branches_on_kinds(path.read_text(encoding="utf-8"), others)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'if schema.kind == "table": pass',
+        'if release.kind in ("points", "table"): pass',
+        'wanted = kind != "sequences"',
+        'match schema.kind:\n    case "itemsets": pass',
+        '_WORDS = {"table": 1, "points": 2}',
+        'word = KINDS["table"]',
+    ],
+)
+def test_a_branch_on_a_kind_would_be_found(text: str) -> None:
+    assert branches_on_kinds(text, {info.name for info in catalogue.kinds()})
+
+
+def test_the_catalogue_imports_nothing_of_the_house_but_its_errors() -> None:
+    text = (HOME / "catalogue.py").read_text(encoding="utf-8")
+    assert {each.module for each in imports_in(text, "catalogue.py")} == {"penstock.errors"}
