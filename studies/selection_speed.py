@@ -22,7 +22,8 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.choice import best_several
 from penstock.privacy.mechanisms.retraversal import retraverse
 from penstock.privacy.mechanisms.sparse import above_threshold, sparse_vector
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation
 
 CHOSEN = 100

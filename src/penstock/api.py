@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from penstock.evaluation import Evaluation
     from penstock.learn.selection.release import SelectionRelease
     from penstock.methods import MethodInfo
-    from penstock.privacy.budgets.budget import Account, Amount, Budget
+    from penstock.privacy.budgets.amounts import Amount
+    from penstock.privacy.budgets.budget import Budget
+    from penstock.privacy.budgets.till import Account
     from penstock.privacy.ledger.ledger import Ledger
     from penstock.releases.release import Release
     from penstock.schema import Schema, Unit

@@ -14,7 +14,8 @@ from penstock.audit.sensitivity import moves
 from penstock.errors import UsageError
 from penstock.kinds.points.data import Points
 from penstock.kinds.table.data import Table
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, join
+from penstock.privacy.seals.sealed import Sealed, join
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
 
 FIELDS = """

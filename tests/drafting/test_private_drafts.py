@@ -28,7 +28,8 @@ from penstock.drafting.private import draft_private
 from penstock.errors import DataError, UsageError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation, Unit
 
 ADD_REMOVE = Relation.ADD_REMOVE

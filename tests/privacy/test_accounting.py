@@ -32,8 +32,9 @@ from penstock.privacy.budgets.accounting import (
     subsampled,
 )
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.budgets.receipt import Charge, Receipt, Together
-from penstock.privacy.budgets.tight_total import epsilon_at, set_aside, to_event
+from penstock.privacy.budgets.charges import Charge, Together
+from penstock.privacy.budgets.receipt import Receipt
+from penstock.privacy.budgets.tight_total import set_aside, to_event
 from penstock.privacy.unit import Relation, Unit
 
 ADD_REMOVE, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
@@ -248,26 +249,26 @@ def randomised_response_delta(epsilon: float, each: float, times: int) -> float:
 def test_many_small_charges_cost_less_than_their_sum_as_the_optimal_composition_says() -> None:
     receipt = paid_for(*[Fraction(1, 10)] * 100)
     assert receipt.epsilon == 10
-    tight = epsilon_at(receipt, "1e-6")
+    tight = receipt.epsilon_at("1e-6")
     assert randomised_response_delta(tight, 0.1, 100) <= 1e-6
     assert randomised_response_delta(tight - 0.01, 0.1, 100) > 1e-6
-    assert epsilon_at(receipt, 0) == 10
+    assert receipt.epsilon_at(0) == 10
 
 
 def test_one_charge_costs_itself() -> None:
-    assert epsilon_at(paid_for(Fraction(1)), 0) == 1
-    assert epsilon_at(paid_for(Fraction(1)), "1e-9") == pytest.approx(1, abs=1e-3)
-    assert epsilon_at(Budget(1).receipt(), 0) == 0
+    assert paid_for(Fraction(1)).epsilon_at(0) == 1
+    assert paid_for(Fraction(1)).epsilon_at("1e-9") == pytest.approx(1, abs=1e-3)
+    assert Budget(1).receipt().epsilon_at(0) == 0
 
 
 def test_charges_with_a_delta_are_set_aside() -> None:
     receipt = paid_for(*[Fraction(1, 10)] * 100, delta="1e-9")
-    assert set_aside(receipt) == Fraction(1, 10**7)
-    tight = epsilon_at(receipt, "1e-6")
+    assert set_aside(receipt.paid) == Fraction(1, 10**7)
+    tight = receipt.epsilon_at("1e-6")
     assert randomised_response_delta(tight, 0.1, 100) <= 9e-7
-    assert epsilon_at(receipt, "1e-7") == 10
+    assert receipt.epsilon_at("1e-7") == 10
     with pytest.raises(UsageError, match="delta of at least that"):
-        epsilon_at(receipt, "1e-8")
+        receipt.epsilon_at("1e-8")
 
 
 def test_concentrated_payments_compose_under_zcdp() -> None:
@@ -278,10 +279,10 @@ def test_concentrated_payments_compose_under_zcdp() -> None:
     receipt = budget.receipt()
     together = float(epsilon_of(4 * rhos[0].rho, Fraction(1, 10**5)))
     assert together < 2.1 < 4
-    assert epsilon_at(receipt, "1e-5") == pytest.approx(together, rel=0.02)
-    assert set_aside(receipt) == 0
+    assert receipt.epsilon_at("1e-5") == pytest.approx(together, rel=0.02)
+    assert set_aside(receipt.paid) == 0
     with pytest.raises(UsageError, match="larger delta"):
-        epsilon_at(receipt, 0)
+        receipt.epsilon_at(0)
 
 
 def test_disjoint_parts_count_once() -> None:
@@ -292,21 +293,21 @@ def test_disjoint_parts_count_once() -> None:
     for part in rest.apart(["d", "e"]):
         part.concentrated().spend("discrete gaussian", relation=ADD_REMOVE)
     receipt = budget.receipt()
-    event = to_event(receipt)
+    event = to_event(receipt.paid)
     names = sorted(type(each).__name__ for each in event.events)
     assert names == ["RandomizedResponseDpEvent", "ZCDpEvent"]
-    assert epsilon_at(receipt, "1e-6") <= 2
+    assert receipt.epsilon_at("1e-6") <= 2
 
 
 def test_equal_charges_are_counted_not_repeated() -> None:
-    event = to_event(paid_for(*[Fraction(1, 1000)] * 5000))
+    event = to_event(paid_for(*[Fraction(1, 1000)] * 5000).paid)
     assert len(event.events) == 1
     assert event.events[0].count == 5000
 
 
 def test_different_charges_compose_to_less_than_their_sum() -> None:
     receipt = paid_for(*[Fraction(1, 10)] * 50, *[Fraction(1, 20)] * 50, Fraction(1))
-    assert 1 < epsilon_at(receipt, "1e-6") < 6 < receipt.epsilon
+    assert 1 < receipt.epsilon_at("1e-6") < 6 < receipt.epsilon
 
 
 def test_the_best_order_search_finds_the_peak() -> None:

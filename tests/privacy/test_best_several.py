@@ -24,7 +24,8 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.choice import SeveralMethod, best_several
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.without_replacement import largest_noisy, tilted_several
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 METHODS: tuple[SeveralMethod, ...] = ("one-shot", "exponential", "permute-and-flip")

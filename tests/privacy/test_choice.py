@@ -21,7 +21,8 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice
 from penstock.privacy.mechanisms.choice import Method, Steps
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 METHODS: tuple[Method, ...] = ("permute-and-flip", "exponential")

@@ -12,7 +12,8 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.growth import Growth, Shape, grow
 from penstock.privacy.mechanisms.splitting import Splitter
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation
 
 

@@ -17,7 +17,8 @@ from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import response
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 MANY = 60_000

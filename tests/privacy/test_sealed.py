@@ -18,7 +18,8 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, join, open_seal
+from penstock.privacy.seals.sealed import Sealed, join, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 ADD_REMOVE, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE

@@ -28,7 +28,8 @@ from penstock.privacy.mechanisms.sparse import SparseVector, above_threshold, er
 from penstock.privacy.mechanisms.sparse_answers import Reply
 from penstock.privacy.mechanisms.sparse_design import PRESETS, Design
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 from penstock.releases import Answer
 

@@ -10,7 +10,8 @@ from penstock.errors import UsageError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.splitting import STEPS, Splitter, decay, log_chances, noise_constant
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation
 
 

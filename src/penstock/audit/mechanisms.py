@@ -23,7 +23,8 @@ from penstock.audit.target import Claim, Kind, Target
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise, response
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 ONE = Fraction(1)

@@ -16,7 +16,8 @@ import numpy as np
 
 from penstock.audit.neighbours import Pair
 from penstock.errors import UsageError
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 
 TOLERANCE = 1e-9
 

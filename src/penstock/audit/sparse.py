@@ -28,7 +28,8 @@ from penstock.privacy.mechanisms.retraversal import retraverse
 from penstock.privacy.mechanisms.sparse import above_threshold, error_queries
 from penstock.privacy.mechanisms.sparse_design import PRESETS, Design
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 EPSILON = Fraction(4)

@@ -23,7 +23,8 @@ from penstock.errors import UsageError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.choice import SeveralMethod, best_several
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 Law = Callable[[Sequence[float], float], Distribution]

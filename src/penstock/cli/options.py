@@ -104,7 +104,7 @@ def _finite(number: float) -> float:
 def _fraction(text: str) -> Fraction:
     """As budgets are read: expanding an exponent such as 1e999999999 would never end."""
     from penstock.errors import BudgetError
-    from penstock.privacy.budgets.budget import exact
+    from penstock.privacy.budgets.amounts import exact
 
     try:
         return exact(text)

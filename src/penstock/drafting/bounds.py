@@ -27,7 +27,8 @@ from penstock.privacy.budgets.accounting import exp_down, ln_down, ln_up
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.randomness.samplers import discrete_laplace
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, join, open_seal
+from penstock.privacy.seals.sealed import Sealed, join, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 from penstock.schema import Field
 from penstock.schema.reading import read

@@ -25,7 +25,8 @@ from penstock.kinds.points.box import Box
 from penstock.kinds.points.data import Points
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.releases import load
 from penstock.schema import Relation, Schema
 

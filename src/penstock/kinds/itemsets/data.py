@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from penstock.errors import DataError, SchemaError, UsageError
 from penstock.kinds.itemsets.reading import Incidence, open_itemsets
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
 
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from penstock.kinds.points.axis import Numbers
 from penstock.kinds.points.space import Cells, Space, Words
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation
 
 Keys = NDArray[np.uint64]

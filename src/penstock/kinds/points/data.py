@@ -19,7 +19,8 @@ from penstock.errors import SchemaError
 from penstock.kinds.points.cloud import Cloud, Crowd
 from penstock.kinds.points.space import LATTICE_BITS, Cells, Space
 from penstock.privacy.mechanisms.growth import Growth
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Edges, Field, Relation, Schema
 
 Counts = NDArray[np.int64]

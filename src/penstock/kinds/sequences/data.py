@@ -27,7 +27,8 @@ from penstock.errors import SchemaError, UsageError
 from penstock.kinds.sequences.occurrences import Contexts, Grams, Text
 from penstock.kinds.sequences.reading import Symbols, open_sequences
 from penstock.privacy.mechanisms.growth import Growth
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
 
 Numbers = NDArray[np.int64]

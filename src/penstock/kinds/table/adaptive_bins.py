@@ -22,7 +22,8 @@ from penstock.kinds.table.data import Table, adaptive
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.growth import Shape, grow
 from penstock.privacy.mechanisms.splitting import Constant, Splitter
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Bins, Field, Schema
 from penstock.schema.bins import DEFAULT_BINS
 from penstock.schema.values import at

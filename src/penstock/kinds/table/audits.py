@@ -32,7 +32,8 @@ from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import ParentSet
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 from penstock.schema import Schema
 

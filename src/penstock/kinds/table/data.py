@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from penstock.engine import Engine, Marginal, open_engine
 from penstock.engine.merged import MergedEngine
 from penstock.errors import DataError, SchemaError, UsageError
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Attribute, Relation, Schema
 
 Counts = NDArray[np.int64]

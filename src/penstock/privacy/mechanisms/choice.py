@@ -49,8 +49,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from penstock.errors import BudgetError, UsageError
-from penstock.privacy.budgets.budget import Amount, Budget, exact
-from penstock.privacy.budgets.receipt import plain
+from penstock.privacy.budgets.amounts import Amount, exact, plain
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.lattice import power_of_two, public_step, to_steps
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.samplers import Integers, bernoulli_exp_each, tilted

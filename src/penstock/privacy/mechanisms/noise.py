@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.accounting import rho_of, sigma_squared
-from penstock.privacy.budgets.budget import Amount, Budget, Rho, exact
-from penstock.privacy.budgets.receipt import plain
+from penstock.privacy.budgets.amounts import Amount, exact, plain
+from penstock.privacy.budgets.budget import Budget, Rho
 from penstock.privacy.mechanisms.lattice import from_steps, power_of_two, public_step, to_steps
 from penstock.privacy.randomness.samplers import Integers, discrete_gaussian, discrete_laplace
 from penstock.privacy.seals.sealed import Sealed, open_seal

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
-from penstock.privacy.budgets.budget import Amount, Budget, exact
+from penstock.privacy.budgets.amounts import Amount, exact
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.sparse import paid_for
 from penstock.privacy.mechanisms.sparse_design import Allocation
 from penstock.privacy.mechanisms.thresholds import Threshold, exact_threshold

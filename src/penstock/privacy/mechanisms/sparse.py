@@ -34,7 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import BudgetError, UsageError
-from penstock.privacy.budgets.budget import Amount, Budget, exact
+from penstock.privacy.budgets.amounts import Amount, exact
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.lattice import from_steps, power_of_two, public_step, to_steps
 from penstock.privacy.mechanisms.sparse_answers import NO, YES, Replies, Reply
 from penstock.privacy.mechanisms.sparse_design import Allocation, Design
@@ -42,7 +43,8 @@ from penstock.privacy.mechanisms.thresholds import Threshold, Thresholds, margin
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.noise_stream import NoiseAhead
 from penstock.privacy.randomness.samplers import Integers
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 Query = Sealed[Any] | tuple[Sealed[Any], Thresholds]
@@ -54,7 +56,6 @@ _LONG: Final = 1 << 17
 class SparseVector:
     """A sparse vector that has been paid for and answers queries until it has said yes c times.
 
-    >>> from penstock.privacy.seals.sealed import Sealed, Sensitivity
     >>> svt = SparseVector.paid(Budget(50, randomness=Randomness.seeded(1)), c=1)
     >>> one = Sensitivity.of(1)
     >>> [svt.ask(Sealed(n, one, Relation.ADD_REMOVE), threshold=50).above for n in (3, 7, 90)]

@@ -24,8 +24,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
 from penstock.errors import UsageError
-from penstock.privacy.budgets.budget import Amount, exact
-from penstock.privacy.budgets.receipt import plain
+from penstock.privacy.budgets.amounts import Amount, exact, plain
 
 Allocation = Literal["optimal", "1:1", "1:3", "1:c"]
 

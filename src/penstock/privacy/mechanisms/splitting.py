@@ -38,12 +38,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
+from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.budgets.receipt import plain
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.samplers import Integers, bernoulli_exp_each, uniform
 from penstock.privacy.seals.sealed import Sealed, open_seal
-from penstock.schema import Relation
+from penstock.privacy.unit import Relation
 
 Constant = Literal["tight", "published"]
 Reals = NDArray[np.float64]

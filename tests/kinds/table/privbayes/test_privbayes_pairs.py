@@ -19,7 +19,8 @@ from penstock.kinds.table.confluence.pairs import PairGaps, choose
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import ParentSet
 from penstock.privacy.mechanisms import choice
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Schema
 
 

@@ -24,7 +24,8 @@ from penstock.kinds.table.privbayes.structure import (
     shape,
 )
 from penstock.privacy.mechanisms import choice
-from penstock.privacy.seals.sealed import Sensitivity, open_seal
+from penstock.privacy.seals.sealed import open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 
 BITS = encode_as("vanilla", [("a", 2), ("b", 2), ("c", 2)]).variables
 
