@@ -41,7 +41,12 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def sealed(scores: NDArray[Any]) -> Sealed[NDArray[Any]]:
-    return Sealed(scores, Sensitivity.scores(1, scores.size, monotone=True), Relation.ADD_REMOVE)
+    return Sealed(
+        scores,
+        Sensitivity.scores(1, scores.size, monotone=True),
+        Relation.ADD_REMOVE,
+        because="a record has an item or not, and added it lowers no support",
+    )
 
 
 def shapes(size: int) -> dict[str, NDArray[Any]]:
@@ -84,9 +89,17 @@ def streams(size: int) -> Iterator[tuple[str, float]]:
 
     def vectors() -> Iterator[Sealed[NDArray[Any]]]:
         for start in range(0, size, 10_000):
-            yield Sealed(values[start : start + 10_000], ONE, Relation.ADD_REMOVE)
+            yield Sealed(
+                values[start : start + 10_000],
+                ONE,
+                Relation.ADD_REMOVE,
+                because="a record moves a query by at most one",
+            )
 
-    few = [Sealed(value, ONE, Relation.ADD_REMOVE) for value in values[: size // 5].tolist()]
+    few = [
+        Sealed(value, ONE, Relation.ADD_REMOVE, because="a record moves a query by at most one")
+        for value in values[: size // 5].tolist()
+    ]
     counted = {
         "one sealed vector": (
             size,

@@ -172,7 +172,12 @@ class Cell:
 @cache
 def _data(name: str) -> tuple[Sealed[Scores], Scores]:
     scores = DATASETS[name]()
-    sealed = Sealed(scores, Sensitivity.scores(1, scores.size, monotone=True), Relation.ADD_REMOVE)
+    sealed = Sealed(
+        scores,
+        Sensitivity.scores(1, scores.size, monotone=True),
+        Relation.ADD_REMOVE,
+        because="a record has an item or not, and added it lowers no support",
+    )
     return sealed, scores
 
 

@@ -92,7 +92,7 @@ def test_naming_frequent_values_is_epsilon_delta_private(records: int) -> None:
 
 def occurring(counts: dict[str, int], records: int = 1) -> Sealed[Occurring]:
     found = Occurring(tuple(counts), np.array(list(counts.values()), dtype=np.int64))
-    return Sealed(found, Sensitivity.of(records), ADD_REMOVE)
+    return Sealed(found, Sensitivity.of(records), ADD_REMOVE, because="a unit has so many records")
 
 
 @pytest.mark.parametrize("records", [1, 10])

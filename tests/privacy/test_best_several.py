@@ -38,7 +38,12 @@ def gaps_of(scores: list[int]) -> NDArray[np.uint64]:
 
 def sealed(scores: Any, **more: Any) -> Sealed[NDArray[Any]]:
     array = np.asarray(scores)
-    return Sealed(array, Sensitivity.scores(1, array.size, **more), Relation.ADD_REMOVE)
+    return Sealed(
+        array,
+        Sensitivity.scores(1, array.size, **more),
+        Relation.ADD_REMOVE,
+        because="a record moves each score by at most one",
+    )
 
 
 def follows(drawn: list[tuple[int, ...]], law: Distribution) -> bool:
@@ -168,7 +173,9 @@ def test_best_several_follows_the_law_of_its_price(method: SeveralMethod, monoto
 
 @pytest.mark.parametrize("method", METHODS)
 def test_scores_that_cannot_move_are_ranked_exactly(method: SeveralMethod) -> None:
-    still = Sealed(np.array([5, 9, 7, 1]), Sensitivity.scores(0, 4), Relation.ADD_REMOVE)
+    still = Sealed(
+        np.array([5, 9, 7, 1]), Sensitivity.scores(0, 4), Relation.ADD_REMOVE, because="they are constants"
+    )
     assert best_several(still, 3, Budget("1/1000"), method=method) == [1, 2, 0]
 
 

@@ -203,7 +203,7 @@ def test_overspending_is_refused_before_the_seal_is_opened() -> None:
     with pytest.raises(BudgetError, match=r"would take epsilon 1\.5 of 'release', where 1 is left"):
         budget.part("greedy", "3/2")
     pay(budget)
-    sealed = Tattling(5, Sensitivity.of(1), ADD_REMOVE)
+    sealed = Tattling(5, Sensitivity.of(1), ADD_REMOVE, because="a record counts once")
     with pytest.raises(BudgetError):
         budget.spend("test mechanism", sealed)
     assert not opened
@@ -240,7 +240,7 @@ def test_one_budget_pays_under_one_relation() -> None:
 def test_a_mechanism_must_name_one_relation() -> None:
     with pytest.raises(BudgetError, match="under which relation"):
         Budget(1).spend("test mechanism")
-    sealed = Sealed(1, Sensitivity.of(1), ADD_REMOVE)
+    sealed = Sealed(1, Sensitivity.of(1), ADD_REMOVE, because="a record counts once")
     with pytest.raises(BudgetError, match="under which relation"):
         Budget(1).spend("test mechanism", sealed, relation=REPLACE)
 

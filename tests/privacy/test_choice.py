@@ -30,7 +30,12 @@ METHODS: tuple[Method, ...] = ("permute-and-flip", "exponential")
 
 def sealed(scores: Any, per_candidate: Fraction | int = 1, **more: Any) -> Sealed[NDArray[Any]]:
     array = np.asarray(scores)
-    return Sealed(array, Sensitivity.scores(per_candidate, array.size, **more), Relation.ADD_REMOVE)
+    return Sealed(
+        array,
+        Sensitivity.scores(per_candidate, array.size, **more),
+        Relation.ADD_REMOVE,
+        because="each test says how far a score moves",
+    )
 
 
 def frequencies(
@@ -236,7 +241,12 @@ def test_all_candidates_can_be_chosen_and_no_more() -> None:
 
 
 def sealed_steps(edges: list[int], scores: list[int]) -> Sealed[Steps]:
-    return Sealed(Steps(np.array(edges), np.array(scores)), Sensitivity.scores(1, 2), Relation.ADD_REMOVE)
+    return Sealed(
+        Steps(np.array(edges), np.array(scores)),
+        Sensitivity.scores(1, 2),
+        Relation.ADD_REMOVE,
+        because="a record moves each score by one",
+    )
 
 
 def test_points_follow_the_exponential_mechanism_over_all_of_them() -> None:
@@ -311,7 +321,11 @@ def test_real_scores_that_only_move_together_still_pay_for_their_rounding(method
     moved = Sensitivity.scores(1, 2, monotone=True, spread=0)
     for shift in (0.0, 0.2):
         values = (np.array([0.4, 0.6]) + shift) / 2**20
-        scores: Sealed[NDArray[Any]] = Sealed(values, moved, Relation.ADD_REMOVE)
+        scores: Sealed[NDArray[Any]] = Sealed(
+            values, moved, Relation.ADD_REMOVE, because="all scores move alike"
+        )
         assert frequencies(scores, 1, 200, method=method)[0] > 0
-    still = Sealed(np.array([0.4, 0.6]), Sensitivity.scores(0, 2), Relation.ADD_REMOVE)
+    still = Sealed(
+        np.array([0.4, 0.6]), Sensitivity.scores(0, 2), Relation.ADD_REMOVE, because="they are constants"
+    )
     assert frequencies(still, 1, 20, method=method)[1] == 20

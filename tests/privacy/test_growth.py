@@ -31,7 +31,12 @@ class Halves:
 
     def scores(self, asked: np.ndarray) -> Sealed[np.ndarray]:
         counts = np.array([np.count_nonzero(self.points >> self.bits == p) for p in self.prefixes[asked]])
-        return Sealed(counts.astype(np.int64), Sensitivity.of(1), Relation.ADD_REMOVE)
+        return Sealed(
+            counts.astype(np.int64),
+            Sensitivity.of(1),
+            Relation.ADD_REMOVE,
+            because="a record lies in one node of each depth",
+        )
 
     def children(self, split: np.ndarray) -> "Halves":
         return Halves(self.points, self.bits - 1, (self.prefixes[split][:, None] * 2 + np.arange(2)).ravel())

@@ -28,7 +28,9 @@ MANY = 60_000
 
 
 def sealed(value: Any, l1: Fraction | int = 1, **more: Any) -> Sealed[Any]:
-    return Sealed(value, Sensitivity.of(l1, **more), Relation.ADD_REMOVE)
+    return Sealed(
+        value, Sensitivity.of(l1, **more), Relation.ADD_REMOVE, because="each test says how far it moves"
+    )
 
 
 def budget(epsilon: object, delta: object = 0, seed: int = 1) -> Budget:
@@ -290,5 +292,7 @@ def test_whether_a_number_is_whole_does_not_depend_on_its_size() -> None:
     """NumPy takes a Python integer beyond 64 bits for an object; a refusal would tell that it is large."""
     largest = np.iinfo(np.int64).max
     assert noise.counts(sealed(2**70), budget(1)) == largest
-    cells = Sealed(np.full(3, largest), Sensitivity.of(1), Relation.ADD_REMOVE)
+    cells = Sealed(
+        np.full(3, largest), Sensitivity.of(1), Relation.ADD_REMOVE, because="a record lies in one cell"
+    )
     assert abs(noise.counts(cells.total(), budget(1)) - largest) < 100

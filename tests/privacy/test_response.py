@@ -27,7 +27,9 @@ MANY = 60_000
 def answers(
     codes: object, moves: int = 1, relation: Relation = Relation.REPLACE
 ) -> Sealed[NDArray[np.int64]]:
-    return Sealed(np.asarray(codes), Sensitivity.of(moves), relation)
+    return Sealed(
+        np.asarray(codes), Sensitivity.of(moves), relation, because="a person gives so many answers"
+    )
 
 
 @pytest.mark.parametrize("size", [2, 3, 10])

@@ -28,7 +28,7 @@ SECRET = 987654321
 
 
 def sealed(value: Any = SECRET) -> Sealed[Any]:
-    return Sealed(value, Sensitivity.of(1), ADD_REMOVE)
+    return Sealed(value, Sensitivity.of(1), ADD_REMOVE, because="a record counts once")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def neighbours(table: tuple[int, ...], relation: Relation) -> Iterator[tuple[int
 def histogram(table: tuple[int, ...], relation: Relation) -> Sealed[NDArray[np.int64]]:
     counts = np.bincount(np.array(table, dtype=np.int64), minlength=CELLS)
     exact = {ADD_REMOVE: Sensitivity.of(1, monotone=True), REPLACE: Sensitivity.of(2, linf=1, l2_squared=2)}
-    return Sealed(counts, exact[relation], relation)
+    return Sealed(counts, exact[relation], relation, because="a record falls into one cell")
 
 
 MATRIX = np.array([[1, 0, -2], [3, 1, 1], [0, 0, 0], [-1, 4, 2]])

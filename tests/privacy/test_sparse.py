@@ -37,12 +37,17 @@ ONE = Sensitivity.of(1)
 
 
 def number(value: Any, moves: Sensitivity = ONE, relation: Relation = Relation.ADD_REMOVE) -> Sealed[Any]:
-    return Sealed(value, moves, relation)
+    return Sealed(value, moves, relation, because="each test says how far a query moves")
 
 
 def vector(values: Any, *, monotone: bool = False, moves: int = 1) -> Sealed[NDArray[Any]]:
     array = np.asarray(values)
-    return Sealed(array, Sensitivity.scores(moves, array.size, monotone=monotone), Relation.ADD_REMOVE)
+    return Sealed(
+        array,
+        Sensitivity.scores(moves, array.size, monotone=monotone),
+        Relation.ADD_REMOVE,
+        because="each test says how far a query moves",
+    )
 
 
 def seeded(seed: int = 1, epsilon: object = 1) -> Budget:
@@ -200,7 +205,14 @@ def test_asking_one_by_one_and_all_at_once_is_the_same(options: dict[str, Any]) 
         answers.append(one.ask(number(value), threshold=55))
         if one.exhausted:
             break
-    assert list(together.ask_all(Sealed(values, ONE, Relation.ADD_REMOVE), 55)) == answers
+    assert (
+        list(
+            together.ask_all(
+                Sealed(values, ONE, Relation.ADD_REMOVE, because="a record moves one query by one"), 55
+            )
+        )
+        == answers
+    )
     assert sum(map(bool, answers)) == 7
     assert all((answer.value is not None) == (answer.above and "answers" in options) for answer in answers)
 
@@ -299,7 +311,10 @@ def test_nothing_is_spent_on_what_is_refused() -> None:
         (vector([1, 2]), {"c": 1, "threshold": "9"}),
         (vector([1, 2]), {"c": 1, "threshold": True}),
         (vector([1, 2]), {"c": 1, "threshold": [1]}),
-        (Sealed(np.array([1]), Sensitivity.scores(0, 1), Relation.ADD_REMOVE), {"c": 1}),
+        (
+            Sealed(np.array([1]), Sensitivity.scores(0, 1), Relation.ADD_REMOVE, because="it is a constant"),
+            {"c": 1},
+        ),
     ]
     for scores, options in attempts:
         with pytest.raises(UsageError):

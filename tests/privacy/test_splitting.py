@@ -21,7 +21,12 @@ def splitter(epsilon: object = 1, fan_out: int = 2, **options: object) -> Splitt
 
 
 def sealed(values: list[int]) -> Sealed[np.ndarray]:
-    return Sealed(np.array(values, dtype=np.int64), Sensitivity.of(1), Relation.ADD_REMOVE)
+    return Sealed(
+        np.array(values, dtype=np.int64),
+        Sensitivity.of(1),
+        Relation.ADD_REMOVE,
+        because="a record moves the scores of one path by one",
+    )
 
 
 @pytest.mark.parametrize(

@@ -105,4 +105,10 @@ class ItemSets:
         """For every item of the universe, how many units have it."""
         size = self.schema.codec(self.schema.item_columns.item).size
         counts = self._incidence.holders(size)[: len(self.universe)]
-        return Sealed(counts, self.sensitivity, self.relation)
+        return Sealed(
+            counts,
+            self.sensitivity,
+            self.relation,
+            because="a unit has an item or not: coming or going it moves the support of each item that it "
+            "has by one, and it has no more items than the schema allows",
+        )

@@ -112,7 +112,16 @@ class Table:
     def counts(self, marginals: Sequence[Marginal]) -> list[Sealed[Counts]]:
         """One sealed table of counts for each marginal, flat in C order, answered in few passes."""
         sensitivity = self.marginal_sensitivity()
-        return [Sealed(counts, sensitivity, self.relation) for counts in self._engine.counts(marginals)]
+        return [
+            Sealed(
+                counts,
+                sensitivity,
+                self.relation,
+                because="a record falls into exactly one cell of a marginal: coming or going it moves that "
+                "cell by one, and replaced by another record at most two cells",
+            )
+            for counts in self._engine.counts(marginals)
+        ]
 
     def derive(
         self,
@@ -126,9 +135,7 @@ class Table:
 
         As with `Sealed.claim`, the caller vouches for the sensitivity and says why it holds.
         """
-        if not because:
-            raise UsageError("A claimed sensitivity needs the reason why it holds.")
-        return Sealed(function(self._engine.counts(marginals)), sensitivity, self.relation)
+        return Sealed(function(self._engine.counts(marginals)), sensitivity, self.relation, because=because)
 
     def merged(self, lookups: Mapping[str, NDArray[np.integer]], schema: Schema) -> Table:
         """The same records with some attributes coarser: a public lookup from old to new codes for each.
@@ -144,6 +151,7 @@ class Table:
             np.array([self._engine.rows()], dtype=np.int64),
             Sensitivity.of(Fraction(moves), monotone=True),
             self.relation,
+            because="every record is counted once; under replace the number is public and stays as it is",
         )
 
 

@@ -55,7 +55,7 @@ from penstock.privacy.mechanisms.lattice import power_of_two, public_step, to_st
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.samplers import Integers, bernoulli_exp_each, tilted
 from penstock.privacy.randomness.without_replacement import largest_noisy, tilted_several
-from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sealed import Sealed, form_of, open_seal
 
 Method = Literal["permute-and-flip", "exponential"]
 SeveralMethod = Literal["one-shot", "exponential", "permute-and-flip"]
@@ -239,8 +239,8 @@ def _plan(
     granularity: Fraction | float | None,
     known: tuple[str, ...],
 ) -> _Plan:
-    values = np.asarray(open_seal(scores))  # for type and shape only: they are public
-    if values.ndim != 1 or not values.size or values.dtype.kind not in "iuf":
+    form = form_of(scores)
+    if len(form.shape) != 1 or not form.size or form.kind not in "iuf":
         raise UsageError("A choice needs a non-empty vector of scores, one per candidate. Nothing was spent.")
     if method not in known:
         raise UsageError(
@@ -252,7 +252,7 @@ def _plan(
         if method != "exponential":
             raise UsageError("Only method='exponential' can weigh candidates by a base. Nothing was spent.")
         if (
-            weights.shape != values.shape
+            weights.shape != form.shape
             or weights.dtype.kind not in "iu"
             or weights.min() < 0
             or not weights.any()
@@ -261,12 +261,12 @@ def _plan(
                 "base must hold one whole number >= 0 per candidate, not all 0. Nothing was spent."
             )
     moves = scores.sensitivity.spread
-    if values.dtype.kind != "f":
-        return _Plan(values.size, method, weights, None, moves)
+    if form.kind != "f":
+        return _Plan(form.size, method, weights, None, moves)
     step = public_step(granularity, power_of_two(moves / 4096) if moves else Fraction(1, 1 << 20))
     # Scores that move all alike (R = 0) are rounded at other places after the move, and drift apart by that.
     rounding = 2 if scores.sensitivity.linf else 0
-    return _Plan(values.size, method, weights, step, moves / step + rounding)
+    return _Plan(form.size, method, weights, step, moves / step + rounding)
 
 
 def _epsilon(pay: Budget) -> Fraction:

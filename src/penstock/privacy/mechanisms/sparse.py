@@ -43,7 +43,7 @@ from penstock.privacy.mechanisms.thresholds import Threshold, Thresholds, margin
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.noise_stream import NoiseAhead
 from penstock.privacy.randomness.samplers import Integers
-from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sealed import Sealed, form_of, open_seal
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
@@ -57,8 +57,9 @@ class SparseVector:
     """A sparse vector that has been paid for and answers queries until it has said yes c times.
 
     >>> svt = SparseVector.paid(Budget(50, randomness=Randomness.seeded(1)), c=1)
-    >>> one = Sensitivity.of(1)
-    >>> [svt.ask(Sealed(n, one, Relation.ADD_REMOVE), threshold=50).above for n in (3, 7, 90)]
+    >>> def visitors(count: int) -> Sealed[int]:
+    ...     return Sealed(count, Sensitivity.of(1), Relation.ADD_REMOVE, because="a visitor counts once")
+    >>> [svt.ask(visitors(count), threshold=50).above for count in (3, 7, 90)]
     [False, False, True]
     >>> svt.exhausted
     True
@@ -302,7 +303,7 @@ def _replies(stream: Iterator[Query], svt: SparseVector, threshold: Thresholds) 
         if type(element) is tuple and len(element) != 2:
             raise UsageError("An element of a stream is a sealed query, or a pair of one and its threshold.")
         query, limit = element if type(element) is tuple else (element, threshold)
-        if isinstance(query, Sealed) and isinstance(open_seal(query), np.ndarray):
+        if isinstance(query, Sealed) and form_of(query).is_array:
             yield from svt.ask_all(query, limit)
         else:
             yield svt.ask(query, limit)  # type: ignore[arg-type]  # `ask` refuses what is no single threshold
@@ -327,7 +328,7 @@ def above_threshold(
     Sensitivity and relation are those of the sealed vector, and so is whether it is monotone, when nothing
     else is said.
     """
-    whole_thresholds(threshold, np.asarray(open_seal(scores)).size, None)
+    whole_thresholds(threshold, form_of(scores).size, None)
     svt = paid_for(
         scores,
         pay,
@@ -345,8 +346,8 @@ def paid_for(
     scores: Sealed[NDArray[Any]], pay: Budget, *, c: int, monotone: bool | None = None, **options: Any
 ) -> SparseVector:
     """A sparse vector for the coordinates of one sealed vector, which knows its own sensitivity."""
-    values = np.asarray(open_seal(scores))  # for type and shape only: they are public
-    if values.ndim != 1 or values.dtype.kind not in "iuf":
+    form = form_of(scores)
+    if len(form.shape) != 1 or form.kind not in "iuf":
         raise UsageError("A sparse vector needs a vector of numbers, one per query. Nothing was spent.")
     together = scores.sensitivity.monotone and scores.relation is Relation.ADD_REMOVE
     if monotone and not together:
@@ -362,7 +363,7 @@ def paid_for(
         relation=scores.relation,
         monotone=moves_together,
         because="one vector whose coordinates move together" if moves_together else "",
-        real=values.dtype.kind == "f",
+        real=form.kind == "f",
         **options,
     )
 
@@ -374,14 +375,14 @@ def error_queries(answers: Sealed[NDArray[Any]], estimates: Any) -> Sealed[NDArr
     error moves by no more than its answer does, but as answers rise errors may fall or rise: never monotone.
     """
     guesses = np.asarray(estimates)
-    values = np.asarray(open_seal(answers))  # for type and shape only: they are public
+    form = form_of(answers)
     if guesses.dtype.kind not in "iuf" or not np.all(np.isfinite(guesses)):
         raise UsageError("Estimates are public finite numbers, one for all answers or one for each.")
     try:
-        np.broadcast_to(guesses, values.shape)
+        np.broadcast_to(guesses, form.shape)
     except ValueError:
         raise UsageError(
-            f"There are {guesses.size} estimates for {values.size} answers; give one for each."
+            f"There are {guesses.size} estimates for {form.size} answers; give one for each."
         ) from None
     moves = answers.sensitivity
 

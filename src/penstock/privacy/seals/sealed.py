@@ -1,17 +1,19 @@
 """Sealed values: what was computed from the records and may not be looked at.
 
-A `Sealed[T]` carries its sensitivity and the relation it was derived under. It offers only
+A `Sealed[T]` carries its sensitivity, the relation it was derived under, and the reason why that
+sensitivity holds. There is one constructor, and it asks for the reason: searching the source for
+`because=` lists the birth of every sealed value, each with its theorem in a few words. It offers only
 operations whose effect on the sensitivity is known. To turn it into something public there is one
-door: a mechanism, which pays and then calls `open_seal`. Everything that needs a theorem of its
-own goes through `Sealed.claim` or `open_seal`, so searching the source for those two names lists
-every place where a privacy argument is made.
+door: a mechanism, which pays and then calls `open_seal`; `tests/privacy/test_privacy_arguments.py`
+lists who does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from math import prod
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +29,24 @@ U = TypeVar("U")
 class Sealed(Generic[T]):
     """A value computed from the records, closed until a mechanism pays to open it.
 
-    >>> sealed = Sealed(np.array([3, 4]), Sensitivity.of(1), Relation.ADD_REMOVE)
-    >>> sealed
+    `because` says why one unit moves the value by no more than the sensitivity: a theorem in a few words,
+    written in the source and never made from the records. Reviewers read these lines; nothing else in a
+    method can weaken the guarantee.
+
+    >>> counts = np.array([3, 4])
+    >>> Sealed(counts, Sensitivity.of(1), Relation.ADD_REMOVE, because="a record falls into one cell")
     Sealed(sensitivity 1, add-remove)
     """
 
-    __slots__ = ("__relation", "__sensitivity", "__value")
+    __slots__ = ("__because", "__relation", "__sensitivity", "__value")
 
-    def __init__(self, value: T, sensitivity: Sensitivity, relation: Relation) -> None:
+    def __init__(self, value: T, sensitivity: Sensitivity, relation: Relation, *, because: str) -> None:
+        if not isinstance(because, str) or not because.strip():
+            raise UsageError("A sensitivity needs the reason why it holds: because='...'.")
         self.__value = value
         self.__sensitivity = sensitivity
         self.__relation = relation
+        self.__because = because
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -46,6 +55,11 @@ class Sealed(Generic[T]):
     @property
     def relation(self) -> Relation:
         return self.__relation
+
+    @property
+    def because(self) -> str:
+        """Why the sensitivity holds, in the words of whoever made the value: public."""
+        return self.__because
 
     def __repr__(self) -> str:
         return f"Sealed(sensitivity {self.sensitivity.l1}, {self.relation.value})"
@@ -65,19 +79,19 @@ class Sealed(Generic[T]):
         raise UsageError("A sealed value cannot be copied or written; open it with a mechanism first.")
 
     def claim(self, function: Callable[[T], U], sensitivity: Sensitivity, *, because: str) -> Sealed[U]:
-        """A value derived from this one, with a sensitivity that the caller vouches for.
-
-        `because` names the theorem. The reviewer of a method reads these lines; nothing else in
-        the method can weaken the guarantee.
-        """
-        if not because:
-            raise UsageError("A claimed sensitivity needs the reason why it holds.")
-        return Sealed(function(self.__value), sensitivity, self.relation)
+        """A value derived from this one, with a sensitivity that the caller vouches for."""
+        return Sealed(function(self.__value), sensitivity, self.relation, because=because)
 
     def scaled(self: Sealed[NDArray[Any]], factor: int) -> Sealed[NDArray[np.int64]]:
         """A public whole number of times the value."""
         product = _integers(self.__value).astype(object) * int(factor)
-        return Sealed(_held(product), self.sensitivity.scaled(factor), self.relation)
+        return Sealed(
+            _held(product),
+            self.sensitivity.scaled(factor),
+            self.relation,
+            because="so many times a value moves so many times as far, and holding results inside 64 bits "
+            "brings two of them no further apart",
+        )
 
     def under(self, relation: Relation) -> Sealed[T]:
         """The same value with its sensitivity under another relation; replace cannot be undone."""
@@ -88,7 +102,13 @@ class Sealed(Generic[T]):
                 "A value sealed under 'replace' has no known sensitivity under 'add-remove', "
                 "where the number of records is private; seal it under 'add-remove' instead."
             )
-        return Sealed(self.__value, self.sensitivity.replaced(), relation)
+        return Sealed(
+            self.__value,
+            self.sensitivity.replaced(),
+            relation,
+            because="replacing a unit is removing one and adding another: two moves of add-remove, which may "
+            "go in opposite directions",
+        )
 
     def total(self: Sealed[NDArray[Any]]) -> Sealed[int]:
         """The sum over all cells: it moves by no more than the cells together, also where 64 bits end."""
@@ -96,7 +116,13 @@ class Sealed(Generic[T]):
         high, low = int(np.sum(values >> 32)), int(np.sum(values & 0xFFFFFFFF))  # neither sum can wrap
         bounds = np.iinfo(np.int64)
         held = min(max((high << 32) + low, int(bounds.min)), int(bounds.max))
-        return Sealed(held, Sensitivity.of(self.sensitivity.l1), self.relation)
+        return Sealed(
+            held,
+            Sensitivity.of(self.sensitivity.l1),
+            self.relation,
+            because="a sum moves by no more than its terms together, and holding it inside 64 bits brings "
+            "two sums no further apart",
+        )
 
     def linear(self: Sealed[NDArray[Any]], matrix: NDArray[Any]) -> Sealed[NDArray[np.int64]]:
         """A public integer matrix applied to a vector: L1 grows by at most the largest column sum.
@@ -116,7 +142,13 @@ class Sealed(Generic[T]):
         linf = min(l1, self.sensitivity.l1 * _largest(weights))
         fits = _largest(weights) * max(1, _largest(values)) * max(1, values.size) < 2**63
         product = weights @ values if fits else _held(weights.astype(object) @ values.astype(object))
-        return Sealed(product, Sensitivity.of(l1, linf=linf), self.relation)
+        return Sealed(
+            product,
+            Sensitivity.of(l1, linf=linf),
+            self.relation,
+            because="one step of a coordinate adds one column of the matrix: it moves the results by at most "
+            "that column's sum of absolute weights in all, and each by at most the largest weight",
+        )
 
 
 def join(parts: Sequence[Sealed[NDArray[Any]]]) -> Sealed[NDArray[np.int64]]:
@@ -132,7 +164,40 @@ def join(parts: Sequence[Sealed[NDArray[Any]]]) -> Sealed[NDArray[np.int64]]:
         max(part.sensitivity.linf for part in parts),
         sum((part.sensitivity.l2_squared for part in parts), Fraction(0)),
     )
-    return Sealed(np.concatenate(values), sensitivity, relations.pop())
+    return Sealed(
+        np.concatenate(values),
+        sensitivity,
+        relations.pop(),
+        because="one unit moves all parts at once: L1 and squared L2 add up over the parts, and no "
+        "coordinate moves further than it did in its part",
+    )
+
+
+class Form(NamedTuple):
+    """Type and shape of a sealed value."""
+
+    kind: str  # NumPy's letter for the type of number: i, u, f, ... and O for what is no number
+    shape: tuple[int, ...]
+    is_array: bool
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+
+_ONE_INTEGER = Form("i", (), False)
+
+
+def form_of(sealed: Sealed[Any]) -> Form:
+    """Type and shape of the value inside. Schema and method fix them, never the records: they are public.
+
+    Mechanisms check them before they are paid.
+    """
+    value = open_seal(sealed)
+    if type(value) is int:
+        return _ONE_INTEGER  # of an int NumPy sees the size, which is private
+    array = np.asarray(value)
+    return Form(array.dtype.kind, array.shape, isinstance(value, np.ndarray))
 
 
 def open_seal(sealed: Sealed[U]) -> U:
