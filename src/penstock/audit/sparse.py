@@ -194,10 +194,10 @@ def run_numbers(values: Values, randomness: Randomness, n: int) -> list[NDArray[
     sealed = _sealed(values, monotone=False)
     rows = []
     for _ in range(n):
-        replies = above_threshold(sealed, _budget(randomness), c=1, answers=NUMBERS)
-        assert replies.values is not None
-        number = np.clip(replies.values, -30, 30) if replies.values.size else np.array([np.nan])
-        rows.append(np.append(padded(replies.above, len(values)), number))
+        found = above_threshold(sealed, _budget(randomness), c=1, answers=NUMBERS)
+        assert found.values is not None
+        number = np.clip(found.values, -30, 30) if found.values.size else np.array([np.nan])
+        rows.append(np.append(padded(found.above, len(values)), number))
     return rows
 
 

@@ -1,6 +1,6 @@
 """Noisy numbers: the additive mechanisms.
 
-Guarantee: pure epsilon for `counts`, `sums` and `laplace_real`; (epsilon, delta) for `gaussian`.
+Guarantee: pure epsilon for `counts` and `laplace_real`; (epsilon, delta) for `gaussian`.
 Why: two neighbouring values f and f' differ by at most the L1 sensitivity l1 in total. With discrete Laplace
 noise of scale l1/epsilon the probability of an output t is proportional to exp(-epsilon |t-f|_1 / l1). By the
 triangle inequality |t-f'|_1 - |t-f|_1 <= l1, so the probabilities under f and f' differ by a factor of at
@@ -39,28 +39,6 @@ def counts(sealed: Sealed[Any], pay: Budget) -> int | NDArray[np.int64]:
     """
     _require(sealed, "iu", "Counts are integers; use noise.laplace_real for real numbers.")
     return _discrete_laplace(sealed, pay)
-
-
-@overload
-def sums(sealed: Sealed[int], pay: Budget, granularity: Fraction | float | None = None) -> int: ...
-@overload
-def sums(sealed: Sealed[float], pay: Budget, granularity: Fraction | float | None = None) -> float: ...
-@overload
-def sums(
-    sealed: Sealed[NDArray[Any]], pay: Budget, granularity: Fraction | float | None = None
-) -> NDArray[Any]: ...
-def sums(
-    sealed: Sealed[Any], pay: Budget, granularity: Fraction | float | None = None
-) -> int | float | NDArray[Any]:
-    """Sums of values clipped to public bounds: whole numbers as `counts`, real ones as `laplace_real`.
-
-    The L1 sensitivity of a sum of values within [low, high] is max(|low|, |high|) when a record is added or
-    removed and high - low when one is replaced.
-    """
-    if form_of(sealed).kind in "iu":
-        return _discrete_laplace(sealed, pay)
-    noisy: float | NDArray[np.float64] = laplace_real(sealed, pay, granularity)
-    return noisy
 
 
 @overload

@@ -135,17 +135,6 @@ draws a new threshold each time; and two for monotone queries from Zhang's thesi
 book's with half of the query noise. All are private; `optimal` is more accurate than any of them."""
 
 
-def preset(name: str, epsilon: Amount, c: int, **more: Any) -> Design:
-    """The design of a published algorithm; more options of `Design.of` may be given.
-
-    >>> preset("corrected", 1, c=3).query_scale
-    Fraction(6, 1)
-    """
-    if name not in PRESETS:
-        raise UsageError(f"There is no preset {name!r}; there are {', '.join(PRESETS)}.")
-    return Design.of(epsilon, c, **{**PRESETS[name], **more})
-
-
 def _refuse_uncountable(c: int) -> None:
     if isinstance(c, bool) or not isinstance(c, int) or c < 1:
         raise UsageError(

@@ -169,11 +169,6 @@ class Splitter:
         margins = (scores - float(self.theta)) / float(self.lam) - depth * float(self.gamma)
         return log_chances(np.maximum(margins, -float(self.gamma)))
 
-    def probability(self, score: int, depth: int) -> float:
-        """The chance that a node is split."""
-        split, _ = self.log_chances(np.array([score]), depth)
-        return float(np.exp(split[0]))
-
 
 def log_chances(margins: Reals) -> tuple[Reals, Reals]:
     """ln Pr[Lap(1) > -margin] and ln Pr[Lap(1) <= -margin]."""

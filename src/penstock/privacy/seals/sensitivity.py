@@ -72,10 +72,6 @@ class Sensitivity:
         natural = self.linf if self.monotone else min(2 * self.linf, self.l1)
         return natural if self.spread_bound is None else min(self.spread_bound, natural)
 
-    def __add__(self, other: Sensitivity) -> Sensitivity:
-        """Both values change at once, coordinate by coordinate."""
-        return Sensitivity.of(self.l1 + other.l1, linf=self.linf + other.linf)
-
     def scaled(self, factor: Fraction | int) -> Sensitivity:
         """The sensitivity of `factor` times the value."""
         size = abs(_exact(factor))

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from goodness import fits, window
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.privacy.goodness import fits, window
 
 from penstock.errors import BudgetError, DataError, UsageError
 from penstock.privacy.budgets.budget import Budget
@@ -42,7 +42,7 @@ def laplace_law(scale: float, reach: int) -> Any:
     return (1 - a) / (1 + a) * a ** np.abs(np.arange(-reach, reach + 1))
 
 
-# --- counts and sums ---
+# --- counts ---
 
 
 @pytest.mark.parametrize(("l1", "epsilon"), [(1, "1"), (2, "1/2"), (Fraction(3, 2), "3"), (1, "0.05")])
@@ -122,13 +122,6 @@ def test_tiny_and_large_epsilon_work() -> None:
     assert (
         0.9 < spread / (log(2) * 1e6) < 1.1
     )  # the median of |Z| is scale * ln 2; 3001 draws: error below 1e-6
-
-
-def test_sums_take_whole_and_real_numbers() -> None:
-    assert isinstance(noise.sums(sealed(100, 50), budget(1)), int)
-    assert isinstance(noise.sums(sealed(100.5, 50), budget(1)), float)
-    assert noise.sums(sealed(np.array([1.5, 2.5]), 4), budget(1)).dtype == np.float64
-    assert noise.sums(sealed(np.array([1, 2]), 4), budget(1)).dtype == np.int64
 
 
 # --- real numbers on a lattice ---

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from goodness import fits
 from numpy.typing import NDArray
 from scipy import stats
+from tests.privacy.goodness import fits
 
 from penstock.audit import integration
 from penstock.audit.integration import Variant
@@ -25,7 +25,7 @@ from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.retraversal import retraverse
 from penstock.privacy.mechanisms.sparse import SparseVector, above_threshold, error_queries, sparse_vector
-from penstock.privacy.mechanisms.sparse_answers import Reply
+from penstock.privacy.mechanisms.sparse_answers import SparseAnswer
 from penstock.privacy.mechanisms.sparse_design import PRESETS, Design
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import Sealed
@@ -173,9 +173,9 @@ def test_the_number_told_does_not_depend_on_the_noise_that_was_compared() -> Non
     told = []
     for _ in range(1000):
         budget = Budget("1/5", randomness=source)
-        replies = above_threshold(vector([0] * 200), budget, c=1, threshold=20, answers="1/2")
-        assert replies.values is not None
-        told += replies.values.tolist()
+        answers = above_threshold(vector([0] * 200), budget, c=1, threshold=20, answers="1/2")
+        assert answers.values is not None
+        told += answers.values.tolist()
     assert len(told) > 900
     assert abs(np.mean(told)) < 2.2
 
@@ -235,17 +235,17 @@ def test_a_stream_stops_by_itself_after_the_last_yes() -> None:
             yield number(value)
 
     budget = seeded()
-    replies = sparse_vector(stream(), budget, c=2, threshold=1000)
+    answers = sparse_vector(stream(), budget, c=2, threshold=1000)
     assert budget.left[0] == 0  # paid when called, before the first query is looked at
     assert asked == []
-    assert [reply.above for reply in replies] == [False, True, False, True]
+    assert [answer.above for answer in answers] == [False, True, False, True]
     assert asked == [0, 10**6, 0, 10**6]
     assert len(list(budget.receipt().charges())) == 1
 
 
 def test_a_stream_may_choose_its_next_query_in_view_of_the_answers() -> None:
     """Binary search for the value 700 with thresholds that follow the answers; epsilon 100 makes it sure."""
-    heard: list[Reply] = []
+    heard: list[SparseAnswer] = []
 
     def stream() -> Iterator[tuple[Sealed[Any], int]]:
         low, high = 0, 1024
@@ -253,7 +253,7 @@ def test_a_stream_may_choose_its_next_query_in_view_of_the_answers() -> None:
             middle = (low + high) // 2
             yield number(700), middle
             low, high = (middle, high) if heard[-1] else (low, middle)
-        heard.append(Reply(True, low))
+        heard.append(SparseAnswer(True, low))
 
     heard.extend(sparse_vector(stream(), seeded(2, 100), c=11))
     assert abs(heard[-1].value - 700) <= 3  # type: ignore[operator]
@@ -267,13 +267,13 @@ def test_a_stream_may_mix_numbers_and_vectors() -> None:
         (number(1), -(10**6)),
         number(3),
     ]
-    answers = [reply.above for reply in sparse_vector(elements, seeded(), c=2, threshold=1000)]
+    answers = [answer.above for answer in sparse_vector(elements, seeded(), c=2, threshold=1000)]
     assert answers == [False, False, True, False, False, False, True]
 
 
 def test_a_sealed_vector_may_stand_for_the_stream() -> None:
     values = vector(np.arange(1000), monotone=True)
-    streamed = [reply.above for reply in sparse_vector(values, seeded(3), c=4, threshold=700)]
+    streamed = [answer.above for answer in sparse_vector(values, seeded(3), c=4, threshold=700)]
     assert streamed == above_threshold(values, seeded(3), c=4, threshold=700).above.tolist()
 
 
@@ -497,7 +497,7 @@ def test_a_million_queries_in_less_than_two_seconds() -> None:
     best = 10.0
     for _ in range(3):
         start = process_time()
-        replies = above_threshold(values, Budget(1), c=50, threshold=3000)
+        answers = above_threshold(values, Budget(1), c=50, threshold=3000)
         best = min(best, process_time() - start)
-        assert len(replies) == 1_000_000
+        assert len(answers) == 1_000_000
     assert best < 2 / 4

@@ -10,8 +10,8 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from goodness import fits
 from numpy.typing import NDArray
+from tests.privacy.goodness import fits
 
 from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.budget import Budget

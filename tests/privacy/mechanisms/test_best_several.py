@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from goodness import fits
 from numpy.typing import NDArray
+from tests.privacy.goodness import fits
 
 from penstock.audit import exact
 from penstock.audit.exact import Distribution, pure_loss

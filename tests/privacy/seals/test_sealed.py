@@ -278,10 +278,8 @@ def test_impossible_sensitivities_are_refused(make: Callable[[], Sensitivity]) -
 vectors = arrays.arrays(np.int64, 4, elements=st.integers(-9, 9))
 
 
-@given(vectors, vectors, st.integers(-5, 5))
-def test_the_algebra_of_sensitivities_bounds_every_change(
-    first: NDArray[Any], second: NDArray[Any], k: int
-) -> None:
+@given(vectors, st.integers(-5, 5))
+def test_the_algebra_of_sensitivities_bounds_every_change(first: NDArray[Any], k: int) -> None:
     def of(change: NDArray[Any]) -> Sensitivity:
         return Sensitivity(
             Fraction(int(abs(change).sum())),
@@ -301,7 +299,6 @@ def test_the_algebra_of_sensitivities_bounds_every_change(
         )
 
     assert covers(of(first), first)
-    assert covers(of(first) + of(second), first + second)
     assert covers(of(first).scaled(k), k * first)
 
 
