@@ -25,7 +25,8 @@ from penstock.kinds.table.privbayes.method import SIZE_SHARE, PrivBayes
 from penstock.kinds.table.privbayes.scores import information
 from penstock.kinds.table.privbayes.structure import binary_candidates, general_candidates, marginal, shape
 from penstock.kinds.table.privbayes.usefulness import cell_limit, degree
-from penstock.privacy.budgets.budget import Budget, exact
+from penstock.privacy.budgets.amounts import exact
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Relation
 

@@ -22,7 +22,8 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.choice import best_several
 from penstock.privacy.mechanisms.retraversal import retraverse
 from penstock.privacy.mechanisms.sparse import above_threshold, sparse_vector
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation
 
 CHOSEN = 100
@@ -40,7 +41,12 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def sealed(scores: NDArray[Any]) -> Sealed[NDArray[Any]]:
-    return Sealed(scores, Sensitivity.scores(1, scores.size, monotone=True), Relation.ADD_REMOVE)
+    return Sealed(
+        scores,
+        Sensitivity.scores(1, scores.size, monotone=True),
+        Relation.ADD_REMOVE,
+        because="a record has an item or not, and added it lowers no support",
+    )
 
 
 def shapes(size: int) -> dict[str, NDArray[Any]]:
@@ -83,9 +89,17 @@ def streams(size: int) -> Iterator[tuple[str, float]]:
 
     def vectors() -> Iterator[Sealed[NDArray[Any]]]:
         for start in range(0, size, 10_000):
-            yield Sealed(values[start : start + 10_000], ONE, Relation.ADD_REMOVE)
+            yield Sealed(
+                values[start : start + 10_000],
+                ONE,
+                Relation.ADD_REMOVE,
+                because="a record moves a query by at most one",
+            )
 
-    few = [Sealed(value, ONE, Relation.ADD_REMOVE) for value in values[: size // 5].tolist()]
+    few = [
+        Sealed(value, ONE, Relation.ADD_REMOVE, because="a record moves a query by at most one")
+        for value in values[: size // 5].tolist()
+    ]
     counted = {
         "one sealed vector": (
             size,

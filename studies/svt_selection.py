@@ -43,7 +43,8 @@ from penstock.privacy.mechanisms.sparse import above_threshold
 from penstock.privacy.mechanisms.sparse_design import PRESETS
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.samplers import permutation
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation
 
 Scores = NDArray[Any]
@@ -171,7 +172,12 @@ class Cell:
 @cache
 def _data(name: str) -> tuple[Sealed[Scores], Scores]:
     scores = DATASETS[name]()
-    sealed = Sealed(scores, Sensitivity.scores(1, scores.size, monotone=True), Relation.ADD_REMOVE)
+    sealed = Sealed(
+        scores,
+        Sensitivity.scores(1, scores.size, monotone=True),
+        Relation.ADD_REMOVE,
+        because="a record has an item or not, and added it lowers no support",
+    )
     return sealed, scores
 
 

@@ -33,7 +33,9 @@ from penstock.errors import (
 from penstock.evaluation import Evaluation
 from penstock.evaluation import evaluate as compare
 from penstock.learn.selection.release import SelectionRelease
-from penstock.privacy.budgets.budget import Account, Amount, Budget
+from penstock.privacy.budgets.amounts import Amount
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.budgets.till import Account
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.randomness.generator import Randomness
 from penstock.releases import Release, check_destination

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.privacy.mechanisms.choice_law import probabilities
 
 from penstock.audit import exact, mechanisms
 from penstock.audit.events import outputs_of
@@ -18,7 +19,6 @@ from penstock.audit.exact import Distribution, excess, independent, loss, pure_l
 from penstock.audit.neighbours import Pair, databases, neighbours, small_pairs
 from penstock.audit.target import Target
 from penstock.errors import UsageError
-from penstock.privacy.mechanisms.choice import probabilities
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.unit import Relation
 

@@ -14,7 +14,8 @@ from penstock.audit.sensitivity import moves
 from penstock.errors import UsageError
 from penstock.kinds.points.data import Points
 from penstock.kinds.table.data import Table
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, join
+from penstock.privacy.seals.sealed import Sealed, join
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
 
 FIELDS = """
@@ -90,7 +91,12 @@ fields:
 def test_understated_sensitivities_are_refuted_with_a_witness() -> None:
     def measure(records: tuple[int, ...]) -> Sealed[Any]:
         value = np.array([sum(records), -sum(records)])
-        return Sealed(value, Sensitivity.of(1, monotone=True), Relation.ADD_REMOVE)
+        return Sealed(
+            value,
+            Sensitivity.of(1, monotone=True),
+            Relation.ADD_REMOVE,
+            because="it does not hold: both coordinates move by the record",
+        )
 
     seen = moves(measure, neighbours((0, 3), 2, Relation.ADD_REMOVE))
     assert (seen.l1, seen.linf, seen.l2_squared, seen.spread) == (6, 3, 18, 6)
@@ -100,7 +106,12 @@ def test_understated_sensitivities_are_refuted_with_a_witness() -> None:
 
 def test_sensitivity_that_follows_the_records_is_refused() -> None:
     def measure(records: tuple[int, ...]) -> Sealed[Any]:
-        return Sealed(np.array([sum(records)]), Sensitivity.of(max(records, default=1)), Relation.ADD_REMOVE)
+        return Sealed(
+            np.array([sum(records)]),
+            Sensitivity.of(max(records, default=1)),
+            Relation.ADD_REMOVE,
+            because="it does not hold: it follows the records",
+        )
 
     with pytest.raises(UsageError, match="depends on the records"):
         moves(measure, neighbours((1, 3), 2, Relation.ADD_REMOVE))
@@ -108,4 +119,9 @@ def test_sensitivity_that_follows_the_records_is_refused() -> None:
 
 def test_nothing_to_compare_is_refused() -> None:
     with pytest.raises(UsageError, match="at least one pair"):
-        moves(lambda records: Sealed(np.zeros(1), Sensitivity.of(1), Relation.ADD_REMOVE), [])
+        moves(
+            lambda records: Sealed(
+                np.zeros(1), Sensitivity.of(1), Relation.ADD_REMOVE, because="it is a constant"
+            ),
+            [],
+        )

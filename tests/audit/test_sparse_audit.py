@@ -21,7 +21,7 @@ from penstock.audit.harness import Status, exact_bound, examine
 from penstock.audit.integration import Told, Variant, law, log_probability, loss
 from penstock.audit.target import Kind, Target
 from penstock.errors import UsageError
-from penstock.privacy.mechanisms.sparse_design import Design, preset
+from penstock.privacy.mechanisms.sparse_design import PRESETS, Design
 
 ALL = (*sparse.targets(), *top.targets(), *broken_sparse.targets())
 SHIPPED = [target for target in ALL if target.kind is Kind.SHIPPED]
@@ -250,7 +250,7 @@ def test_runs_of_a_variant_agree_with_its_integral() -> None:
 
 
 def test_designs_audited_are_those_that_are_shipped() -> None:
-    assert Variant.of(preset("standard", 1, 1)) == replace(standard(1), discrete=True)
+    assert Variant.of(Design.of(1, 1, **PRESETS["standard"])) == replace(standard(1), discrete=True)
     assert Variant.of(Design.of(1, 2, redraw=True, allocation="1:1")) == Variant(4, 8, 2, True, True)
 
 

@@ -28,7 +28,8 @@ from penstock.drafting.private import draft_private
 from penstock.errors import DataError, UsageError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation, Unit
 
 ADD_REMOVE = Relation.ADD_REMOVE
@@ -91,7 +92,7 @@ def test_naming_frequent_values_is_epsilon_delta_private(records: int) -> None:
 
 def occurring(counts: dict[str, int], records: int = 1) -> Sealed[Occurring]:
     found = Occurring(tuple(counts), np.array(list(counts.values()), dtype=np.int64))
-    return Sealed(found, Sensitivity.of(records), ADD_REMOVE)
+    return Sealed(found, Sensitivity.of(records), ADD_REMOVE, because="a unit has so many records")
 
 
 @pytest.mark.parametrize("records", [1, 10])

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from tests.releases.tiny import SURVEY, Showcase, paid, tiny
 
-from penstock.privacy.budgets.receipt import Apart, Charge, Concentrated, Portion, Receipt, Together
+from penstock.privacy.budgets.charges import Apart, Charge, Concentrated, Portion, Together
+from penstock.privacy.budgets.receipt import Receipt
 from penstock.releases.example import example_query
 from penstock.releases.public_report import belief, meaning, report
 from penstock.report import pictures

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from penstock.audit.harness import Bound, Status, Verdict
 from penstock.audit.target import Kind
-from penstock.privacy.budgets.receipt import plain
+from penstock.privacy.budgets.amounts import plain
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -23,7 +23,8 @@ from penstock.audit.target import Claim, Kind, Target
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise, response
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 ONE = Fraction(1)
@@ -183,19 +184,31 @@ def _histogram_moves(claim: Claim) -> Sensitivity:
 def run_histogram(records: Records, randomness: Randomness, n: int, claim: Claim) -> NDArray[np.int64]:
     """n releases at once: the noise of every cell is drawn on its own, so n copies are n runs."""
     copies = np.tile(_histogram(records), (n, 1))
-    sealed = Sealed(copies, _histogram_moves(claim), claim.relation)
+    sealed = Sealed(
+        copies,
+        _histogram_moves(claim),
+        claim.relation,
+        because="a record falls into one cell; the n rows are n separate releases, each audited by itself",
+    )
     return noise.counts(sealed, pay=Budget(claim.epsilon, randomness=randomness))
 
 
 def histogram_law(records: Records, claim: Claim) -> Distribution:
     counts = _histogram(records)
-    sealed = Sealed(counts, _histogram_moves(claim), claim.relation)
+    sealed = Sealed(
+        counts, _histogram_moves(claim), claim.relation, because="a record falls into one cell of a histogram"
+    )
     scale = float(noise.noise_scale(sealed, claim.epsilon))
     return independent([exact.discrete_laplace(int(count), scale, (-1, 4)) for count in counts])
 
 
 def _sealed_sum(records: Records) -> Sealed[float]:
-    return Sealed(float(sum(records)), Sensitivity.of(1), Relation.ADD_REMOVE)
+    return Sealed(
+        float(sum(records)),
+        Sensitivity.of(1),
+        Relation.ADD_REMOVE,
+        because="a record adds a number from 0 to 1; what doubles round off is far below a lattice step",
+    )
 
 
 def run_sum(records: Records, randomness: Randomness, n: int) -> list[float]:
@@ -214,7 +227,12 @@ def sum_loss(first: Records, second: Records) -> float:
 
 def run_gaussian(records: Records, randomness: Randomness, n: int) -> NDArray[np.int64]:
     copies = np.tile(_histogram(records, 2), (n, 1))
-    sealed = Sealed(copies, Sensitivity.of(1), Relation.ADD_REMOVE)
+    sealed = Sealed(
+        copies,
+        Sensitivity.of(1),
+        Relation.ADD_REMOVE,
+        because="a record falls into one cell; the n rows are n separate releases, each audited by itself",
+    )
     return noise.gaussian(sealed, pay=Budget(1, SLACK, randomness=randomness))
 
 
@@ -231,7 +249,12 @@ def _window(value: int) -> int:
 
 def run_response(records: Records, randomness: Randomness, n: int) -> NDArray[np.int64]:
     """n people with the same answer, one changed answer each: n runs at once."""
-    answers = Sealed(np.repeat(np.asarray(records), n), Sensitivity.of(1), Relation.REPLACE)
+    answers = Sealed(
+        np.repeat(np.asarray(records), n),
+        Sensitivity.of(1),
+        Relation.REPLACE,
+        because="a person gives one answer; the n people are n separate runs, each audited by itself",
+    )
     return response.randomise(answers, len(CATEGORIES), Budget(1, randomness=randomness))
 
 
@@ -254,7 +277,12 @@ def _score_moves(claim: Claim) -> Sensitivity:
 def run_choice(
     records: Records, randomness: Randomness, n: int, method: choice.Method, claim: Claim
 ) -> list[int]:
-    sealed = Sealed(_scores(records), _score_moves(claim), claim.relation)
+    sealed = Sealed(
+        _scores(records),
+        _score_moves(claim),
+        claim.relation,
+        because="a basket has an item or not: it moves each support by at most one, and added all upwards",
+    )
     return [choice.best(sealed, Budget(1, randomness=randomness), method=method) for _ in range(n)]
 
 
@@ -273,7 +301,12 @@ def run_median(records: Records, randomness: Randomness, n: int) -> list[int]:
     edges = np.array(sorted({0, END, *(value + 1 for value in records)}))
     scores = np.array([_median_score(records, edge) for edge in edges[:-1]])
     steps = choice.Steps(edges, scores)
-    sealed = Sealed(steps, Sensitivity.scores(1, candidates=END), Relation.ADD_REMOVE)
+    sealed = Sealed(
+        steps,
+        Sensitivity.scores(1, candidates=END),
+        Relation.ADD_REMOVE,
+        because="a record more moves the difference of the numbers on either side of a point by one",
+    )
     return [choice.point(sealed, 0, END, Budget(1, randomness=randomness)) for _ in range(n)]
 
 

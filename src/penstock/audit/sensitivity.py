@@ -16,7 +16,8 @@ import numpy as np
 
 from penstock.audit.neighbours import Pair
 from penstock.errors import UsageError
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 
 TOLERANCE = 1e-9
 
@@ -50,8 +51,10 @@ def moves(measure: Callable[[Any], Sealed[Any]], pairs: Iterable[Pair]) -> Moves
     """How far a sealed value moves between neighbours; `measure` computes it from a raw input.
 
     >>> from penstock.privacy.unit import Relation
-    >>> count = lambda records: Sealed(np.array([len(records)]), Sensitivity.of(1), Relation.ADD_REMOVE)
-    >>> moves(count, [Pair("ab", "abc")]).contradictions
+    >>> def size(records: str) -> Sealed[Any]:
+    ...     count = np.array([len(records)])
+    ...     return Sealed(count, Sensitivity.of(1), Relation.ADD_REMOVE, because="a record counts once")
+    >>> moves(size, [Pair("ab", "abc")]).contradictions
     []
     """
     stated: Sensitivity | None = None

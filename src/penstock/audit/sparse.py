@@ -28,7 +28,8 @@ from penstock.privacy.mechanisms.retraversal import retraverse
 from penstock.privacy.mechanisms.sparse import above_threshold, error_queries
 from penstock.privacy.mechanisms.sparse_design import PRESETS, Design
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 EPSILON = Fraction(4)
@@ -142,7 +143,12 @@ def _small(size: int, *, monotone: bool) -> Iterator[Pair]:
 
 def _sealed(values: Values, *, monotone: bool) -> Sealed[NDArray[np.int64]]:
     moves = Sensitivity.scores(1, len(values), monotone=monotone)
-    return Sealed(np.array(values), moves, Relation.ADD_REMOVE)
+    return Sealed(
+        np.array(values),
+        moves,
+        Relation.ADD_REMOVE,
+        because="the pairs are made so: each query moves by at most one, and all upwards if monotone",
+    )
 
 
 def run_indicators(
@@ -157,7 +163,12 @@ def run_indicators(
 
 def run_understated(values: Values, randomness: Randomness, n: int) -> list[NDArray[Any]]:
     half = Sensitivity.scores(Fraction(1, 2), len(values), monotone=True)
-    sealed = Sealed(np.array(values), half, Relation.ADD_REMOVE)
+    sealed = Sealed(
+        np.array(values),
+        half,
+        Relation.ADD_REMOVE,
+        because="it does not hold: queries that move by one, stated to move by half, for an audit to refute",
+    )
     return [padded(above_threshold(sealed, _budget(randomness), c=1).above, len(values)) for _ in range(n)]
 
 
@@ -183,10 +194,10 @@ def run_numbers(values: Values, randomness: Randomness, n: int) -> list[NDArray[
     sealed = _sealed(values, monotone=False)
     rows = []
     for _ in range(n):
-        replies = above_threshold(sealed, _budget(randomness), c=1, answers=NUMBERS)
-        assert replies.values is not None
-        number = np.clip(replies.values, -30, 30) if replies.values.size else np.array([np.nan])
-        rows.append(np.append(padded(replies.above, len(values)), number))
+        found = above_threshold(sealed, _budget(randomness), c=1, answers=NUMBERS)
+        assert found.values is not None
+        number = np.clip(found.values, -30, 30) if found.values.size else np.array([np.nan])
+        rows.append(np.append(padded(found.above, len(values)), number))
     return rows
 
 

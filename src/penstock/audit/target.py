@@ -18,7 +18,7 @@ from penstock.audit.events import Event, Projection
 from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import Pair
 from penstock.errors import UsageError
-from penstock.privacy.budgets.receipt import plain
+from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.unit import Relation
 

@@ -23,7 +23,8 @@ from penstock.errors import UsageError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.choice import SeveralMethod, best_several
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 Law = Callable[[Sequence[float], float], Distribution]
@@ -74,7 +75,12 @@ def _moves(claim: Claim) -> Sensitivity:
 def run_several(
     records: Records, randomness: Randomness, n: int, method: SeveralMethod, claim: Claim
 ) -> NDArray[np.int64]:
-    sealed = Sealed(_scores(records), _moves(claim), claim.relation)
+    sealed = Sealed(
+        _scores(records),
+        _moves(claim),
+        claim.relation,
+        because="a basket has an item or not: it moves each support by at most one, and added all upwards",
+    )
     return np.array(
         [
             best_several(sealed, CHOSEN, Budget(claim.epsilon, randomness=randomness), method=method)

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.tree import Tree
 
-    from penstock.privacy.budgets.receipt import Entry, Receipt
+    from penstock.privacy.budgets.charges import Entry
+    from penstock.privacy.budgets.receipt import Receipt
     from penstock.releases import Release
     from penstock.schema import Schema
 
@@ -84,7 +85,7 @@ def _parameters(release: Release) -> str:
 def _receipt(out: Console, receipt: Receipt) -> None:
     from rich.tree import Tree
 
-    from penstock.privacy.budgets.receipt import plain
+    from penstock.privacy.budgets.amounts import plain
 
     spent = f"epsilon {plain(receipt.epsilon)} of {plain(receipt.budget_epsilon)}"
     if receipt.budget_delta:
@@ -97,7 +98,8 @@ def _receipt(out: Console, receipt: Receipt) -> None:
 
 def _hang(tree: Tree, parts: tuple[Entry, ...]) -> None:
     from penstock.cli.screen import ACCENT, clean
-    from penstock.privacy.budgets.receipt import Apart, Charge, Concentrated, brief, plain
+    from penstock.privacy.budgets.amounts import brief, plain
+    from penstock.privacy.budgets.charges import Apart, Charge, Concentrated
 
     for part in parts[:_FOLD_AFTER]:
         epsilon, delta = part.cost

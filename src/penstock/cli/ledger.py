@@ -12,7 +12,8 @@ from penstock.cli.screen import paragraphs
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from penstock.privacy.ledger.ledger import Balance, Ledger
+    from penstock.privacy.ledger.entries import Balance
+    from penstock.privacy.ledger.ledger import Ledger
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -77,7 +78,7 @@ def limit(
         penstock ledger limit ledger.db visits --epsilon 1/2 --delta 1e-6
     """
     from penstock.cli.screen import clean, note
-    from penstock.privacy.budgets.receipt import plain
+    from penstock.privacy.budgets.amounts import plain
     from penstock.privacy.ledger.ledger import Ledger
 
     book = Ledger.open(ledger)
@@ -136,7 +137,7 @@ def _accounts(out: Console, balances: list[Balance]) -> None:
     from rich.table import Table
 
     from penstock.cli.screen import ACCENT, clean
-    from penstock.privacy.budgets.receipt import plain
+    from penstock.privacy.budgets.amounts import plain
 
     with_delta = any(balance.limit[1] for balance in balances)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
@@ -162,7 +163,7 @@ def _entries(out: Console, book: Ledger, account: str) -> None:
     from rich.table import Table
 
     from penstock.cli.screen import clean
-    from penstock.privacy.budgets.receipt import plain
+    from penstock.privacy.budgets.amounts import plain
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
     for title in ("entry", "when", "epsilon", "delta", "status", "for"):

@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import numpy as np
 
 from penstock.errors import BudgetError, UsageError
-from penstock.privacy.budgets.budget import exact
+from penstock.privacy.budgets.amounts import exact
 
 Bound = int | float | Fraction
 

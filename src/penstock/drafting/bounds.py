@@ -27,7 +27,8 @@ from penstock.privacy.budgets.accounting import exp_down, ln_down, ln_up
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.randomness.samplers import discrete_laplace
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, join, open_seal
+from penstock.privacy.seals.sealed import Sealed, join, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 from penstock.schema import Field
 from penstock.schema.reading import read
@@ -60,7 +61,12 @@ class Column:
 
     def _seal(self, cells: NDArray[Any], size: int) -> Sealed[NDArray[np.int64]]:
         """A count of each cell; a record lies in one cell, or in none."""
-        return Sealed(np.bincount(cells, minlength=size), self._sensitivity, Relation.ADD_REMOVE)
+        return Sealed(
+            np.bincount(cells, minlength=size),
+            self._sensitivity,
+            Relation.ADD_REMOVE,
+            because="a record's value lies in one cell, or in none",
+        )
 
     def classes(self) -> Sealed[NDArray[np.int64]]:
         """How many values look like each of `CLASSES`; a record lies in one class."""
@@ -82,7 +88,12 @@ class Column:
         texts = reading.values.filter(pl.Series(~(reading.missing | reading.unreadable)))
         table = texts.value_counts(sort=False, name="times")
         found = Occurring(tuple(table[texts.name].to_list()), table["times"].to_numpy().astype(np.int64))
-        return Sealed(found, self._sensitivity, Relation.ADD_REMOVE)
+        return Sealed(
+            found,
+            self._sensitivity,
+            Relation.ADD_REMOVE,
+            because="a record has one text and moves its count by one, also from or to not occurring",
+        )
 
     def _positions(self, kind: Type) -> NDArray[np.float64]:
         reading = read(_any_domain(self.name, kind), self._values, MARKERS)

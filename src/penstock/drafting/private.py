@@ -20,8 +20,8 @@ from penstock.drafting.proposal import MARKERS, draft, identifies_a_person, kind
 from penstock.engine import read as open_source
 from penstock.engine.bound import fresh_key, numbered_users, sample_per_user
 from penstock.errors import DataError, UsageError
+from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.budgets.receipt import plain
 from penstock.privacy.unit import Unit
 from penstock.schema import Constraints, Drafted, Field, Schema, round_outwards
 from penstock.schema.values import Type, at

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from penstock.errors import QueryError, ReleaseError, UsageError
-from penstock.privacy.budgets.receipt import Receipt, plain
+from penstock.privacy.budgets.amounts import plain
+from penstock.privacy.budgets.receipt import Receipt
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

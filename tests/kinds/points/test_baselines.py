@@ -25,7 +25,8 @@ from penstock.kinds.points.box import Box
 from penstock.kinds.points.data import Points
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.releases import load
 from penstock.schema import Relation, Schema
 
@@ -337,7 +338,9 @@ def test_without_noise_on_single_cells_the_partition_gives_a_point_away() -> Non
 def test_drawn_partitions_have_the_exact_probabilities() -> None:
     epsilon, counts, runs = 4, (20, 25, 10, 10), 1500
     expected = law(counts, epsilon, 0.5)
-    sealed = Sealed(np.array(counts), Sensitivity.of(1), Relation.ADD_REMOVE)
+    sealed = Sealed(
+        np.array(counts), Sensitivity.of(1), Relation.ADD_REMOVE, because="a point lies in one cell"
+    )
     source, found = Randomness.seeded(5), np.zeros(6)
     for _ in range(runs):
         starts = least_uneven(sealed, Budget(epsilon, randomness=source), length=4, price=Fraction(1, 2))
@@ -366,8 +369,12 @@ def test_the_cheapest_partition_is_the_cheapest() -> None:
 
 
 def test_even_data_are_merged_and_uneven_ones_are_not() -> None:
-    even = Sealed(np.full(64, 1000), Sensitivity.of(1), Relation.ADD_REMOVE)
-    uneven = Sealed(np.arange(64) % 2 * 1000, Sensitivity.of(1), Relation.ADD_REMOVE)
+    even = Sealed(
+        np.full(64, 1000), Sensitivity.of(1), Relation.ADD_REMOVE, because="a point lies in one cell"
+    )
+    uneven = Sealed(
+        np.arange(64) % 2 * 1000, Sensitivity.of(1), Relation.ADD_REMOVE, because="a point lies in one cell"
+    )
     price = Fraction(1)
     merged = least_uneven(even, Budget(50, randomness=Randomness.seeded(1)), length=64, price=price)
     apart = least_uneven(uneven, Budget(50, randomness=Randomness.seeded(1)), length=64, price=price)
@@ -417,7 +424,7 @@ def test_settled_leaves_are_the_weighted_least_squares_solution() -> None:
 
 def test_the_greedy_hierarchy_pays_all_of_its_budget_and_is_near_the_truth() -> None:
     counts = np.arange(11) * 100
-    sealed = Sealed(counts, Sensitivity.of(1), Relation.ADD_REMOVE)
+    sealed = Sealed(counts, Sensitivity.of(1), Relation.ADD_REMOVE, because="a point lies in one cell")
     budget = Budget(5, randomness=Randomness.seeded(3))
     estimates = greedy_hierarchy(sealed, np.eye(11), budget, 11)
     assert budget.receipt().epsilon == 5

@@ -6,7 +6,8 @@ import pytest
 
 from penstock.errors import DataError, SchemaError, UsageError
 from penstock.kinds.table.data import Table
-from penstock.privacy.seals.sealed import Sensitivity, open_seal
+from penstock.privacy.seals.sealed import open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Schema
 
 TEXT = """

@@ -26,7 +26,7 @@ from penstock.learn.selection.select import SelectCategories, SelectItems
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.noise import margin
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sensitivity
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
 
 LETTERS = [chr(97 + i) for i in range(20)]

@@ -17,7 +17,8 @@ from penstock.contracts.data import Data
 from penstock.errors import DataError, SchemaError, UsageError
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.reading import Incidence, open_itemsets
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
 
 
@@ -101,10 +102,17 @@ class ItemSets(Data):
             np.array([self._incidence.size], dtype=np.int64),
             Sensitivity.of(moves, monotone=True),
             self.relation,
+            because="every set is counted once; under replace the number is public and stays as it is",
         )
 
     def supports(self) -> Sealed[NDArray[np.int64]]:
         """For every item of the universe, how many units have it."""
         size = self.schema.codec(ItemSetLayout.of(self.schema).item).size
         counts = self._incidence.holders(size)[: len(self.universe)]
-        return Sealed(counts, self.sensitivity, self.relation)
+        return Sealed(
+            counts,
+            self.sensitivity,
+            self.relation,
+            because="a unit has an item or not: coming or going it moves the support of each item that it "
+            "has by one, and it has no more items than the schema allows",
+        )

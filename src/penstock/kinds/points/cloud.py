@@ -4,22 +4,19 @@ Sorted once by their keys, all points of a cell are a stretch, and the stretches
 found by bisection. The records are never moved again, however deep a tree grows, and a level of a
 thousand cells costs a thousand bisections.
 
-Clouds are raw and stay inside `penstock.privacy`; what leaves is the sealed score of a cell.
+Clouds are raw. Only `penstock.kinds.points.data` holds them; what leaves it is the sealed score of a cell.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kinds.points.axis import Numbers
 from penstock.kinds.points.space import Cells, Space, Words
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
-from penstock.schema import Relation
 
 Keys = NDArray[np.uint64]
 
@@ -89,58 +86,3 @@ class Cloud:
 
 Source = Callable[[int, Cells], Cloud]
 """``source(depth, cells)``: the points inside these cells of a depth, told apart a level deeper or more."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Crowd:
-    """All cells of one depth with their points: a level of the hierarchy that PrivTree grows in.
-
-    A point lies in one cell of every depth, so a point more raises the scores along one path by one;
-    a user with up to m points raises them along m paths.
-    """
-
-    space: Space
-    source: Source
-    sensitivity: Sensitivity
-    depth: int
-    cells: Cells
-    keys: Keys
-    cloud: Cloud
-    begin: Numbers
-    end: Numbers
-
-    @classmethod
-    def top(cls, space: Space, source: Source, sensitivity: Sensitivity) -> Crowd:
-        """The whole space as one cell."""
-        cells, keys = space.top(), np.zeros((1, space.words), dtype=np.uint64)
-        cloud = source(0, cells)
-        return cls(space, source, sensitivity, 0, cells, keys, cloud, *cloud.stretches(space, keys, 0))
-
-    def __repr__(self) -> str:
-        return f"Crowd({len(self.cells):,} cells at depth {self.depth}, sealed)"
-
-    @property
-    def fans(self) -> Numbers:
-        return self.space.fans(self.cells, self.depth)
-
-    def scores(self, asked: Numbers) -> Sealed[Numbers]:
-        """The number of points in each of the cells, which no child exceeds."""
-        counts = self.cloud.counts(self.begin[asked], self.end[asked])
-        return Sealed(counts, self.sensitivity, Relation.ADD_REMOVE)
-
-    def children(self, split: Numbers) -> Self:
-        cells, keys = self.cells.take(split), self.keys[split]
-        cloud, begin, end = self.cloud, self.begin[split], self.end[split]
-        if self.depth >= cloud.depth:
-            cloud = self.source(self.depth, cells)
-            begin, end = cloud.stretches(self.space, keys, self.depth)
-        cells, parents, codes = self.space.children(cells, self.depth)
-        word, shift = self.space.slot(self.depth)
-        keys = keys[parents]
-        keys[:, word] |= codes.astype(np.uint64) << np.uint64(shift)
-        begins = cloud.find(word, keys[:, word], begin[parents], end[parents])
-        last = np.append(parents[1:] != parents[:-1], True)
-        ends = np.where(last, end[parents], np.append(begins[1:], 0))
-        return type(self)(
-            self.space, self.source, self.sensitivity, self.depth + 1, cells, keys, cloud, begins, ends
-        )

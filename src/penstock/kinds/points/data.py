@@ -7,9 +7,10 @@ is added or removed, and m when a user with up to m points is.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +18,81 @@ from numpy.typing import NDArray
 from penstock.contracts.data import Data
 from penstock.engine import Engine, MemoryEngine, Within, open_engine
 from penstock.errors import SchemaError
-from penstock.kinds.points.cloud import Cloud, Crowd
+from penstock.kinds.points.axis import Numbers
+from penstock.kinds.points.cloud import Cloud, Keys, Source
 from penstock.kinds.points.space import LATTICE_BITS, Cells, Space
 from penstock.privacy.mechanisms.growth import Growth
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Edges, Field, Relation, Schema
 
 Counts = NDArray[np.int64]
 
 CELLS_AT_ONCE = 1 << 20
 """How many cells a database is asked for at once; finer ones only where a tree has grown."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CellLevel:
+    """All cells of one depth with their points: a level of the hierarchy that PrivTree grows in.
+
+    A point lies in one cell of every depth, so a point more raises the scores along one path by one;
+    a user with up to m points raises them along m paths.
+    """
+
+    space: Space
+    source: Source
+    sensitivity: Sensitivity
+    depth: int
+    cells: Cells
+    keys: Keys
+    cloud: Cloud
+    begin: Numbers
+    end: Numbers
+
+    @classmethod
+    def top(cls, space: Space, source: Source, sensitivity: Sensitivity) -> CellLevel:
+        """The whole space as one cell."""
+        cells, keys = space.top(), np.zeros((1, space.words), dtype=np.uint64)
+        cloud = source(0, cells)
+        return cls(space, source, sensitivity, 0, cells, keys, cloud, *cloud.stretches(space, keys, 0))
+
+    def __repr__(self) -> str:
+        return f"CellLevel({len(self.cells):,} cells at depth {self.depth}, sealed)"
+
+    @property
+    def fans(self) -> Numbers:
+        return self.space.fans(self.cells, self.depth)
+
+    def scores(self, asked: Numbers) -> Sealed[Numbers]:
+        """The number of points in each of the cells, which no child exceeds."""
+        return Sealed(
+            self._counts(asked),
+            self.sensitivity,
+            Relation.ADD_REMOVE,
+            because="the cells of one depth share no point: a point is counted in one of them at most",
+        )
+
+    def _counts(self, asked: Numbers) -> Numbers:
+        """Raw: the number of points in each of the cells."""
+        return self.cloud.counts(self.begin[asked], self.end[asked])
+
+    def children(self, split: Numbers) -> Self:
+        cells, keys = self.cells.take(split), self.keys[split]
+        cloud, begin, end = self.cloud, self.begin[split], self.end[split]
+        if self.depth >= cloud.depth:
+            cloud = self.source(self.depth, cells)
+            begin, end = cloud.stretches(self.space, keys, self.depth)
+        cells, parents, codes = self.space.children(cells, self.depth)
+        word, shift = self.space.slot(self.depth)
+        keys = keys[parents]
+        keys[:, word] |= codes.astype(np.uint64) << np.uint64(shift)
+        begins = cloud.find(word, keys[:, word], begin[parents], end[parents])
+        last = np.append(parents[1:] != parents[:-1], True)
+        ends = np.where(last, end[parents], np.append(begins[1:], 0))
+        return type(self)(
+            self.space, self.source, self.sensitivity, self.depth + 1, cells, keys, cloud, begins, ends
+        )
 
 
 class Points(Data):
@@ -99,14 +165,24 @@ class Points(Data):
 
     def size(self) -> Sealed[Counts]:
         """The number of points, as a vector of one."""
-        return Sealed(np.array([self._engine.rows()], dtype=np.int64), self.sensitivity, self.relation)
+        return Sealed(
+            np.array([self._engine.rows()], dtype=np.int64),
+            self.sensitivity,
+            self.relation,
+            because="every point is counted once, and a unit has at most so many as the schema says",
+        )
 
     def histogram(self, sides: Sequence[int]) -> Sealed[Counts]:
         """Counts of the cells of a regular grid over the public box, flat in C order."""
         columns, weights = self._positions(len(sides))
         cells = _in_grid(columns, sides)
         counts = np.bincount(cells, weights=weights, minlength=prod(sides)).astype(np.int64)
-        return Sealed(counts, self.sensitivity, self.relation)
+        return Sealed(
+            counts,
+            self.sensitivity,
+            self.relation,
+            because="a point falls into exactly one cell of a grid that covers the public box",
+        )
 
     def patchwork(self, side: int, inner: Counts) -> Sealed[Counts]:
         """Counts of a regular grid whose cells are cut into `inner` parts along every axis, each as it likes.
@@ -123,7 +199,12 @@ class Points(Data):
         sizes = inner ** len(columns)
         cells += (np.cumsum(sizes) - sizes)[outer]
         counts = np.bincount(cells, weights=weights, minlength=int(sizes.sum())).astype(np.int64)
-        return Sealed(counts, self.sensitivity, self.relation)
+        return Sealed(
+            counts,
+            self.sensitivity,
+            self.relation,
+            because="a point falls into one cell of the grid and into one part of that cell",
+        )
 
     def _positions(self, dimensions: int) -> tuple[list[Counts], Counts | None]:
         """Raw: all points on the lattice, and how often each occurs (None: once)."""
@@ -133,17 +214,22 @@ class Points(Data):
         positions, weights = self._engine.lattice(self.names, bits)
         return list(positions.T), weights
 
-    def top(self, space: Space) -> Crowd:
+    def top(self, space: Space) -> CellLevel:
         """The whole of a space over these fields as one cell, from which PrivTree grows."""
         if isinstance(self._engine, MemoryEngine):
             cloud = self._sorted(self._engine, space)
-            return Crowd.top(space, lambda depth, cells: cloud, self.sensitivity)
-        return Crowd.top(space, partial(self._nearer, space), self.sensitivity)
+            return CellLevel.top(space, lambda depth, cells: cloud, self.sensitivity)
+        return CellLevel.top(space, partial(self._nearer, space), self.sensitivity)
 
-    def leaf_counts(self, growth: Growth[Crowd]) -> Sealed[Counts]:
-        """The points in each leaf. Leaves are disjoint, so together they move no more than one histogram."""
-        counts = [open_seal(level.scores(growth.leaves(depth))) for depth, level in enumerate(growth.levels)]
-        return Sealed(np.concatenate(counts), self.sensitivity, self.relation)
+    def leaf_counts(self, growth: Growth[CellLevel]) -> Sealed[Counts]:
+        """The points in each leaf, level by level."""
+        counts = [level._counts(growth.leaves(depth)) for depth, level in enumerate(growth.levels)]
+        return Sealed(
+            np.concatenate(counts),
+            self.sensitivity,
+            self.relation,
+            because="the leaves of a tree of cells share no point: they are one histogram, cut unevenly",
+        )
 
     def _sorted(self, engine: MemoryEngine, space: Space) -> Cloud:
         """All points at once, down to the smallest cells."""

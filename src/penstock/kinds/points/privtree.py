@@ -26,7 +26,8 @@ from penstock.kinds.points.data import Points
 from penstock.kinds.points.partition import Partition
 from penstock.kinds.points.space import Space
 from penstock.kinds.points.tree import TreeRelease
-from penstock.privacy.budgets.budget import Amount, Budget, exact
+from penstock.privacy.budgets.amounts import Amount, exact
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.mechanisms.growth import MOST_NODES, grow
 from penstock.privacy.mechanisms.splitting import Constant, Splitter

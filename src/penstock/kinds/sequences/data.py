@@ -29,7 +29,8 @@ from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.occurrences import Contexts, Grams, Text
 from penstock.kinds.sequences.reading import Symbols, open_sequences
 from penstock.privacy.mechanisms.growth import Growth
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
 
 Numbers = NDArray[np.int64]
@@ -52,7 +53,13 @@ class ContextLevel:
     def scores(self, asked: Numbers) -> Sealed[Numbers]:
         """How often something else than the most frequent symbol follows each context."""
         counts = self._raw.histograms[asked]
-        return Sealed(counts.sum(axis=1) - counts.max(axis=1), self._moves, Relation.ADD_REMOVE)
+        return Sealed(
+            counts.sum(axis=1) - counts.max(axis=1),
+            self._moves,
+            Relation.ADD_REMOVE,
+            because="a place has one context of each length, and one more in an entry of a histogram raises "
+            "the sum without the largest entry by 0 or 1",
+        )
 
     def children(self, split: Numbers) -> ContextLevel:
         return ContextLevel(self._raw.children(split), self._width, self._moves)
@@ -133,6 +140,7 @@ class Sequences(Data):
             np.array([len(self._symbols.lengths)], dtype=np.int64),
             Sensitivity.of(records, monotone=True),
             self.relation,
+            because="every sequence is counted once, and a unit brings at most as many as its bound says",
         )
 
     def truncated(self, longest: int) -> Sequences:
@@ -148,7 +156,12 @@ class Sequences(Data):
     def leaves(self, growth: Growth[ContextLevel]) -> Sealed[Numbers]:
         """What follows each leaf of a tree of contexts: one row per leaf, a column per symbol and the end."""
         rows = [level._raw.histograms[growth.leaves(depth)] for depth, level in enumerate(growth.levels)]
-        return Sealed(np.concatenate(rows), self.sensitivity, self.relation)
+        return Sealed(
+            np.concatenate(rows),
+            self.sensitivity,
+            self.relation,
+            because="a place has exactly one leaf of a tree of contexts, and is counted there once",
+        )
 
     def lengths(self, share: Fraction) -> Sealed[Numbers]:
         """For every length up to the longest, how far it is from the shortest that a share q does not exceed.
@@ -165,7 +178,13 @@ class Sequences(Data):
         f = share.denominator * not_longer - share.numerator * len(ended)
         scores = -np.maximum(0, np.maximum(-f[1:], f[:-1]))
         step = max(share.numerator, share.denominator - share.numerator) * self.schema.unit.records
-        return Sealed(scores, Sensitivity.scores(step, self.longest), self.relation)
+        return Sealed(
+            scores,
+            Sensitivity.scores(step, self.longest),
+            self.relation,
+            because="one sequence moves f(l) by b - a or by -a, so by at most max(a, b - a), and a maximum "
+            "of such numbers by no more",
+        )
 
     def grams(self) -> GramLevel:
         """The empty string, from which longer strings grow to the right."""
@@ -188,7 +207,12 @@ class GramLevel:
 
     def histograms(self) -> Sealed[Numbers]:
         """One row per string, a column per symbol and the end."""
-        return Sealed(self._raw.histograms, self._moves, Relation.ADD_REMOVE)
+        return Sealed(
+            self._raw.histograms,
+            self._moves,
+            Relation.ADD_REMOVE,
+            because="before a place stands one string of each length, so that it is counted once at most",
+        )
 
     def extended(self, cells: Numbers) -> GramLevel:
         """The strings that some cells count: string number times width plus symbol, ascending."""
@@ -220,7 +244,12 @@ class Candidates:
     def scores(self) -> Sealed[Numbers]:
         """How often each candidate occurs, overlapping occurrences included."""
         moves = Sensitivity.scores(self._places, len(self), monotone=True)
-        return Sealed(np.array(self._counts, dtype=np.int64), moves, Relation.ADD_REMOVE)
+        return Sealed(
+            np.array(self._counts, dtype=np.int64),
+            moves,
+            Relation.ADD_REMOVE,
+            because="a string ends at each place of a unit at most once, and who comes lowers no count",
+        )
 
     def take(self, chosen: int) -> tuple[int, ...]:
         """The string that was chosen, as codes; its extensions become candidates in its place."""

@@ -30,7 +30,7 @@ from penstock.kinds.sequences.data import GramLevel, Sequences
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.samplers import discrete_laplace
-from penstock.privacy.seals.sealed import open_seal
+from penstock.privacy.seals.sealed import form_of, open_seal
 
 Numbers = NDArray[np.int64]
 
@@ -86,7 +86,7 @@ class Exploration:
             raise UsageError("Every string is extended by a symbol once; give ascending cells.")
         self._use("extended")
         level = self._level.extended(cells)
-        width = open_seal(self._level.histograms()).shape[1]
+        width = form_of(self._level.histograms()).shape[1]
         left = tuple(self.left[int(cell) // width] for cell in cells)
         return Exploration(left, level, self._source)
 

@@ -33,7 +33,8 @@ from penstock.errors import ReleaseError, UsageError
 from penstock.kinds.sequences.data import Sequences
 from penstock.kinds.sequences.markov import Markov
 from penstock.kinds.sequences.release import MarkovRelease, check_loaded
-from penstock.privacy.budgets.budget import Amount, Budget, exact
+from penstock.privacy.budgets.amounts import Amount, exact
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.mechanisms.growth import Shape, grow
 from penstock.privacy.mechanisms.splitting import Constant, Splitter

@@ -30,7 +30,7 @@ from penstock.kinds.sequences.markov import String
 from penstock.kinds.sequences.release import MOST_STRINGS, SequenceRelease, check_loaded
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice
-from penstock.privacy.seals.sealed import Sensitivity
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.progress import progress
 from penstock.releases import Manifest, Model
 

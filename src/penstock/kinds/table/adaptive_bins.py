@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.growth import Shape, grow
 from penstock.privacy.mechanisms.splitting import Constant, Splitter
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 from penstock.schema import Bins, Field, Schema
 from penstock.schema.bins import DEFAULT_BINS
@@ -59,7 +60,7 @@ class Stretches:
         return self.histogram.claim(
             sums,
             Sensitivity.of(moves.l1, linf=moves.l1),
-            because="stretches of one depth are disjoint sums of bins",
+            because="stretches of one depth share no bin: their sums move by no more in all than the bins do",
         )
 
     def children(self, split: Numbers) -> Stretches:
@@ -75,7 +76,9 @@ class Stretches:
 def stretch(histogram: Sealed[Numbers], bins: int) -> Stretches:
     """All bins of a column as one stretch; the missing values behind them are left out."""
     regular = histogram.claim(
-        lambda counts: counts[:bins], histogram.sensitivity, because="some of the cells of a histogram"
+        lambda counts: counts[:bins],
+        histogram.sensitivity,
+        because="some cells of a histogram move by no more than all of them",
     )
     return Stretches(regular, np.array([0]), np.array([bins]))
 

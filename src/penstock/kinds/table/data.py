@@ -21,7 +21,8 @@ from penstock.engine.merged import MergedEngine
 from penstock.errors import DataError, SchemaError, UsageError
 from penstock.kinds.table.adaptive_bins import adaptive, with_adaptive_bins
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Attribute, Relation, Schema
 
 Counts = NDArray[np.int64]
@@ -106,7 +107,16 @@ class Table(Data):
     def counts(self, marginals: Sequence[Marginal]) -> list[Sealed[Counts]]:
         """One sealed table of counts for each marginal, flat in C order, answered in few passes."""
         sensitivity = self.marginal_sensitivity()
-        return [Sealed(counts, sensitivity, self.relation) for counts in self._engine.counts(marginals)]
+        return [
+            Sealed(
+                counts,
+                sensitivity,
+                self.relation,
+                because="a record falls into exactly one cell of a marginal: coming or going it moves that "
+                "cell by one, and replaced by another record at most two cells",
+            )
+            for counts in self._engine.counts(marginals)
+        ]
 
     def derive(
         self,
@@ -120,9 +130,7 @@ class Table(Data):
 
         As with `Sealed.claim`, the caller vouches for the sensitivity and says why it holds.
         """
-        if not because:
-            raise UsageError("A claimed sensitivity needs the reason why it holds.")
-        return Sealed(function(self._engine.counts(marginals)), sensitivity, self.relation)
+        return Sealed(function(self._engine.counts(marginals)), sensitivity, self.relation, because=because)
 
     def merged(self, lookups: Mapping[str, NDArray[np.integer]], schema: Schema) -> Table:
         """The same records with some attributes coarser: a public lookup from old to new codes for each.
@@ -142,4 +150,5 @@ class Table(Data):
             np.array([self._engine.rows()], dtype=np.int64),
             Sensitivity.of(Fraction(moves), monotone=True),
             self.relation,
+            because="every record is counted once; under replace the number is public and stays as it is",
         )

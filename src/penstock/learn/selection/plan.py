@@ -23,7 +23,7 @@ from typing import Literal
 from penstock.errors import UsageError
 from penstock.privacy.mechanisms.noise import standard_deviation
 from penstock.privacy.mechanisms.sparse_design import Design
-from penstock.privacy.seals.sealed import Sensitivity
+from penstock.privacy.seals.sensitivity import Sensitivity
 
 Mechanism = Literal["auto", "histogram", "one-shot", "exponential", "sparse-vector"]
 

@@ -27,11 +27,13 @@ from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.table.data import Table
 from penstock.learn.selection.plan import Mechanism, Request
 from penstock.learn.selection.release import SelectionRelease
-from penstock.privacy.budgets.budget import Amount, Budget, exact
+from penstock.privacy.budgets.amounts import Amount, exact
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.mechanisms.sparse import above_threshold
 from penstock.privacy.randomness.samplers import permutation
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 
 Counts = NDArray[np.int64]
 

@@ -144,30 +144,6 @@ def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
     return rho
 
 
-def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
-    """An epsilon, rounded up, such that every rho-zCDP mechanism is (epsilon, delta)-DP.
-
-    >>> float(epsilon_of(Fraction(1, 2), Fraction(1, 10**6)))
-    5.2216...
-    """
-    if rho < 0 or not 0 < delta < 1:
-        raise BudgetError(
-            f"rho cannot be negative and delta must lie strictly between 0 and 1, not {rho} and {delta}."
-        )
-    ln_delta = ln_down(delta)
-
-    def saving(order: int) -> Fraction:
-        alpha, slack = _slack(order)
-        return (ln_delta - slack) / (alpha - 1) - alpha * rho
-
-    return _ceil(max(Fraction(0), -saving(_best_order(saving))))
-
-
-def rho_of_pure(epsilon: Fraction) -> Fraction:
-    """A pure epsilon mechanism is (epsilon^2 / 2)-zCDP."""
-    return epsilon**2 / 2
-
-
 def sigma_squared(rho: Fraction, l2_squared: Fraction) -> Fraction:
     """The variance parameter at which (discrete) Gaussian noise is rho-zCDP, exactly: l2^2 / (2 rho).
 

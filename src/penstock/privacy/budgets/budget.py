@@ -12,58 +12,26 @@ which is then divided exactly like a budget: ``noise.gaussian(sealed, pay=budget
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from penstock.errors import BudgetError
 from penstock.privacy.budgets.accounting import rho_of
-from penstock.privacy.budgets.receipt import Charge, Portion, Receipt, plain
+from penstock.privacy.budgets.amounts import Amount, exact, plain
+from penstock.privacy.budgets.charges import Charge, Portion
+from penstock.privacy.budgets.receipt import Receipt
 from penstock.privacy.budgets.till import Account, ApartNode, ConcentratedNode, Node, Till
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.unit import Relation, Unit
-
-if TYPE_CHECKING:
-    from penstock.privacy.randomness.generator import Randomness
-    from penstock.privacy.seals.sealed import Sealed
-
-__all__ = ["Account", "Amount", "Budget", "Rho", "exact"]
-
-Amount = int | float | str | Fraction | Decimal
 
 LARGEST_EPSILON = 100
 SMALLEST_EPSILON = Fraction(1, 10**12)
 
-# What a person writes. An exponent of more than three digits is a slip, and expanding it would never end.
-_WRITTEN = re.compile(r"\s*[+-]?(\d{1,400}/\d{1,400}|\d{0,400}\.?\d{0,400}([eE][+-]?\d{1,3})?)\s*", re.ASCII)
 
-
-def exact(amount: Amount, name: str = "epsilon") -> Fraction:
-    """The amount as a fraction; a float means the decimal that it prints as.
-
-    >>> exact(0.1), exact("7/10")
-    (Fraction(1, 10), Fraction(7, 10))
-    """
-    try:
-        if isinstance(amount, bool):
-            raise TypeError
-        if isinstance(amount, float | str | Decimal):
-            text = str(amount)
-            if not _WRITTEN.fullmatch(text):
-                raise ValueError
-            return Fraction(text)
-        value = Fraction(amount)
-        # NumPy integers would stay inside the fraction and wrap around in later arithmetic.
-        return Fraction(int(value.numerator), int(value.denominator))
-    except (ValueError, OverflowError, TypeError, ZeroDivisionError):
-        raise BudgetError(
-            f"{name} must be a finite number such as 0.5 or '7/10', not {amount!r:.60}. Nothing was spent."
-        ) from None
-
-
-class _Purse(ABC):
+class _Spendable(ABC):
     """What a budget in (epsilon, delta) and an amount of rho have in common: they are spent once."""
 
     label: str
@@ -136,7 +104,7 @@ class _Purse(ABC):
         """Put all that is left on the receipt."""
 
 
-class Budget(_Purse):
+class Budget(_Spendable):
     """An amount (epsilon, delta) that a release may cost; a part of a budget is a budget.
 
     >>> structure, counts = Budget("1").split(structure="3/10", counts="7/10")
@@ -321,7 +289,7 @@ class Budget(_Purse):
             )
 
 
-class Rho(_Purse):
+class Rho(_Spendable):
     """An amount of zero-concentrated DP, bought with (epsilon, delta); a part of it is one, too.
 
     >>> sums, counts = Budget("1", "1e-6").concentrated().split(sums="3/4", counts="1/4")

@@ -1,10 +1,8 @@
-"""What was paid: charges, and the receipt that adds them up.
+"""The receipt: the proof of payment that goes with a release, in memory and as JSON.
 
-A receipt is a small immutable tree. Leaves are charges. Inner nodes say how their parts compose:
-`Together` adds (sequential composition), `Apart` takes the largest (parallel composition over
-disjoint parts of the records, sound only when one unit is added or removed), `Concentrated` is one
-payment of (epsilon, delta) whose portions of rho add up under zCDP. All arithmetic is exact, so
-"the total equals the budget" is an equality of fractions, not a tolerance.
+It holds the tree of everything that was paid (`penstock.privacy.budgets.charges`) beside the budget, the unit
+and the relation, and refuses to exist when they contradict each other. All arithmetic is exact, so "the
+total equals the budget" is an equality of fractions, not a tolerance.
 """
 
 from __future__ import annotations
@@ -17,118 +15,12 @@ from math import lcm
 from typing import Any, TypeVar
 
 from penstock.errors import BudgetError, ReleaseError
-from penstock.privacy.budgets.accounting import Cost, parallel, rho_of, sequential
+from penstock.privacy.budgets.amounts import Amount, plain
+from penstock.privacy.budgets.charges import Apart, Charge, Concentrated, Entry, Portion, Together
+from penstock.privacy.budgets.tight_total import epsilon_at
 from penstock.privacy.unit import Relation, Unit
 
 T = TypeVar("T")
-
-# A receipt may come from anybody's file: neither a zero below the line nor a number without end.
-_LONG_FRACTION = re.compile(r"(?<!\d)(\d{2,300})/([1-9]\d{2,299})(?!\d)")
-
-
-@dataclass(frozen=True)
-class Charge:
-    """One payment: a mechanism ran once and cost (epsilon, delta)."""
-
-    label: str
-    mechanism: str
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-    sensitivity: str = ""
-    detail: str = ""
-
-    def __post_init__(self) -> None:
-        _refuse_negative(self.label, self.epsilon, self.delta)
-
-    @property
-    def cost(self) -> Cost:
-        return self.epsilon, self.delta
-
-
-@dataclass(frozen=True)
-class Portion:
-    """One mechanism inside a `Concentrated` payment: it used up `rho` of it."""
-
-    label: str
-    mechanism: str
-    rho: Fraction
-    sensitivity: str = ""
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Concentrated:
-    """One payment of (epsilon, delta) for `rho` of zero-concentrated DP, shared by its portions.
-
-    The whole price is due however little of rho was used: that keeps the total exact, and no
-    portion has a price of its own in (epsilon, delta).
-    """
-
-    label: str
-    epsilon: Fraction
-    delta: Fraction
-    rho: Fraction
-    parts: tuple[Portion, ...] = ()
-
-    def __post_init__(self) -> None:
-        _refuse_negative(self.label, self.epsilon, self.delta)
-        used = [portion.rho for portion in self.parts]
-        if any(rho <= 0 for rho in used) or sum(used, Fraction(0)) > self.rho:
-            raise ReleaseError(
-                f"The receipt lists portions under '{self.label}' that do not fit into its "
-                f"rho of {plain(self.rho)}; do not trust it."
-            )
-        if not 0 < self.delta < 1 or self.rho > rho_of(self.epsilon, self.delta):
-            raise ReleaseError(
-                f"The receipt claims rho {plain(self.rho)} for '{self.label}', more than "
-                f"epsilon {plain(self.epsilon)} and delta {plain(self.delta)} can buy; "
-                "do not trust it."
-            )
-
-    @property
-    def cost(self) -> Cost:
-        return self.epsilon, self.delta
-
-    @property
-    def charge(self) -> Charge:
-        """The payment as one line, for lists and charts."""
-        names = sorted({portion.mechanism for portion in self.parts})
-        listed = "; ".join(f"{portion.label} {plain(portion.rho)}" for portion in self.parts)
-        return Charge(
-            self.label,
-            ", ".join(names),
-            self.epsilon,
-            self.delta,
-            detail=f"zero-concentrated DP, rho = {plain(self.rho)}: {listed}",
-        )
-
-
-@dataclass(frozen=True)
-class Together:
-    """Parts that all looked at the same records: their costs add."""
-
-    label: str
-    parts: tuple[Entry, ...] = ()
-
-    @property
-    def cost(self) -> Cost:
-        return sequential(part.cost for part in self.parts)
-
-
-@dataclass(frozen=True)
-class Apart:
-    """Parts that looked at disjoint records: a unit meets at most `meets` of them, the dearest count."""
-
-    label: str
-    parts: tuple[Entry, ...] = ()
-    meets: int = 1
-
-    @property
-    def cost(self) -> Cost:
-        return parallel((part.cost for part in self.parts), self.meets)
-
-
-Entry = Charge | Concentrated | Together | Apart
 
 
 @dataclass(frozen=True)
@@ -192,14 +84,12 @@ class Receipt:
         amount = f"epsilon = {plain(self.epsilon)}" + (f", delta = {plain(self.delta)}" if self.delta else "")
         return f"{kind}, {amount}, for {self.unit.words}; neighbouring datasets: {self.relation.words}"
 
-    def epsilon_at(self, delta: Fraction | float | str) -> float:
+    def epsilon_at(self, delta: Amount) -> float:
         """A tighter epsilon for the whole receipt at this delta, by Google's `dp_accounting`.
 
         Computed in floating point with pessimistic rounding: it informs; the exact total decides.
         """
-        from penstock.privacy.budgets.tight_total import epsilon_at
-
-        return epsilon_at(self, delta)
+        return epsilon_at(self.paid, delta)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON; every amount is an exact fraction in text."""
@@ -255,36 +145,6 @@ class Receipt:
 
 
 _NO_LEDGER = "none: this release is in no ledger"
-
-
-def brief(text: str) -> str:
-    """Words with their long fractions as rounded decimals, for eyes; receipt.json has them exactly.
-
-    >>> brief("scale 52096031/892000"), brief("scale 1/3, 40 candidates")
-    ('scale ≈ 58.4', 'scale 1/3, 40 candidates')
-    """
-    return _LONG_FRACTION.sub(lambda found: f"≈ {int(found[1]) / int(found[2]):.4g}", text)
-
-
-def plain(amount: Fraction) -> str:
-    """A fraction as people write it: a decimal when a short one is exact, else the fraction.
-
-    >>> plain(Fraction(3, 10)), plain(Fraction(1, 3)), plain(Fraction(1, 10**9))
-    ('0.3', '1/3', '1e-09')
-    """
-    try:
-        nearest = float(amount)
-    except OverflowError:
-        return "more than 1e308"
-    for short in (f"{nearest:.6g}", f"{nearest:.15g}"):
-        if Fraction(short) == amount:
-            return short
-    return f"{amount.numerator}/{amount.denominator}"
-
-
-def _refuse_negative(label: str, epsilon: Fraction, delta: Fraction) -> None:
-    if epsilon < 0 or delta < 0:
-        raise ReleaseError(f"The charge '{label}' is negative; a receipt can only add up what was paid.")
 
 
 def _groups_apart(entry: Entry) -> Iterator[Apart]:

@@ -1,11 +1,11 @@
-"""A receipt in the words of Google's `dp_accounting`, and the tighter total that its accountants find.
+"""What was paid in the words of Google's `dp_accounting`, and the tighter total that its accountants find.
 
-The receipt's own total adds epsilons and deltas, exactly. That is never wrong and sometimes far from
+A receipt's own total adds epsilons and deltas, exactly. That is never wrong and sometimes far from
 tight: a hundred releases of epsilon 1/10 cost 10 by addition and less than 5 at delta 1e-6. `epsilon_at`
 asks the accountants. Its answer is computed in floating point with pessimistic discretisation; use it
 to inform, and the exact total to decide.
 
-How a receipt is mapped. A mechanism that is epsilon-DP is dominated by randomised response between
+How the charges are mapped. A mechanism that is epsilon-DP is dominated by randomised response between
 two answers with the same epsilon (Kairouz, Oh and Viswanath 2015), whatever the mechanism and whatever
 the relation. One that is (epsilon, delta)-DP is that, except for an event of probability delta, which
 is set aside from the delta of the question. A concentrated payment is its zCDP event.
@@ -20,74 +20,77 @@ from math import exp, nextafter
 from typing import TYPE_CHECKING
 
 from penstock.errors import UsageError
-from penstock.privacy.budgets.budget import Amount, exact
-from penstock.privacy.budgets.receipt import Apart, Charge, Concentrated, Entry, Receipt, Together, plain
+from penstock.privacy.budgets.amounts import Amount, exact, plain
+from penstock.privacy.budgets.charges import Apart, Charge, Concentrated, Entry, Together
 
+# dp_accounting takes a second to import, and only a question for a tighter total needs it: each function
+# below imports what it uses.
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
 
-def to_event(receipt: Receipt) -> DpEvent:
-    """The receipt as a `dp_accounting` event tree: randomised response and zCDP, composed.
+def to_event(paid: Together) -> DpEvent:
+    """The charges as a `dp_accounting` event tree: randomised response and zCDP, composed.
 
     Equal events are counted, not repeated. The deltas of charges that have one are not in the tree:
     `set_aside` is their sum.
     """
     from dp_accounting import ComposedDpEvent, SelfComposedDpEvent
 
-    repeated = Counter(_event(entry) for entry in _flat(receipt.paid))
+    repeated = Counter(_event(entry) for entry in _flat(paid))
     return ComposedDpEvent(
         [event if count == 1 else SelfComposedDpEvent(event, count) for event, count in repeated.items()]
     )
 
 
-def set_aside(receipt: Receipt) -> Fraction:
+def set_aside(paid: Together) -> Fraction:
     """The part of any delta that the event tree does not cover."""
-    return sum((_aside(entry) for entry in _flat(receipt.paid)), Fraction(0))
+    return sum((_aside(entry) for entry in _flat(paid)), Fraction(0))
 
 
-def epsilon_at(receipt: Receipt, delta: Amount) -> float:
-    """The smallest epsilon found for which everything on the receipt is (epsilon, delta)-DP.
+def epsilon_at(paid: Together, delta: Amount) -> float:
+    """The smallest epsilon found for which everything that was paid for is (epsilon, delta)-DP.
 
     >>> from penstock.privacy.budgets.budget import Budget
     >>> from penstock.privacy.unit import Relation
     >>> budget = Budget(10)
     >>> for part in budget.evenly([f"release {i}" for i in range(100)]):
     ...     _ = part.spend("discrete laplace", relation=Relation.ADD_REMOVE)
-    >>> round(epsilon_at(budget.receipt(), "1e-6"), 1)
+    >>> round(epsilon_at(budget.receipt().paid, "1e-6"), 1)
     4.8
     """
     wanted = exact(delta, "delta")
-    aside = set_aside(receipt)
+    aside = set_aside(paid)
     if not 0 <= wanted < 1 or wanted < aside:
         raise UsageError(
             f"The receipt has charges with delta {plain(aside)} in all; ask for a delta of at least that, "
             f"below 1, not {plain(wanted)}."
         )
-    found = [_up(receipt.epsilon)] if wanted >= receipt.delta else []
+    added = paid.cost
+    found = [_up(added[0])] if wanted >= added[1] else []
     slack = nextafter(float(wanted - aside), 0.0)
-    if slack > 0 and receipt.paid.parts:
-        found += _accountants(receipt, slack)
+    if slack > 0 and paid.parts:
+        found += _accountants(paid, slack)
     if not found:
         raise UsageError(
             f"At delta {plain(wanted)} nothing is known about this receipt; ask for a larger delta, "
-            f"such as the {plain(receipt.delta)} that was paid."
+            f"such as the {plain(added[1])} that was paid."
         )
     return min(found)
 
 
-def _accountants(receipt: Receipt, delta: float) -> list[float]:
+def _accountants(paid: Together, delta: float) -> list[float]:
     """What the accountants say: Renyi for everything, privacy loss distributions for pure charges."""
     from dp_accounting import NeighboringRelation
     from dp_accounting.rdp import RdpAccountant
 
     # Randomised response is defined for replacing an answer; as a dominating pair it has no relation.
-    renyi = RdpAccountant(neighboring_relation=NeighboringRelation.REPLACE_ONE).compose(to_event(receipt))
-    return [float(renyi.get_epsilon(delta)), *_loss_distribution(receipt, delta)]
+    renyi = RdpAccountant(neighboring_relation=NeighboringRelation.REPLACE_ONE).compose(to_event(paid))
+    return [float(renyi.get_epsilon(delta)), *_loss_distribution(paid, delta)]
 
 
-def _loss_distribution(receipt: Receipt, delta: float) -> list[float]:
-    """The composed privacy loss distribution of a receipt of pure charges.
+def _loss_distribution(paid: Together, delta: float) -> list[float]:
+    """The composed privacy loss distribution, where all charges are pure.
 
     Composed here and not by `PLDAccountant`, which in dp_accounting 0.6 counts a self-composed
     randomised response once.
@@ -95,7 +98,7 @@ def _loss_distribution(receipt: Receipt, delta: float) -> list[float]:
     from dp_accounting import NeighboringRelation, RandomizedResponseDpEvent
     from dp_accounting.pld.privacy_loss_distribution import from_randomized_response, identity
 
-    repeated = Counter(_event(entry) for entry in _flat(receipt.paid))
+    repeated = Counter(_event(entry) for entry in _flat(paid))
     if not all(isinstance(event, RandomizedResponseDpEvent) for event in repeated):
         return []
     whole = identity()

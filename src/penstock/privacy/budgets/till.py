@@ -11,14 +11,12 @@ import os
 from dataclasses import dataclass, field
 from fractions import Fraction
 from threading import RLock
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from penstock.errors import BudgetError
-from penstock.privacy.budgets.receipt import Apart, Charge, Concentrated, Entry, Portion, Together
+from penstock.privacy.budgets.charges import Apart, Charge, Concentrated, Entry, Portion, Together
+from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.unit import Relation
-
-if TYPE_CHECKING:
-    from penstock.privacy.randomness.generator import Randomness
 
 
 class Account(Protocol):
@@ -90,8 +88,6 @@ class Till:
     def randomness(self) -> Randomness:
         with self.lock:
             if self._randomness is None:
-                from penstock.privacy.randomness.generator import Randomness
-
                 self._randomness = Randomness.system()
             return self._randomness
 

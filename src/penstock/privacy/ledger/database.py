@@ -2,7 +2,7 @@
 
 SQLite. Every write begins with BEGIN IMMEDIATE, so it holds the only write lock before it reads what
 was spent; others wait up to a minute. The journal is the classic rollback journal and not the
-write-ahead log: the book stays one file that can be copied whole, works on a network drive, and needs
+write-ahead log: the ledger stays one file that can be copied whole, works on a network drive, and needs
 no shared memory. `synchronous = EXTRA` also syncs the folder after the journal is removed, which is
 the moment a rollback journal commits; with `FULL` a power cut right after could bring the journal
 back and undo an acknowledged entry.
@@ -47,14 +47,14 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModu
 from sqlalchemy.pool import NullPool
 
 from penstock.errors import LedgerError
-from penstock.privacy.ledger.ledger import Balance, LedgerEntry, Status
+from penstock.privacy.ledger.entries import Balance, LedgerEntry, Status
 from penstock.privacy.unit import Relation
 
 FORMAT, VERSION = "penstock ledger", 1
 PATIENCE = 60  # seconds to wait for other processes
 
 _tables = MetaData()
-_book = Table(
+_format = Table(
     "penstock_book",
     _tables,
     Column("format", String(40), primary_key=True),
@@ -93,7 +93,7 @@ _entries = Table(
 
 
 class Rows:
-    """The book's rows inside one transaction."""
+    """The ledger's rows inside one transaction."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -168,7 +168,7 @@ class Rows:
             raise LedgerError(f"Account '{account}' has no open reservation '{name}'.")
 
 
-class Book:
+class LedgerDatabase:
     """A database that holds a ledger."""
 
     def __init__(self, engine: Engine, place: str) -> None:
@@ -176,31 +176,31 @@ class Book:
         self.place = place
 
     @classmethod
-    def open(cls, url: str | PathLike[str]) -> Book:
-        """The book at this place, verified to be one that this version can keep."""
+    def open(cls, url: str | PathLike[str]) -> LedgerDatabase:
+        """The ledger at this place, verified to be one that this version can keep."""
         file = _file(url)
         if file is not None and not file.is_file():
             raise LedgerError(
                 f"There is no ledger at '{file}'; make one with 'penstock ledger init {file}', or correct "
                 "the name. Nothing was spent."
             )
-        book = cls._at(url)
-        with book._told(), book._engine.connect() as connection:
-            if not inspect(connection).has_table(_book.name):
-                raise LedgerError(book._not_a_ledger())
-            found = connection.execute(select(_book)).first()
+        database = cls._at(url)
+        with database._told(), database._engine.connect() as connection:
+            if not inspect(connection).has_table(_format.name):
+                raise LedgerError(database._not_a_ledger())
+            found = connection.execute(select(_format)).first()
         if found is None or found.format != FORMAT or not isinstance(found.version, int):
-            raise LedgerError(book._not_a_ledger())
+            raise LedgerError(database._not_a_ledger())
         if found.version > VERSION:
             raise LedgerError(
-                f"The ledger at '{book.place}' was written by a newer Penstock (book version "
+                f"The ledger at '{database.place}' was written by a newer Penstock (ledger version "
                 f"{found.version}, this one keeps {VERSION}); update Penstock."
             )
-        return book
+        return database
 
     @classmethod
     def create(cls, url: str | PathLike[str]) -> None:
-        """A new, empty book at this place."""
+        """A new, empty ledger at this place."""
         file = _file(url)
         if file is not None:
             if file.exists() and (not file.is_file() or file.stat().st_size > 0):
@@ -212,12 +212,12 @@ class Book:
                 file.touch()
             except OSError as problem:
                 raise LedgerError(f"No ledger can be made at '{file}': {problem.strerror}.") from None
-        book = cls._at(url)
-        with book._told(), book._transaction(write=True) as connection:
-            if inspect(connection).has_table(_book.name):
-                raise LedgerError(f"There is a ledger at '{book.place}' already.")
+        database = cls._at(url)
+        with database._told(), database._transaction(write=True) as connection:
+            if inspect(connection).has_table(_format.name):
+                raise LedgerError(f"There is a ledger at '{database.place}' already.")
             _tables.create_all(connection)
-            connection.execute(insert(_book).values(format=FORMAT, version=VERSION))
+            connection.execute(insert(_format).values(format=FORMAT, version=VERSION))
 
     @classmethod
     def _refuse_other_file(cls, file: Path) -> None:
@@ -227,7 +227,7 @@ class Book:
             raise LedgerError(f"'{file}' exists and is not a ledger; choose another name.") from None
 
     @classmethod
-    def _at(cls, url: str | PathLike[str]) -> Book:
+    def _at(cls, url: str | PathLike[str]) -> LedgerDatabase:
         file = _file(url)
         if file is not None:
             return cls(_sqlite(file), str(file))
@@ -244,7 +244,7 @@ class Book:
 
     @contextmanager
     def reading(self) -> Iterator[Rows]:
-        """A look at the book that waits for nobody."""
+        """A look at the ledger that waits for nobody."""
         with self._told(), self._transaction(write=False) as connection:
             yield Rows(connection)
 
@@ -303,7 +303,7 @@ class Book:
 
 
 def _file(url: str | PathLike[str]) -> Path | None:
-    """The file of an SQLite book, or None when it is in another database."""
+    """The file of an SQLite ledger, or None when it is in another database."""
     if isinstance(url, PathLike) or "://" not in url:
         return Path(fspath(url)).absolute()
     place = _url(url)

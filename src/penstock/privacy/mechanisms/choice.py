@@ -49,13 +49,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from penstock.errors import BudgetError, UsageError
-from penstock.privacy.budgets.budget import Amount, Budget, exact
-from penstock.privacy.budgets.receipt import plain
+from penstock.privacy.budgets.amounts import plain
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.lattice import power_of_two, public_step, to_steps
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.samplers import Integers, bernoulli_exp_each, tilted
 from penstock.privacy.randomness.without_replacement import largest_noisy, tilted_several
-from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sealed import Sealed, form_of, open_seal
 
 Method = Literal["permute-and-flip", "exponential"]
 SeveralMethod = Literal["one-shot", "exponential", "permute-and-flip"]
@@ -161,38 +161,6 @@ def point(scores: Sealed[Steps], low: int, high: int, pay: Budget) -> int:
     return int(steps.edges[piece]) + source.below(int(lengths[piece]))
 
 
-def probabilities(
-    scores: ArrayLike,
-    epsilon: Amount,
-    *,
-    spread: Amount,
-    method: Method = "permute-and-flip",
-    base: ArrayLike | None = None,
-) -> NDArray[np.float64]:
-    """The probability of each candidate, for audits and tests, to about 14 digits; scores here are public.
-
-    Permute-and-flip takes o with probability p(o) times the mean of 1/(1 + heads among the others), which is
-    the integral over t in [0, 1] of the product of (1 - p(j) t) over the others: a polynomial, for which
-    Gauss-Legendre quadrature is exact.
-
-    >>> probabilities([1, 0], 1, spread=1).round(4)
-    array([0.8161, 0.1839])
-    """
-    values = np.asarray(scores, dtype=np.float64)
-    gaps = (values.max() - values) * float(exact(epsilon) / exact(spread, "spread"))
-    if method == "exponential":
-        weights = np.exp(-gaps) * (1.0 if base is None else np.asarray(base, dtype=np.float64))
-        shares: NDArray[np.float64] = weights / weights.sum()
-        return shares
-    heads = np.exp(-gaps)
-    nodes, node_weights = np.polynomial.legendre.leggauss(values.size // 2 + 1)
-    t = (nodes + 1) / 2
-    logs = np.log1p(-np.outer(heads, t))  # finite, since no node lies at t = 1
-    others = np.exp(logs.sum(axis=0) - logs)
-    taken: NDArray[np.float64] = heads * (others @ (node_weights / 2))
-    return taken
-
-
 @dataclass(frozen=True)
 class _Plan:
     """Everything about a choice that is public, checked before it is paid for."""
@@ -239,8 +207,8 @@ def _plan(
     granularity: Fraction | float | None,
     known: tuple[str, ...],
 ) -> _Plan:
-    values = np.asarray(open_seal(scores))  # for type and shape only: they are public
-    if values.ndim != 1 or not values.size or values.dtype.kind not in "iuf":
+    form = form_of(scores)
+    if len(form.shape) != 1 or not form.size or form.kind not in "iuf":
         raise UsageError("A choice needs a non-empty vector of scores, one per candidate. Nothing was spent.")
     if method not in known:
         raise UsageError(
@@ -252,7 +220,7 @@ def _plan(
         if method != "exponential":
             raise UsageError("Only method='exponential' can weigh candidates by a base. Nothing was spent.")
         if (
-            weights.shape != values.shape
+            weights.shape != form.shape
             or weights.dtype.kind not in "iu"
             or weights.min() < 0
             or not weights.any()
@@ -261,12 +229,12 @@ def _plan(
                 "base must hold one whole number >= 0 per candidate, not all 0. Nothing was spent."
             )
     moves = scores.sensitivity.spread
-    if values.dtype.kind != "f":
-        return _Plan(values.size, method, weights, None, moves)
+    if form.kind != "f":
+        return _Plan(form.size, method, weights, None, moves)
     step = public_step(granularity, power_of_two(moves / 4096) if moves else Fraction(1, 1 << 20))
     # Scores that move all alike (R = 0) are rounded at other places after the move, and drift apart by that.
     rounding = 2 if scores.sensitivity.linf else 0
-    return _Plan(values.size, method, weights, step, moves / step + rounding)
+    return _Plan(form.size, method, weights, step, moves / step + rounding)
 
 
 def _epsilon(pay: Budget) -> Fraction:

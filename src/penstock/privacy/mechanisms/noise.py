@@ -1,6 +1,6 @@
 """Noisy numbers: the additive mechanisms.
 
-Guarantee: pure epsilon for `counts`, `sums` and `laplace_real`; (epsilon, delta) for `gaussian`.
+Guarantee: pure epsilon for `counts` and `laplace_real`; (epsilon, delta) for `gaussian`.
 Why: two neighbouring values f and f' differ by at most the L1 sensitivity l1 in total. With discrete Laplace
 noise of scale l1/epsilon the probability of an output t is proportional to exp(-epsilon |t-f|_1 / l1). By the
 triangle inequality |t-f'|_1 - |t-f|_1 <= l1, so the probabilities under f and f' differ by a factor of at
@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.accounting import rho_of, sigma_squared
-from penstock.privacy.budgets.budget import Amount, Budget, Rho, exact
-from penstock.privacy.budgets.receipt import plain
+from penstock.privacy.budgets.amounts import Amount, exact, plain
+from penstock.privacy.budgets.budget import Budget, Rho
 from penstock.privacy.mechanisms.lattice import from_steps, power_of_two, public_step, to_steps
 from penstock.privacy.randomness.samplers import Integers, discrete_gaussian, discrete_laplace
-from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sealed import Sealed, form_of, open_seal
 
 
 @overload
@@ -39,28 +39,6 @@ def counts(sealed: Sealed[Any], pay: Budget) -> int | NDArray[np.int64]:
     """
     _require(sealed, "iu", "Counts are integers; use noise.laplace_real for real numbers.")
     return _discrete_laplace(sealed, pay)
-
-
-@overload
-def sums(sealed: Sealed[int], pay: Budget, granularity: Fraction | float | None = None) -> int: ...
-@overload
-def sums(sealed: Sealed[float], pay: Budget, granularity: Fraction | float | None = None) -> float: ...
-@overload
-def sums(
-    sealed: Sealed[NDArray[Any]], pay: Budget, granularity: Fraction | float | None = None
-) -> NDArray[Any]: ...
-def sums(
-    sealed: Sealed[Any], pay: Budget, granularity: Fraction | float | None = None
-) -> int | float | NDArray[Any]:
-    """Sums of values clipped to public bounds: whole numbers as `counts`, real ones as `laplace_real`.
-
-    The L1 sensitivity of a sum of values within [low, high] is max(|low|, |high|) when a record is added or
-    removed and high - low when one is replaced.
-    """
-    if _kind(sealed) in "iu":
-        return _discrete_laplace(sealed, pay)
-    noisy: float | NDArray[np.float64] = laplace_real(sealed, pay, granularity)
-    return noisy
 
 
 @overload
@@ -82,7 +60,7 @@ def laplace_real(
     sensitivity must hold for the doubles that were computed, rounding errors of the computation included.
     """
     _require(sealed, "f", "laplace_real takes real numbers; use noise.counts for integers.")
-    l1, size = sealed.sensitivity.l1, _size(sealed)
+    l1, size = sealed.sensitivity.l1, form_of(sealed).size
     if l1 == 0:
         pay.spend("lattice Laplace", sealed, detail="sensitivity 0")
         return _real(sealed, np.array(open_seal(sealed), dtype=np.float64))
@@ -195,25 +173,15 @@ def _epsilon(pay: Budget) -> Fraction:
     return epsilon
 
 
-def _kind(sealed: Sealed[Any]) -> str:
-    """The type of number inside. Type and shape are fixed by schema and method, never by the records."""
-    value = open_seal(sealed)
-    return "i" if type(value) is int else np.asarray(value).dtype.kind  # of an int NumPy sees the size
-
-
-def _size(sealed: Sealed[Any]) -> int:
-    return np.asarray(open_seal(sealed)).size
-
-
 def _require(sealed: Sealed[Any], kinds: str, remedy: str) -> None:
-    if _kind(sealed) not in kinds:
+    if form_of(sealed).kind not in kinds:
         raise UsageError(f"{remedy} Nothing was spent.")
 
 
 def _whole(sealed: Sealed[Any], noisy: NDArray[np.int64]) -> int | NDArray[np.int64]:
     """A plain number where a plain number was sealed, else the array."""
-    return noisy if isinstance(open_seal(sealed), np.ndarray) else int(noisy)
+    return noisy if form_of(sealed).is_array else int(noisy)
 
 
 def _real(sealed: Sealed[Any], noisy: NDArray[np.float64]) -> float | NDArray[np.float64]:
-    return noisy if isinstance(open_seal(sealed), np.ndarray) else float(noisy)
+    return noisy if form_of(sealed).is_array else float(noisy)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from penstock.errors import BudgetError, UsageError
-from penstock.privacy.budgets.budget import Amount, Budget, exact
-from penstock.privacy.budgets.receipt import plain
+from penstock.privacy.budgets.amounts import Amount, exact, plain
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.inversion import Inversion, coin, exp_bracket
 from penstock.privacy.randomness.samplers import uniform

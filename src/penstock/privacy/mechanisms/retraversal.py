@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
-from penstock.privacy.budgets.budget import Amount, Budget, exact
+from penstock.privacy.budgets.amounts import Amount, exact
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.sparse import paid_for
 from penstock.privacy.mechanisms.sparse_design import Allocation
 from penstock.privacy.mechanisms.thresholds import Threshold, exact_threshold
 from penstock.privacy.randomness.samplers import permutation
-from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sealed import Sealed, form_of
 
 SAFETY: Final = 1000
 """Passes after which `retraverse` gives up when no number is given: public, whatever the scores are."""
@@ -51,7 +52,7 @@ def retraverse(
         raise UsageError(f"There must be at least one pass over the scores, not {passes}. Nothing was spent.")
     svt = paid_for(scores, pay, c=c, allocation=allocation, monotone=monotone)
     limit += multiples * svt.design.query_scale * (svt.step or 1)
-    order = permutation(np.asarray(open_seal(scores)).size, pay.randomness.spawn("order"))
+    order = permutation(form_of(scores).size, pay.randomness.spawn("order"))
     chosen: list[int] = []
     for _ in range(SAFETY if passes is None else passes):
         if svt.exhausted or not order.size:
@@ -66,5 +67,5 @@ def _some(scores: Sealed[NDArray[Any]], where: NDArray[np.int64]) -> Sealed[NDAr
     return scores.claim(
         lambda whole: np.asarray(whole)[where],
         scores.sensitivity,
-        because="some coordinates of a vector, each as it was",
+        because="some coordinates of a vector move by no more than all of them, in every norm",
     )

@@ -34,15 +34,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import BudgetError, UsageError
-from penstock.privacy.budgets.budget import Amount, Budget, exact
+from penstock.privacy.budgets.amounts import Amount, exact
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.lattice import from_steps, power_of_two, public_step, to_steps
-from penstock.privacy.mechanisms.sparse_answers import NO, YES, Replies, Reply
+from penstock.privacy.mechanisms.sparse_answers import NO, YES, SparseAnswer, SparseAnswers
 from penstock.privacy.mechanisms.sparse_design import Allocation, Design
 from penstock.privacy.mechanisms.thresholds import Threshold, Thresholds, margins, whole_thresholds
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.randomness.noise_stream import NoiseAhead
+from penstock.privacy.randomness.noise_stream import NoiseStream
 from penstock.privacy.randomness.samplers import Integers
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, form_of, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 Query = Sealed[Any] | tuple[Sealed[Any], Thresholds]
@@ -54,10 +56,10 @@ _LONG: Final = 1 << 17
 class SparseVector:
     """A sparse vector that has been paid for and answers queries until it has said yes c times.
 
-    >>> from penstock.privacy.seals.sealed import Sealed, Sensitivity
     >>> svt = SparseVector.paid(Budget(50, randomness=Randomness.seeded(1)), c=1)
-    >>> one = Sensitivity.of(1)
-    >>> [svt.ask(Sealed(n, one, Relation.ADD_REMOVE), threshold=50).above for n in (3, 7, 90)]
+    >>> def visitors(count: int) -> Sealed[int]:
+    ...     return Sealed(count, Sensitivity.of(1), Relation.ADD_REMOVE, because="a visitor counts once")
+    >>> [svt.ask(visitors(count), threshold=50).above for count in (3, 7, 90)]
     [False, False, True]
     >>> svt.exhausted
     True
@@ -69,11 +71,11 @@ class SparseVector:
         self._moves = design.sensitivity if step is None else (design.sensitivity - 1) * step
         self._left, self._lock, self._process = design.c, Lock(), os.getpid()
         # Streams of their own, so that a seeded run answers alike one by one and all at once.
-        self._noise = NoiseAhead(design.query_scale, source.spawn("queries"))
-        self._limits = NoiseAhead(design.threshold_scale, source.spawn("threshold"), first=1)
+        self._query_noise = NoiseStream(design.query_scale, source.spawn("queries"))
+        self._threshold_noise = NoiseStream(design.threshold_scale, source.spawn("threshold"), first=1)
         scale = design.answer_scale
-        self._answers = None if scale is None else NoiseAhead(scale, source.spawn("answers"), first=4)
-        self.__rho = self._limits.next()
+        self._answer_noise = None if scale is None else NoiseStream(scale, source.spawn("answers"), first=4)
+        self.__rho = self._threshold_noise.next()
         self._seen: Sensitivity | None = None
         self._known: tuple[object, int] = (object(), 0)  # a threshold object and its value
 
@@ -152,7 +154,7 @@ class SparseVector:
     def exhausted(self) -> bool:
         return self._left == 0
 
-    def ask(self, query: Sealed[Any], threshold: Threshold = 0) -> Reply:
+    def ask(self, query: Sealed[Any], threshold: Threshold = 0) -> SparseAnswer:
         """Whether the query is above its threshold, as far as the noise lets see."""
         value = self._opened(query)
         if type(value) is not int or self.step is not None:
@@ -163,13 +165,13 @@ class SparseVector:
             self._known = threshold, limit
         with self._lock:
             self._refuse_without_answers()
-            if value + self._noise.next() < limit + self.__rho:
+            if value + self._query_noise.next() < limit + self.__rho:
                 return NO
             self._said_yes()
             numbers = self._numbers(np.array([value], dtype=object))
-            return YES if numbers is None else Reply(True, numbers.tolist()[0])
+            return YES if numbers is None else SparseAnswer(True, numbers.tolist()[0])
 
-    def ask_all(self, queries: Sealed[NDArray[Any]], thresholds: Thresholds = 0) -> Replies:
+    def ask_all(self, queries: Sealed[NDArray[Any]], thresholds: Thresholds = 0) -> SparseAnswers:
         """The same for all queries of a vector, in their order; ends with the last yes that there was.
 
         `thresholds` are one for all or one for each.
@@ -209,14 +211,14 @@ class SparseVector:
             raise UsageError(f"This sparse vector answers {kind} queries, {shape} at a time.")
         return numbers if self.step is None else to_steps(numbers, self.step)
 
-    def _answer(self, values: Integers, limits: Integers) -> Replies:
+    def _answer(self, values: Integers, limits: Integers) -> SparseAnswers:
         with self._lock:
             self._refuse_without_answers()
             hits: list[NDArray[np.int64]] = []
             start, block = 0, _SHORT
             while start < values.size and self._left:
                 stop = min(start + block, values.size)
-                noise = self._noise.take(stop - start)
+                noise = self._query_noise.take(stop - start)
                 reached = margins(values[start:stop], limits[start:stop], noise)
                 hits += [found + start for found in self._scan(reached)]
                 start, block = stop, min(4 * block, _LONG)
@@ -224,7 +226,7 @@ class SparseVector:
             answered = values.size if self._left else int(found[-1]) + 1
             above = np.zeros(answered, dtype=np.bool_)
             above[found] = True
-            return Replies(above, self._numbers(values[found]))
+            return SparseAnswers(above, self._numbers(values[found]))
 
     def _refuse_without_answers(self) -> None:
         if not self._left:
@@ -255,13 +257,13 @@ class SparseVector:
     def _said_yes(self) -> None:
         self._left -= 1
         if self.design.redraw:
-            self.__rho = self._limits.next()
+            self.__rho = self._threshold_noise.next()
 
     def _numbers(self, values: Integers) -> NDArray[Any] | None:
         """The positive queries with fresh noise, where that is paid for."""
-        if self._answers is None:
+        if self._answer_noise is None:
             return None
-        noise = self._answers.take(values.size)
+        noise = self._answer_noise.take(values.size)
         wide = values.astype(object) + noise
         if self.step is not None:
             return from_steps(wide, self.step)
@@ -277,7 +279,7 @@ def sparse_vector(
     c: int,
     threshold: Thresholds = 0,
     **options: Any,
-) -> Iterator[Reply]:
+) -> Iterator[SparseAnswer]:
     """Answer the queries of a stream one after another, and stop by itself after the c-th yes.
 
     Paid when called, once. An element is a sealed number, a sealed vector of numbers, or a pair of one of
@@ -293,15 +295,15 @@ def sparse_vector(
             f"A stream of sealed queries is something to iterate over, not {type(stream).__name__}. "
             "Nothing was spent."
         )
-    return _replies(iter(stream), SparseVector.paid(pay, c=c, **options), threshold)
+    return _answered(iter(stream), SparseVector.paid(pay, c=c, **options), threshold)
 
 
-def _replies(stream: Iterator[Query], svt: SparseVector, threshold: Thresholds) -> Iterator[Reply]:
+def _answered(stream: Iterator[Query], svt: SparseVector, threshold: Thresholds) -> Iterator[SparseAnswer]:
     for element in stream:
         if type(element) is tuple and len(element) != 2:
             raise UsageError("An element of a stream is a sealed query, or a pair of one and its threshold.")
         query, limit = element if type(element) is tuple else (element, threshold)
-        if isinstance(query, Sealed) and isinstance(open_seal(query), np.ndarray):
+        if isinstance(query, Sealed) and form_of(query).is_array:
             yield from svt.ask_all(query, limit)
         else:
             yield svt.ask(query, limit)  # type: ignore[arg-type]  # `ask` refuses what is no single threshold
@@ -320,13 +322,13 @@ def above_threshold(
     monotone: bool | None = None,
     redraw: bool = False,
     granularity: Fraction | float | None = None,
-) -> Replies:
+) -> SparseAnswers:
     """A whole vector of queries at once: which of the first ones are above their threshold, up to c of them.
 
     Sensitivity and relation are those of the sealed vector, and so is whether it is monotone, when nothing
     else is said.
     """
-    whole_thresholds(threshold, np.asarray(open_seal(scores)).size, None)
+    whole_thresholds(threshold, form_of(scores).size, None)
     svt = paid_for(
         scores,
         pay,
@@ -344,8 +346,8 @@ def paid_for(
     scores: Sealed[NDArray[Any]], pay: Budget, *, c: int, monotone: bool | None = None, **options: Any
 ) -> SparseVector:
     """A sparse vector for the coordinates of one sealed vector, which knows its own sensitivity."""
-    values = np.asarray(open_seal(scores))  # for type and shape only: they are public
-    if values.ndim != 1 or values.dtype.kind not in "iuf":
+    form = form_of(scores)
+    if len(form.shape) != 1 or form.kind not in "iuf":
         raise UsageError("A sparse vector needs a vector of numbers, one per query. Nothing was spent.")
     together = scores.sensitivity.monotone and scores.relation is Relation.ADD_REMOVE
     if monotone and not together:
@@ -361,7 +363,7 @@ def paid_for(
         relation=scores.relation,
         monotone=moves_together,
         because="one vector whose coordinates move together" if moves_together else "",
-        real=values.dtype.kind == "f",
+        real=form.kind == "f",
         **options,
     )
 
@@ -373,14 +375,14 @@ def error_queries(answers: Sealed[NDArray[Any]], estimates: Any) -> Sealed[NDArr
     error moves by no more than its answer does, but as answers rise errors may fall or rise: never monotone.
     """
     guesses = np.asarray(estimates)
-    values = np.asarray(open_seal(answers))  # for type and shape only: they are public
+    form = form_of(answers)
     if guesses.dtype.kind not in "iuf" or not np.all(np.isfinite(guesses)):
         raise UsageError("Estimates are public finite numbers, one for all answers or one for each.")
     try:
-        np.broadcast_to(guesses, values.shape)
+        np.broadcast_to(guesses, form.shape)
     except ValueError:
         raise UsageError(
-            f"There are {guesses.size} estimates for {values.size} answers; give one for each."
+            f"There are {guesses.size} estimates for {form.size} answers; give one for each."
         ) from None
     moves = answers.sensitivity
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Reply:
+class SparseAnswer:
     """The answer to one query: above its threshold or not, and how large where that is paid for.
 
-    >>> bool(Reply(True, 17)), bool(Reply(False))
+    >>> bool(SparseAnswer(True, 17)), bool(SparseAnswer(False))
     (True, False)
     """
 
@@ -25,11 +25,11 @@ class Reply:
         return self.above
 
 
-YES, NO = Reply(True), Reply(False)
+YES, NO = SparseAnswer(True), SparseAnswer(False)
 
 
 @dataclass(frozen=True)
-class Replies:
+class SparseAnswers:
     """The answers to the first queries of a batch: all of them, or up to the last yes that there was.
 
     `values` holds one number for each yes, or is None where numbers are not paid for.
@@ -46,7 +46,7 @@ class Replies:
     def __len__(self) -> int:
         return self.above.size
 
-    def __iter__(self) -> Iterator[Reply]:
+    def __iter__(self) -> Iterator[SparseAnswer]:
         numbers = iter(() if self.values is None else self.values.tolist())
         for above in self.above.tolist():
-            yield NO if not above else YES if self.values is None else Reply(True, next(numbers))
+            yield NO if not above else YES if self.values is None else SparseAnswer(True, next(numbers))

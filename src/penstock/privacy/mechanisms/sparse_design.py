@@ -24,8 +24,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Self, get_args
 
 from penstock.errors import UsageError
-from penstock.privacy.budgets.budget import Amount, exact
-from penstock.privacy.budgets.receipt import plain
+from penstock.privacy.budgets.amounts import Amount, exact, plain
 
 Allocation = Literal["optimal", "1:1", "1:3", "1:c"]
 
@@ -134,17 +133,6 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 """Published algorithms as designs: Lyu, Su and Li's Algorithm 1; the one in Dwork and Roth's book, which
 draws a new threshold each time; and two for monotone queries from Zhang's thesis, the second of which is the
 book's with half of the query noise. All are private; `optimal` is more accurate than any of them."""
-
-
-def preset(name: str, epsilon: Amount, c: int, **more: Any) -> Design:
-    """The design of a published algorithm; more options of `Design.of` may be given.
-
-    >>> preset("corrected", 1, c=3).query_scale
-    Fraction(6, 1)
-    """
-    if name not in PRESETS:
-        raise UsageError(f"There is no preset {name!r}; there are {', '.join(PRESETS)}.")
-    return Design.of(epsilon, c, **{**PRESETS[name], **more})
 
 
 def _refuse_uncountable(c: int) -> None:

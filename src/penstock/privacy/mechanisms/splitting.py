@@ -38,12 +38,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
+from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.budgets.receipt import plain
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.samplers import Integers, bernoulli_exp_each, uniform
 from penstock.privacy.seals.sealed import Sealed, open_seal
-from penstock.schema import Relation
+from penstock.privacy.unit import Relation
 
 Constant = Literal["tight", "published"]
 Reals = NDArray[np.float64]
@@ -168,11 +168,6 @@ class Splitter:
         """The logarithms of the chances that nodes are split and are not, for audits and exact tests."""
         margins = (scores - float(self.theta)) / float(self.lam) - depth * float(self.gamma)
         return log_chances(np.maximum(margins, -float(self.gamma)))
-
-    def probability(self, score: int, depth: int) -> float:
-        """The chance that a node is split."""
-        split, _ = self.log_chances(np.array([score]), depth)
-        return float(np.exp(split[0]))
 
 
 def log_chances(margins: Reals) -> tuple[Reals, Reals]:

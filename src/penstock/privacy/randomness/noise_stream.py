@@ -14,7 +14,7 @@ _FIRST: Final = 256
 _MOST: Final = 1 << 17
 
 
-class NoiseAhead:
+class NoiseStream:
     """An endless stream of independent noise of one scale; no number of it is ever given twice.
 
     Blocks are drawn in a fixed schedule, so that a seeded stream is the same however it is taken.

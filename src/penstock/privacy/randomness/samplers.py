@@ -43,12 +43,6 @@ def bernoulli(probability: Fraction, count: int, source: Randomness) -> NDArray[
     return heads
 
 
-def bernoulli_exp(x: Fraction, count: int, source: Randomness) -> NDArray[np.bool_]:
-    """Coins that show heads with probability exp(-x), x >= 0."""
-    heads: NDArray[np.bool_] = _exp_coin(x).draw(source, count) == 1
-    return heads
-
-
 def bernoulli_exp_each(multiples: Integers, rate: Fraction, source: Randomness) -> NDArray[np.bool_]:
     """One coin for each k of `multiples` (integers >= 0), heads with probability exp(-rate k)."""
     if rate == 0:
@@ -173,13 +167,6 @@ def permutation(count: int, source: Randomness) -> NDArray[np.int64]:
             return order.astype(np.int64, copy=False)
 
 
-def weighted(weights: Integers, count: int, source: Randomness) -> NDArray[np.int64]:
-    """Indices drawn with replacement, each with probability proportional to its integer weight."""
-    bounds = _running_total(weights)
-    drawn = uniform(int(bounds[-1]), count, source)
-    return np.searchsorted(bounds, drawn, side="right").astype(np.int64, copy=False)
-
-
 def tilted(gaps: Integers, rate: Fraction, weights: Integers | None, source: Randomness) -> int:
     """One index i, drawn with probability proportional to weights[i] * exp(-rate * gaps[i]).
 
@@ -249,8 +236,3 @@ def _running_total(weights: Integers) -> Integers:
 @lru_cache(maxsize=256)
 def _rational_coin(probability: Fraction) -> Inversion:
     return coin(lambda bits: (probability.numerator << bits) // probability.denominator)
-
-
-@lru_cache(maxsize=256)
-def _exp_coin(x: Fraction) -> Inversion:
-    return coin(lambda bits: exp_floor(x, bits))

@@ -1,122 +1,52 @@
 """Sealed values: what was computed from the records and may not be looked at.
 
-A `Sealed[T]` carries its sensitivity and the relation it was derived under. It offers only
+A `Sealed[T]` carries its sensitivity, the relation it was derived under, and the reason why that
+sensitivity holds. There is one constructor, and it asks for the reason: searching the source for
+`because=` lists the birth of every sealed value, each with its theorem in a few words. It offers only
 operations whose effect on the sensitivity is known. To turn it into something public there is one
-door: a mechanism, which pays and then calls `open_seal`. Everything that needs a theorem of its
-own goes through `Sealed.claim` or `open_seal`, so searching the source for those two names lists
-every place where a privacy argument is made.
+door: a mechanism, which pays and then calls `open_seal`; `tests/privacy/test_privacy_arguments.py`
+lists who does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from math import prod
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 T = TypeVar("T", covariant=True)
 U = TypeVar("U")
 
 
-@dataclass(frozen=True)
-class Sensitivity:
-    """How far a value can move when one unit changes.
-
-    `l1` sums over coordinates, `linf` is the largest single coordinate, `l2_squared` the squared
-    Euclidean norm. `monotone` says that all coordinates move in the same direction, which halves
-    the price of a choice. `spread` bounds max minus min of the coordinates' changes (the "bounded
-    range" of the exponential mechanism); by default it follows from the others.
-    """
-
-    l1: Fraction
-    linf: Fraction
-    l2_squared: Fraction
-    monotone: bool = False
-    spread_bound: Fraction | None = None
-
-    def __post_init__(self) -> None:
-        norms = (self.l1, self.linf, self.l2_squared, self.spread_bound or Fraction(0))
-        # A fraction of NumPy integers would wrap around in later arithmetic, and noise become too small.
-        if not all(isinstance(norm, Fraction) and type(norm.numerator) is int for norm in norms):
-            raise UsageError("A sensitivity is made of exact fractions; use Sensitivity.of.")
-        if min(norms) < 0 or self.linf > self.l1:
-            raise UsageError("A sensitivity cannot be negative, nor one coordinate move more than all.")
-
-    @classmethod
-    def of(
-        cls,
-        l1: Fraction | int,
-        *,
-        linf: Fraction | int | None = None,
-        l2_squared: Fraction | int | None = None,
-        monotone: bool = False,
-        spread: Fraction | int | None = None,
-    ) -> Sensitivity:
-        """The sensitivity with the given norms; what is not given is bounded by what is.
-
-        >>> Sensitivity.of(2).l2_squared
-        Fraction(4, 1)
-        """
-        one = _exact(l1)
-        top = one if linf is None else _exact(linf)
-        square = one * top if l2_squared is None else _exact(l2_squared)
-        return cls(one, top, square, monotone, None if spread is None else _exact(spread))
-
-    @classmethod
-    def scores(
-        cls,
-        per_candidate: Fraction | int,
-        candidates: int,
-        *,
-        monotone: bool = False,
-        spread: Fraction | int | None = None,
-    ) -> Sensitivity:
-        """Scores of so many candidates: each can move by `per_candidate`, all of them at once."""
-        step = _exact(per_candidate)
-        return cls.of(step * max(1, int(candidates)), linf=step, monotone=monotone, spread=spread)
-
-    @property
-    def spread(self) -> Fraction:
-        """Largest possible max-minus-min of the coordinates' changes."""
-        # Two coordinates that move apart share the L1 budget, and each moves by no more than linf.
-        natural = self.linf if self.monotone else min(2 * self.linf, self.l1)
-        return natural if self.spread_bound is None else min(self.spread_bound, natural)
-
-    def __add__(self, other: Sensitivity) -> Sensitivity:
-        """Both values change at once, coordinate by coordinate."""
-        return Sensitivity.of(self.l1 + other.l1, linf=self.linf + other.linf)
-
-    def scaled(self, factor: Fraction | int) -> Sensitivity:
-        """The sensitivity of `factor` times the value."""
-        size = abs(_exact(factor))
-        bound = None if self.spread_bound is None else self.spread_bound * size
-        return Sensitivity(self.l1 * size, self.linf * size, self.l2_squared * size**2, self.monotone, bound)
-
-    def replaced(self) -> Sensitivity:
-        """What an add-remove sensitivity becomes under replace: one unit leaves and another enters."""
-        return Sensitivity(2 * self.l1, 2 * self.linf, 4 * self.l2_squared, False, 2 * self.spread)
-
-
 class Sealed(Generic[T]):
     """A value computed from the records, closed until a mechanism pays to open it.
 
-    >>> sealed = Sealed(np.array([3, 4]), Sensitivity.of(1), Relation.ADD_REMOVE)
-    >>> sealed
+    `because` says why one unit moves the value by no more than the sensitivity: a theorem in a few words,
+    written in the source and never made from the records. Reviewers read these lines; nothing else in a
+    method can weaken the guarantee.
+
+    >>> counts = np.array([3, 4])
+    >>> Sealed(counts, Sensitivity.of(1), Relation.ADD_REMOVE, because="a record falls into one cell")
     Sealed(sensitivity 1, add-remove)
     """
 
-    __slots__ = ("__relation", "__sensitivity", "__value")
+    __slots__ = ("__because", "__relation", "__sensitivity", "__value")
 
-    def __init__(self, value: T, sensitivity: Sensitivity, relation: Relation) -> None:
+    def __init__(self, value: T, sensitivity: Sensitivity, relation: Relation, *, because: str) -> None:
+        if not isinstance(because, str) or not because.strip():
+            raise UsageError("A sensitivity needs the reason why it holds: because='...'.")
         self.__value = value
         self.__sensitivity = sensitivity
         self.__relation = relation
+        self.__because = because
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -125,6 +55,11 @@ class Sealed(Generic[T]):
     @property
     def relation(self) -> Relation:
         return self.__relation
+
+    @property
+    def because(self) -> str:
+        """Why the sensitivity holds, in the words of whoever made the value: public."""
+        return self.__because
 
     def __repr__(self) -> str:
         return f"Sealed(sensitivity {self.sensitivity.l1}, {self.relation.value})"
@@ -144,19 +79,19 @@ class Sealed(Generic[T]):
         raise UsageError("A sealed value cannot be copied or written; open it with a mechanism first.")
 
     def claim(self, function: Callable[[T], U], sensitivity: Sensitivity, *, because: str) -> Sealed[U]:
-        """A value derived from this one, with a sensitivity that the caller vouches for.
-
-        `because` names the theorem. The reviewer of a method reads these lines; nothing else in
-        the method can weaken the guarantee.
-        """
-        if not because:
-            raise UsageError("A claimed sensitivity needs the reason why it holds.")
-        return Sealed(function(self.__value), sensitivity, self.relation)
+        """A value derived from this one, with a sensitivity that the caller vouches for."""
+        return Sealed(function(self.__value), sensitivity, self.relation, because=because)
 
     def scaled(self: Sealed[NDArray[Any]], factor: int) -> Sealed[NDArray[np.int64]]:
         """A public whole number of times the value."""
         product = _integers(self.__value).astype(object) * int(factor)
-        return Sealed(_held(product), self.sensitivity.scaled(factor), self.relation)
+        return Sealed(
+            _held(product),
+            self.sensitivity.scaled(factor),
+            self.relation,
+            because="so many times a value moves so many times as far, and holding results inside 64 bits "
+            "brings two of them no further apart",
+        )
 
     def under(self, relation: Relation) -> Sealed[T]:
         """The same value with its sensitivity under another relation; replace cannot be undone."""
@@ -167,7 +102,13 @@ class Sealed(Generic[T]):
                 "A value sealed under 'replace' has no known sensitivity under 'add-remove', "
                 "where the number of records is private; seal it under 'add-remove' instead."
             )
-        return Sealed(self.__value, self.sensitivity.replaced(), relation)
+        return Sealed(
+            self.__value,
+            self.sensitivity.replaced(),
+            relation,
+            because="replacing a unit is removing one and adding another: two moves of add-remove, which may "
+            "go in opposite directions",
+        )
 
     def total(self: Sealed[NDArray[Any]]) -> Sealed[int]:
         """The sum over all cells: it moves by no more than the cells together, also where 64 bits end."""
@@ -175,7 +116,13 @@ class Sealed(Generic[T]):
         high, low = int(np.sum(values >> 32)), int(np.sum(values & 0xFFFFFFFF))  # neither sum can wrap
         bounds = np.iinfo(np.int64)
         held = min(max((high << 32) + low, int(bounds.min)), int(bounds.max))
-        return Sealed(held, Sensitivity.of(self.sensitivity.l1), self.relation)
+        return Sealed(
+            held,
+            Sensitivity.of(self.sensitivity.l1),
+            self.relation,
+            because="a sum moves by no more than its terms together, and holding it inside 64 bits brings "
+            "two sums no further apart",
+        )
 
     def linear(self: Sealed[NDArray[Any]], matrix: NDArray[Any]) -> Sealed[NDArray[np.int64]]:
         """A public integer matrix applied to a vector: L1 grows by at most the largest column sum.
@@ -195,7 +142,13 @@ class Sealed(Generic[T]):
         linf = min(l1, self.sensitivity.l1 * _largest(weights))
         fits = _largest(weights) * max(1, _largest(values)) * max(1, values.size) < 2**63
         product = weights @ values if fits else _held(weights.astype(object) @ values.astype(object))
-        return Sealed(product, Sensitivity.of(l1, linf=linf), self.relation)
+        return Sealed(
+            product,
+            Sensitivity.of(l1, linf=linf),
+            self.relation,
+            because="one step of a coordinate adds one column of the matrix: it moves the results by at most "
+            "that column's sum of absolute weights in all, and each by at most the largest weight",
+        )
 
 
 def join(parts: Sequence[Sealed[NDArray[Any]]]) -> Sealed[NDArray[np.int64]]:
@@ -211,7 +164,40 @@ def join(parts: Sequence[Sealed[NDArray[Any]]]) -> Sealed[NDArray[np.int64]]:
         max(part.sensitivity.linf for part in parts),
         sum((part.sensitivity.l2_squared for part in parts), Fraction(0)),
     )
-    return Sealed(np.concatenate(values), sensitivity, relations.pop())
+    return Sealed(
+        np.concatenate(values),
+        sensitivity,
+        relations.pop(),
+        because="one unit moves all parts at once: L1 and squared L2 add up over the parts, and no "
+        "coordinate moves further than it did in its part",
+    )
+
+
+class Form(NamedTuple):
+    """Type and shape of a sealed value."""
+
+    kind: str  # NumPy's letter for the type of number: i, u, f, ... and O for what is no number
+    shape: tuple[int, ...]
+    is_array: bool
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+
+_ONE_INTEGER = Form("i", (), False)
+
+
+def form_of(sealed: Sealed[Any]) -> Form:
+    """Type and shape of the value inside. Schema and method fix them, never the records: they are public.
+
+    Mechanisms check them before they are paid.
+    """
+    value = open_seal(sealed)
+    if type(value) is int:
+        return _ONE_INTEGER  # of an int NumPy sees the size, which is private
+    array = np.asarray(value)
+    return Form(array.dtype.kind, array.shape, isinstance(value, np.ndarray))
 
 
 def open_seal(sealed: Sealed[U]) -> U:
@@ -222,12 +208,6 @@ def open_seal(sealed: Sealed[U]) -> U:
     """
     value: U = sealed._Sealed__value  # type: ignore[attr-defined]  # the one door, on purpose
     return value
-
-
-def _exact(number: Fraction | int) -> Fraction:
-    """The number as a fraction of Python's own integers, which have no end."""
-    value = Fraction(number)
-    return Fraction(int(value.numerator), int(value.denominator))
 
 
 def _integers(values: NDArray[Any]) -> NDArray[np.int64]:

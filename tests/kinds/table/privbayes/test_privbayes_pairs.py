@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 from tables import mixed_rows, paid, schema_of, table_of
+from tests.privacy.mechanisms.choice_law import probabilities
 
 from penstock.kinds.table.confluence import pairs
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import ParentSet
-from penstock.privacy.mechanisms import choice
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Schema
 
 
@@ -159,9 +160,7 @@ def law(
         pay.spend("choice", scores)
         asked[0] += 1
         if asked[0] > len(script):
-            raise BranchError(
-                choice.probabilities(open_seal(scores), epsilon, spread=spread(scores.sensitivity))
-            )
+            raise BranchError(probabilities(open_seal(scores), epsilon, spread=spread(scores.sensitivity)))
         return script[asked[0] - 1]
 
     monkeypatch.setattr(pairs.choice, "best", scripted)

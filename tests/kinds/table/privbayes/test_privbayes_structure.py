@@ -10,6 +10,7 @@ from math import comb, log
 import numpy as np
 import pytest
 from tables import binary_rows, mixed_rows, paid, schema_of, table_of
+from tests.privacy.mechanisms.choice_law import probabilities
 
 from penstock.kinds.table.network.encoding import encode_as, encoded
 from penstock.kinds.table.network.parents import Pair, Parent
@@ -24,7 +25,8 @@ from penstock.kinds.table.privbayes.structure import (
     shape,
 )
 from penstock.privacy.mechanisms import choice
-from penstock.privacy.seals.sealed import Sensitivity, open_seal
+from penstock.privacy.seals.sealed import open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 
 BITS = encode_as("vanilla", [("a", 2), ("b", 2), ("c", 2)]).variables
 
@@ -58,7 +60,7 @@ def test_first_choice_of_the_worked_dataset(score: str, expected: float, toleran
     known = SealedScores(table_of(rows, schema_of([2, 2, 2], replace=8)), BITS, score, "published")  # type: ignore[arg-type]
     options = binary_candidates(BITS, 1)([0])
     sealed = known.of(options)
-    chances = choice.probabilities(
+    chances = probabilities(
         open_seal(sealed), Fraction(3, 2), spread=sealed.sensitivity.spread, method="exponential"
     )
     assert chances[options.index(Pair(1, (Parent(0),)))] == pytest.approx(expected, abs=tolerance)
@@ -118,7 +120,7 @@ def network_law(
                 grown[*pairs, options[0]] = chance
                 continue
             sealed = known.of(options)
-            shares = choice.probabilities(
+            shares = probabilities(
                 open_seal(sealed), Fraction(1, rounds), spread=spread(sealed.sensitivity), method=method
             )
             for option, share in zip(options, shares, strict=True):

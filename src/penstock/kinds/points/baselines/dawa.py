@@ -40,7 +40,8 @@ from penstock.kinds.points.baselines.windows import Windows
 from penstock.kinds.points.box import Box, Boxes, Grid, Reals, random_boxes
 from penstock.kinds.points.data import Counts, Points
 from penstock.kinds.points.grid import GridRelease
-from penstock.privacy.budgets.budget import Amount, Budget, exact
+from penstock.privacy.budgets.amounts import Amount, exact
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.samplers import discrete_laplace
 from penstock.privacy.seals.sealed import Sealed, open_seal
 

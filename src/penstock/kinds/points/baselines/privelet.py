@@ -31,7 +31,7 @@ from penstock.kinds.points.data import Counts, Points
 from penstock.kinds.points.grid import MOST_CELLS, GridRelease
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
-from penstock.privacy.seals.sealed import Sensitivity
+from penstock.privacy.seals.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True)

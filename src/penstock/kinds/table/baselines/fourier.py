@@ -25,7 +25,8 @@ from penstock.kinds.table.baselines.marginals import MarginalsRelease, Subset, w
 from penstock.kinds.table.data import Table
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation
 
 Counts = NDArray[np.int64]

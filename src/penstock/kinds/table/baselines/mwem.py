@@ -25,9 +25,11 @@ from numpy.typing import NDArray
 from penstock.errors import UsageError
 from penstock.kinds.table.baselines.full_table import FullTableRelease, all_sums, domain_shape
 from penstock.kinds.table.data import Table
-from penstock.privacy.budgets.budget import Budget, exact
+from penstock.privacy.budgets.amounts import exact
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, join
+from penstock.privacy.seals.sealed import Sealed, join
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.progress import progress
 
 Reals = NDArray[np.float64]

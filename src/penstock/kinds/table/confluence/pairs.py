@@ -28,7 +28,8 @@ from penstock.kinds.table.network.encoding import Variable
 from penstock.kinds.table.network.parents import Parent, ParentSet
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 Counts = NDArray[np.int64]

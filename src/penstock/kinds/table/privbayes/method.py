@@ -44,7 +44,8 @@ from penstock.kinds.table.privbayes.usefulness import (
     cell_limit,
     degree,
 )
-from penstock.privacy.budgets.budget import Budget, exact
+from penstock.privacy.budgets.amounts import exact
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.unit import Relation
 from penstock.releases.consistency import weighted_mean

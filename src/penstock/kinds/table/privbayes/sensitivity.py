@@ -38,7 +38,7 @@ from typing import Literal
 
 from penstock.errors import UsageError
 from penstock.kinds.table.privbayes.scores import INDEPENDENCE_STEPS, INFORMATION_STEPS, ScoreName
-from penstock.privacy.seals.sealed import Sensitivity
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 Bound = Literal["tight", "published"]

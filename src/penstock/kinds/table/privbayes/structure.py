@@ -28,7 +28,8 @@ from penstock.kinds.table.privbayes.scores import ScoreName, scores
 from penstock.kinds.table.privbayes.sensitivity import Bound, of_scores
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, join
+from penstock.privacy.seals.sealed import Sealed, join
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.progress import progress
 
 Counts = NDArray[np.int64]

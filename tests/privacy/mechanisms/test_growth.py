@@ -12,7 +12,8 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.growth import Growth, Shape, grow
 from penstock.privacy.mechanisms.splitting import Splitter
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, open_seal
+from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation
 
 
@@ -30,7 +31,12 @@ class Halves:
 
     def scores(self, asked: np.ndarray) -> Sealed[np.ndarray]:
         counts = np.array([np.count_nonzero(self.points >> self.bits == p) for p in self.prefixes[asked]])
-        return Sealed(counts.astype(np.int64), Sensitivity.of(1), Relation.ADD_REMOVE)
+        return Sealed(
+            counts.astype(np.int64),
+            Sensitivity.of(1),
+            Relation.ADD_REMOVE,
+            because="a record lies in one node of each depth",
+        )
 
     def children(self, split: np.ndarray) -> "Halves":
         return Halves(self.points, self.bits - 1, (self.prefixes[split][:, None] * 2 + np.arange(2)).ravel())

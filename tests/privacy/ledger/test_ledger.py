@@ -45,7 +45,7 @@ def account(url: str) -> LedgerAccount:
     return ledger.account("people", label="a test")
 
 
-def test_a_reservation_is_in_the_book_and_the_rest_is_left(account: LedgerAccount, url: str) -> None:
+def test_a_reservation_is_in_the_ledger_and_the_rest_is_left(account: LedgerAccount, url: str) -> None:
     entry = account.reserve(Fraction(1, 3), Fraction(1, 10**7), ADD_REMOVE)
     assert entry.startswith("people/")
     (line,) = Ledger.open(url).account("people").entries()
@@ -274,7 +274,7 @@ def test_a_ledger_of_no_known_version_is_none(account: LedgerAccount, url: str) 
     "UPDATE penstock_entries SET relation = 'both'", "UPDATE penstock_entries SET status = 'forgotten'",
     "UPDATE penstock_limits SET epsilon = 'unlimited'",
 ])  # fmt: skip
-def test_a_book_with_impossible_entries_admits_nothing(
+def test_a_ledger_with_impossible_entries_admits_nothing(
     account: LedgerAccount, url: str, statement: str
 ) -> None:
     account.reserve(Fraction(1, 10), ZERO, ADD_REMOVE)
@@ -293,7 +293,7 @@ def test_a_damaged_file_admits_nothing(account: LedgerAccount, url: str) -> None
         account.reserve(Fraction(1, 10), ZERO, ADD_REMOVE)
 
 
-def test_creating_twice_is_refused_and_keeps_the_book(account: LedgerAccount, url: str) -> None:
+def test_creating_twice_is_refused_and_keeps_the_ledger(account: LedgerAccount, url: str) -> None:
     account.reserve(Fraction(1), ZERO, ADD_REMOVE)
     with pytest.raises(LedgerError, match="already"):
         Ledger.create(url)
@@ -330,7 +330,7 @@ def test_odd_file_names_work(tmp_path: Path, name: str) -> None:
     assert name in os.listdir(tmp_path)
 
 
-def test_file_names_and_urls_name_the_same_book(account: LedgerAccount, url: str, monkeypatch: Any) -> None:
+def test_file_names_and_urls_name_the_same_ledger(account: LedgerAccount, url: str, monkeypatch: Any) -> None:
     monkeypatch.chdir(Path(url).parent)
     for name in ("ledger.db", "sqlite:///ledger.db", f"sqlite:///{url}", Path(url)):
         assert Ledger.open(name).account("people").balance().left[0] == 1
@@ -346,7 +346,7 @@ def test_a_read_only_file_can_be_read_and_not_written_by_its_permissions(
         account.reserve(Fraction(1), ZERO, ADD_REMOVE)
 
 
-def test_a_read_only_book_can_be_read_and_not_written(account: LedgerAccount, monkeypatch: Any) -> None:
+def test_a_read_only_ledger_can_be_read_and_not_written(account: LedgerAccount, monkeypatch: Any) -> None:
     real = sqlite3.connect
     monkeypatch.setattr(
         sqlite3, "connect", lambda name, **how: real(name.replace("mode=rw", "mode=ro"), **how)
@@ -357,7 +357,7 @@ def test_a_read_only_book_can_be_read_and_not_written(account: LedgerAccount, mo
         account.reserve(Fraction(1), ZERO, ADD_REMOVE)
 
 
-def test_a_book_in_use_is_waited_for_and_then_named(
+def test_a_ledger_in_use_is_waited_for_and_then_named(
     account: LedgerAccount, url: str, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr("penstock.privacy.ledger.database.PATIENCE", 0.05)
@@ -373,14 +373,14 @@ def test_a_book_in_use_is_waited_for_and_then_named(
 
 
 def test_writes_are_synced_and_the_journal_is_a_file_that_goes_away(account: LedgerAccount, url: str) -> None:
-    with account._ledger._book._transaction(write=True) as connection:
+    with account._ledger._database._transaction(write=True) as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3  # EXTRA
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "delete"
     account.reserve(Fraction(1), ZERO, ADD_REMOVE)
     assert os.listdir(Path(url).parent) == ["ledger.db"]
 
 
-def test_the_heavy_library_is_loaded_only_when_a_book_is_opened() -> None:
+def test_the_heavy_library_is_loaded_only_when_a_ledger_is_opened() -> None:
     code = "import sys, penstock.privacy.ledger.ledger; sys.exit('sqlalchemy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -482,7 +482,7 @@ def _when_ready(url: str) -> str:
     raise AssertionError("PostgreSQL did not start")
 
 
-def test_a_team_keeps_its_book_in_postgresql(postgres: str) -> None:
+def test_a_team_keeps_its_ledger_in_postgresql(postgres: str) -> None:
     with pytest.raises(LedgerError, match="already"):
         Ledger.create(postgres)
     ledger = Ledger.open(postgres)
@@ -507,7 +507,7 @@ def test_a_server_that_does_not_answer_is_named_without_its_password() -> None:
 
 
 class LedgerMachine(RuleBasedStateMachine):
-    """Any order of operations keeps the book equal to a list, and the total below every limit it met."""
+    """Any order of operations keeps the ledger equal to a list, and the total below every limit it met."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from goodness import fits
 from numpy.typing import NDArray
 from scipy import stats
+from tests.privacy.goodness import fits
 
 from penstock.audit import integration
 from penstock.audit.integration import Variant
@@ -25,10 +25,11 @@ from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.retraversal import retraverse
 from penstock.privacy.mechanisms.sparse import SparseVector, above_threshold, error_queries, sparse_vector
-from penstock.privacy.mechanisms.sparse_answers import Reply
+from penstock.privacy.mechanisms.sparse_answers import SparseAnswer
 from penstock.privacy.mechanisms.sparse_design import PRESETS, Design
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 from penstock.releases import Answer
 
@@ -36,12 +37,17 @@ ONE = Sensitivity.of(1)
 
 
 def number(value: Any, moves: Sensitivity = ONE, relation: Relation = Relation.ADD_REMOVE) -> Sealed[Any]:
-    return Sealed(value, moves, relation)
+    return Sealed(value, moves, relation, because="each test says how far a query moves")
 
 
 def vector(values: Any, *, monotone: bool = False, moves: int = 1) -> Sealed[NDArray[Any]]:
     array = np.asarray(values)
-    return Sealed(array, Sensitivity.scores(moves, array.size, monotone=monotone), Relation.ADD_REMOVE)
+    return Sealed(
+        array,
+        Sensitivity.scores(moves, array.size, monotone=monotone),
+        Relation.ADD_REMOVE,
+        because="each test says how far a query moves",
+    )
 
 
 def seeded(seed: int = 1, epsilon: object = 1) -> Budget:
@@ -167,9 +173,9 @@ def test_the_number_told_does_not_depend_on_the_noise_that_was_compared() -> Non
     told = []
     for _ in range(1000):
         budget = Budget("1/5", randomness=source)
-        replies = above_threshold(vector([0] * 200), budget, c=1, threshold=20, answers="1/2")
-        assert replies.values is not None
-        told += replies.values.tolist()
+        answers = above_threshold(vector([0] * 200), budget, c=1, threshold=20, answers="1/2")
+        assert answers.values is not None
+        told += answers.values.tolist()
     assert len(told) > 900
     assert abs(np.mean(told)) < 2.2
 
@@ -199,7 +205,14 @@ def test_asking_one_by_one_and_all_at_once_is_the_same(options: dict[str, Any]) 
         answers.append(one.ask(number(value), threshold=55))
         if one.exhausted:
             break
-    assert list(together.ask_all(Sealed(values, ONE, Relation.ADD_REMOVE), 55)) == answers
+    assert (
+        list(
+            together.ask_all(
+                Sealed(values, ONE, Relation.ADD_REMOVE, because="a record moves one query by one"), 55
+            )
+        )
+        == answers
+    )
     assert sum(map(bool, answers)) == 7
     assert all((answer.value is not None) == (answer.above and "answers" in options) for answer in answers)
 
@@ -222,17 +235,17 @@ def test_a_stream_stops_by_itself_after_the_last_yes() -> None:
             yield number(value)
 
     budget = seeded()
-    replies = sparse_vector(stream(), budget, c=2, threshold=1000)
+    answers = sparse_vector(stream(), budget, c=2, threshold=1000)
     assert budget.left[0] == 0  # paid when called, before the first query is looked at
     assert asked == []
-    assert [reply.above for reply in replies] == [False, True, False, True]
+    assert [answer.above for answer in answers] == [False, True, False, True]
     assert asked == [0, 10**6, 0, 10**6]
     assert len(list(budget.receipt().charges())) == 1
 
 
 def test_a_stream_may_choose_its_next_query_in_view_of_the_answers() -> None:
     """Binary search for the value 700 with thresholds that follow the answers; epsilon 100 makes it sure."""
-    heard: list[Reply] = []
+    heard: list[SparseAnswer] = []
 
     def stream() -> Iterator[tuple[Sealed[Any], int]]:
         low, high = 0, 1024
@@ -240,7 +253,7 @@ def test_a_stream_may_choose_its_next_query_in_view_of_the_answers() -> None:
             middle = (low + high) // 2
             yield number(700), middle
             low, high = (middle, high) if heard[-1] else (low, middle)
-        heard.append(Reply(True, low))
+        heard.append(SparseAnswer(True, low))
 
     heard.extend(sparse_vector(stream(), seeded(2, 100), c=11))
     assert abs(heard[-1].value - 700) <= 3  # type: ignore[operator]
@@ -254,13 +267,13 @@ def test_a_stream_may_mix_numbers_and_vectors() -> None:
         (number(1), -(10**6)),
         number(3),
     ]
-    answers = [reply.above for reply in sparse_vector(elements, seeded(), c=2, threshold=1000)]
+    answers = [answer.above for answer in sparse_vector(elements, seeded(), c=2, threshold=1000)]
     assert answers == [False, False, True, False, False, False, True]
 
 
 def test_a_sealed_vector_may_stand_for_the_stream() -> None:
     values = vector(np.arange(1000), monotone=True)
-    streamed = [reply.above for reply in sparse_vector(values, seeded(3), c=4, threshold=700)]
+    streamed = [answer.above for answer in sparse_vector(values, seeded(3), c=4, threshold=700)]
     assert streamed == above_threshold(values, seeded(3), c=4, threshold=700).above.tolist()
 
 
@@ -298,7 +311,10 @@ def test_nothing_is_spent_on_what_is_refused() -> None:
         (vector([1, 2]), {"c": 1, "threshold": "9"}),
         (vector([1, 2]), {"c": 1, "threshold": True}),
         (vector([1, 2]), {"c": 1, "threshold": [1]}),
-        (Sealed(np.array([1]), Sensitivity.scores(0, 1), Relation.ADD_REMOVE), {"c": 1}),
+        (
+            Sealed(np.array([1]), Sensitivity.scores(0, 1), Relation.ADD_REMOVE, because="it is a constant"),
+            {"c": 1},
+        ),
     ]
     for scores, options in attempts:
         with pytest.raises(UsageError):
@@ -481,7 +497,7 @@ def test_a_million_queries_in_less_than_two_seconds() -> None:
     best = 10.0
     for _ in range(3):
         start = process_time()
-        replies = above_threshold(values, Budget(1), c=50, threshold=3000)
+        answers = above_threshold(values, Budget(1), c=50, threshold=3000)
         best = min(best, process_time() - start)
-        assert len(replies) == 1_000_000
+        assert len(answers) == 1_000_000
     assert best < 2 / 4

@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 
 from penstock.errors import BudgetError, LedgerError, ReleaseError
 from penstock.privacy.budgets.accounting import rho_of
-from penstock.privacy.budgets.budget import Budget, Rho, exact
-from penstock.privacy.budgets.receipt import Apart, Concentrated
+from penstock.privacy.budgets.amounts import exact
+from penstock.privacy.budgets.budget import Budget, Rho
+from penstock.privacy.budgets.charges import Apart, Concentrated
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation, Unit
 
 ADD_REMOVE, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
@@ -201,7 +203,7 @@ def test_overspending_is_refused_before_the_seal_is_opened() -> None:
     with pytest.raises(BudgetError, match=r"would take epsilon 1\.5 of 'release', where 1 is left"):
         budget.part("greedy", "3/2")
     pay(budget)
-    sealed = Tattling(5, Sensitivity.of(1), ADD_REMOVE)
+    sealed = Tattling(5, Sensitivity.of(1), ADD_REMOVE, because="a record counts once")
     with pytest.raises(BudgetError):
         budget.spend("test mechanism", sealed)
     assert not opened
@@ -238,7 +240,7 @@ def test_one_budget_pays_under_one_relation() -> None:
 def test_a_mechanism_must_name_one_relation() -> None:
     with pytest.raises(BudgetError, match="under which relation"):
         Budget(1).spend("test mechanism")
-    sealed = Sealed(1, Sensitivity.of(1), ADD_REMOVE)
+    sealed = Sealed(1, Sensitivity.of(1), ADD_REMOVE, because="a record counts once")
     with pytest.raises(BudgetError, match="under which relation"):
         Budget(1).spend("test mechanism", sealed, relation=REPLACE)
 
@@ -368,7 +370,7 @@ def test_a_concentrated_amount_needs_delta() -> None:
     assert budget.left == (1, 0)
 
 
-class Book:
+class NotingAccount:
     """An account that records what it is asked, and can be full."""
 
     def __init__(self, *, full: bool = False) -> None:
@@ -388,19 +390,19 @@ class Book:
 
 
 def test_the_whole_budget_is_debited_once_with_the_first_charge() -> None:
-    book = Book()
-    budget = Budget(1, "1e-6", account=book)
+    account = NotingAccount()
+    budget = Budget(1, "1e-6", account=account)
     budget.check(ADD_REMOVE)
     a, b = budget.split(a="1/2", b="1/2")
     pay(a)
     pay(b)
     budget.check(ADD_REMOVE)  # already paid: not asked again
-    assert book.asked == [(act, 1, Fraction(1, 10**6), ADD_REMOVE) for act in ("check", "reserve")]
+    assert account.asked == [(act, 1, Fraction(1, 10**6), ADD_REMOVE) for act in ("check", "reserve")]
     assert budget.receipt().ledger == "entry 1"
 
 
 def test_a_full_account_stops_the_charge_and_nothing_is_on_the_receipt() -> None:
-    budget = Budget(1, account=Book(full=True))
+    budget = Budget(1, account=NotingAccount(full=True))
     with pytest.raises(LedgerError):
         budget.check(ADD_REMOVE)
     for _ in range(2):

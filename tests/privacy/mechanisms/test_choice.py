@@ -13,15 +13,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from goodness import fits
 from numpy.typing import NDArray
+from tests.privacy.goodness import fits
+from tests.privacy.mechanisms.choice_law import probabilities
 
 from penstock.errors import BudgetError, DataError, UsageError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice
 from penstock.privacy.mechanisms.choice import Method, Steps
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 METHODS: tuple[Method, ...] = ("permute-and-flip", "exponential")
@@ -29,7 +31,12 @@ METHODS: tuple[Method, ...] = ("permute-and-flip", "exponential")
 
 def sealed(scores: Any, per_candidate: Fraction | int = 1, **more: Any) -> Sealed[NDArray[Any]]:
     array = np.asarray(scores)
-    return Sealed(array, Sensitivity.scores(per_candidate, array.size, **more), Relation.ADD_REMOVE)
+    return Sealed(
+        array,
+        Sensitivity.scores(per_candidate, array.size, **more),
+        Relation.ADD_REMOVE,
+        because="each test says how far a score moves",
+    )
 
 
 def frequencies(
@@ -58,13 +65,13 @@ def by_definition(heads: NDArray[np.float64]) -> NDArray[np.float64]:
 @pytest.mark.parametrize("scores", [[3], [0, 0], [5, 3], [4, 4, 1], [0, 1, 2, 3], [9, 2, 9, 7, 5]])
 def test_permute_and_flip_probabilities_are_those_of_its_definition(scores: list[int]) -> None:
     heads = np.exp(-(max(scores) - np.array(scores)) * 0.35)
-    computed = choice.probabilities(scores, "0.7", spread=2)
+    computed = probabilities(scores, "0.7", spread=2)
     assert np.allclose(computed, by_definition(heads), atol=1e-13)
     assert computed.sum() == pytest.approx(1, abs=1e-13)
 
 
 def test_exponential_probabilities_are_proportional_to_base_times_exp() -> None:
-    computed = choice.probabilities([3, 1, 0], 2, spread=2, method="exponential", base=[1, 5, 2])
+    computed = probabilities([3, 1, 0], 2, spread=2, method="exponential", base=[1, 5, 2])
     weights = np.exp([3, 1, 0]) * [1, 5, 2]
     assert np.allclose(computed, weights / weights.sum())
 
@@ -77,9 +84,9 @@ def worst_loss(
 ) -> float:
     loss = 0.0
     for scores in tables:
-        law = choice.probabilities(scores, 1, spread=spread, method=method)
+        law = probabilities(scores, 1, spread=spread, method=method)
         for change in changes:
-            moved = choice.probabilities(np.add(scores, change), 1, spread=spread, method=method)
+            moved = probabilities(np.add(scores, change), 1, spread=spread, method=method)
             loss = max(loss, float(np.abs(np.log(law / moved)).max()))
     return loss
 
@@ -113,8 +120,7 @@ def test_the_stated_range_keeps_the_loss_within_epsilon(method: Method) -> None:
 def test_permute_and_flip_is_never_worse_than_the_exponential_mechanism() -> None:
     for scores in COUNTS:
         losses = [
-            max(scores) - choice.probabilities(scores, 1, spread=2, method=m) @ np.array(scores)
-            for m in METHODS
+            max(scores) - probabilities(scores, 1, spread=2, method=m) @ np.array(scores) for m in METHODS
         ]
         assert losses[0] <= losses[1] + 1e-12
 
@@ -134,9 +140,9 @@ def test_choices_follow_the_exact_probabilities(
     method: Method, more: dict[str, Any], spread: Fraction
 ) -> None:
     drawn = frequencies(sealed(SCORES, **more), 1, method=method)
-    assert fits(drawn, choice.probabilities(SCORES, 1, spread=spread, method=method))
+    assert fits(drawn, probabilities(SCORES, 1, spread=spread, method=method))
     # The mutant that takes half the range is told apart by the same check.
-    assert not fits(drawn, choice.probabilities(SCORES, 1, spread=Fraction(spread) / 2, method=method))
+    assert not fits(drawn, probabilities(SCORES, 1, spread=Fraction(spread) / 2, method=method))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -145,7 +151,7 @@ def test_real_scores_pay_two_lattice_steps(method: Method) -> None:
     drawn = frequencies(
         sealed(np.array(SCORES, dtype=float) + 0.1), 2, method=method, granularity=Fraction(1, 2)
     )
-    assert fits(drawn, choice.probabilities(SCORES, 2, spread=3, method=method))
+    assert fits(drawn, probabilities(SCORES, 2, spread=3, method=method))
     whole = Budget(1)
     choice.best(sealed(np.array([1.0, 2.0])), whole, method=method, granularity=Fraction(1, 2))
     assert whole.receipt().paid.parts[0].sensitivity == "range 3"
@@ -161,7 +167,7 @@ def test_by_default_rounding_real_scores_costs_less_than_a_thousandth() -> None:
 def test_a_base_weighs_the_candidates_of_the_exponential_mechanism() -> None:
     base = [1, 0, 7, 2, 2, 10**12, 0, 1]
     drawn = frequencies(sealed(SCORES), 2, method="exponential", base=base)
-    assert fits(drawn, choice.probabilities(SCORES, 2, spread=2, method="exponential", base=base))
+    assert fits(drawn, probabilities(SCORES, 2, spread=2, method="exponential", base=base))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -211,8 +217,8 @@ def test_several_choices_are_different_and_follow_the_law(method: Method) -> Non
     law = {}
     for first in range(3):
         left = [c for c in range(3) if c != first]
-        p_first = choice.probabilities(scores, 2, spread=2, method=method)[first]
-        second = choice.probabilities([scores[c] for c in left], 2, spread=2, method=method)
+        p_first = probabilities(scores, 2, spread=2, method=method)[first]
+        second = probabilities([scores[c] for c in left], 2, spread=2, method=method)
         law.update({(first, c): p_first * p for c, p in zip(left, second, strict=True)})
     assert fits([pairs.count(pair) for pair in law], list(law.values()))
 
@@ -235,7 +241,12 @@ def test_all_candidates_can_be_chosen_and_no_more() -> None:
 
 
 def sealed_steps(edges: list[int], scores: list[int]) -> Sealed[Steps]:
-    return Sealed(Steps(np.array(edges), np.array(scores)), Sensitivity.scores(1, 2), Relation.ADD_REMOVE)
+    return Sealed(
+        Steps(np.array(edges), np.array(scores)),
+        Sensitivity.scores(1, 2),
+        Relation.ADD_REMOVE,
+        because="a record moves each score by one",
+    )
 
 
 def test_points_follow_the_exponential_mechanism_over_all_of_them() -> None:
@@ -244,7 +255,7 @@ def test_points_follow_the_exponential_mechanism_over_all_of_them() -> None:
     )  # the second piece is empty: its score is nobody's
     source = Randomness.seeded(7)
     drawn = [choice.point(steps, 10, 16, Budget(2, randomness=source)) - 10 for _ in range(2000)]
-    law = choice.probabilities([0, 0, 2, 2, 2, 3], 2, spread=2, method="exponential")
+    law = probabilities([0, 0, 2, 2, 2, 3], 2, spread=2, method="exponential")
     assert fits(np.bincount(drawn, minlength=6), law)
 
 
@@ -310,7 +321,11 @@ def test_real_scores_that_only_move_together_still_pay_for_their_rounding(method
     moved = Sensitivity.scores(1, 2, monotone=True, spread=0)
     for shift in (0.0, 0.2):
         values = (np.array([0.4, 0.6]) + shift) / 2**20
-        scores: Sealed[NDArray[Any]] = Sealed(values, moved, Relation.ADD_REMOVE)
+        scores: Sealed[NDArray[Any]] = Sealed(
+            values, moved, Relation.ADD_REMOVE, because="all scores move alike"
+        )
         assert frequencies(scores, 1, 200, method=method)[0] > 0
-    still = Sealed(np.array([0.4, 0.6]), Sensitivity.scores(0, 2), Relation.ADD_REMOVE)
+    still = Sealed(
+        np.array([0.4, 0.6]), Sensitivity.scores(0, 2), Relation.ADD_REMOVE, because="they are constants"
+    )
     assert frequencies(still, 1, 20, method=method)[1] == 20

@@ -10,14 +10,15 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from goodness import fits
 from numpy.typing import NDArray
+from tests.privacy.goodness import fits
 
 from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import response
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 MANY = 60_000
@@ -26,7 +27,9 @@ MANY = 60_000
 def answers(
     codes: object, moves: int = 1, relation: Relation = Relation.REPLACE
 ) -> Sealed[NDArray[np.int64]]:
-    return Sealed(np.asarray(codes), Sensitivity.of(moves), relation)
+    return Sealed(
+        np.asarray(codes), Sensitivity.of(moves), relation, because="a person gives so many answers"
+    )
 
 
 @pytest.mark.parametrize("size", [2, 3, 10])

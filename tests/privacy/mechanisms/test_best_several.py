@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from goodness import fits
 from numpy.typing import NDArray
+from tests.privacy.goodness import fits
 
 from penstock.audit import exact
 from penstock.audit.exact import Distribution, pure_loss
@@ -24,7 +24,8 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.choice import SeveralMethod, best_several
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.without_replacement import largest_noisy, tilted_several
-from penstock.privacy.seals.sealed import Sealed, Sensitivity
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 METHODS: tuple[SeveralMethod, ...] = ("one-shot", "exponential", "permute-and-flip")
@@ -37,7 +38,12 @@ def gaps_of(scores: list[int]) -> NDArray[np.uint64]:
 
 def sealed(scores: Any, **more: Any) -> Sealed[NDArray[Any]]:
     array = np.asarray(scores)
-    return Sealed(array, Sensitivity.scores(1, array.size, **more), Relation.ADD_REMOVE)
+    return Sealed(
+        array,
+        Sensitivity.scores(1, array.size, **more),
+        Relation.ADD_REMOVE,
+        because="a record moves each score by at most one",
+    )
 
 
 def follows(drawn: list[tuple[int, ...]], law: Distribution) -> bool:
@@ -167,7 +173,9 @@ def test_best_several_follows_the_law_of_its_price(method: SeveralMethod, monoto
 
 @pytest.mark.parametrize("method", METHODS)
 def test_scores_that_cannot_move_are_ranked_exactly(method: SeveralMethod) -> None:
-    still = Sealed(np.array([5, 9, 7, 1]), Sensitivity.scores(0, 4), Relation.ADD_REMOVE)
+    still = Sealed(
+        np.array([5, 9, 7, 1]), Sensitivity.scores(0, 4), Relation.ADD_REMOVE, because="they are constants"
+    )
     assert best_several(still, 3, Budget("1/1000"), method=method) == [1, 2, 0]
 
 

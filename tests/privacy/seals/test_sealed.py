@@ -18,7 +18,8 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
-from penstock.privacy.seals.sealed import Sealed, Sensitivity, join, open_seal
+from penstock.privacy.seals.sealed import Sealed, join, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 ADD_REMOVE, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
@@ -27,7 +28,7 @@ SECRET = 987654321
 
 
 def sealed(value: Any = SECRET) -> Sealed[Any]:
-    return Sealed(value, Sensitivity.of(1), ADD_REMOVE)
+    return Sealed(value, Sensitivity.of(1), ADD_REMOVE, because="a record counts once")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def neighbours(table: tuple[int, ...], relation: Relation) -> Iterator[tuple[int
 def histogram(table: tuple[int, ...], relation: Relation) -> Sealed[NDArray[np.int64]]:
     counts = np.bincount(np.array(table, dtype=np.int64), minlength=CELLS)
     exact = {ADD_REMOVE: Sensitivity.of(1, monotone=True), REPLACE: Sensitivity.of(2, linf=1, l2_squared=2)}
-    return Sealed(counts, exact[relation], relation)
+    return Sealed(counts, exact[relation], relation, because="a record falls into one cell")
 
 
 MATRIX = np.array([[1, 0, -2], [3, 1, 1], [0, 0, 0], [-1, 4, 2]])
@@ -277,10 +278,8 @@ def test_impossible_sensitivities_are_refused(make: Callable[[], Sensitivity]) -
 vectors = arrays.arrays(np.int64, 4, elements=st.integers(-9, 9))
 
 
-@given(vectors, vectors, st.integers(-5, 5))
-def test_the_algebra_of_sensitivities_bounds_every_change(
-    first: NDArray[Any], second: NDArray[Any], k: int
-) -> None:
+@given(vectors, st.integers(-5, 5))
+def test_the_algebra_of_sensitivities_bounds_every_change(first: NDArray[Any], k: int) -> None:
     def of(change: NDArray[Any]) -> Sensitivity:
         return Sensitivity(
             Fraction(int(abs(change).sum())),
@@ -300,7 +299,6 @@ def test_the_algebra_of_sensitivities_bounds_every_change(
         )
 
     assert covers(of(first), first)
-    assert covers(of(first) + of(second), first + second)
     assert covers(of(first).scaled(k), k * first)
 
 

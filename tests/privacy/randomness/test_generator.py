@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from goodness import fits
+from tests.privacy.goodness import fits
 
 from penstock.privacy.randomness.generator import Randomness
 

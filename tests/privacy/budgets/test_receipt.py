@@ -14,18 +14,10 @@ from hypothesis import strategies as st
 
 from penstock.errors import ReleaseError
 from penstock.privacy.budgets.accounting import rho_of
+from penstock.privacy.budgets.amounts import brief, plain
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.budgets.receipt import (
-    Apart,
-    Charge,
-    Concentrated,
-    Entry,
-    Portion,
-    Receipt,
-    Together,
-    brief,
-    plain,
-)
+from penstock.privacy.budgets.charges import Apart, Charge, Concentrated, Entry, Portion, Together
+from penstock.privacy.budgets.receipt import Receipt
 from penstock.privacy.unit import Relation, Unit
 
 fractions = st.fractions(min_value=0, max_value=5, max_denominator=10**6)
