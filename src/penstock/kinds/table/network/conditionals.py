@@ -78,7 +78,7 @@ def measure(
 ) -> list[Measured]:
     """The counts of each marginal with the noise that its budget pays for."""
     sealed = table.counts(
-        [tuple(variables[variable].view(level) for variable, level in parts) for parts in marginals]
+        [tuple(variables[variable].column(level) for variable, level in parts) for parts in marginals]
     )
     found = []
     for parts, counts, pay in zip(marginals, sealed, budgets, strict=True):

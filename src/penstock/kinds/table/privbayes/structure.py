@@ -19,7 +19,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.engine.view import Marginal
+from penstock.engine.marginal import Marginal
 from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.encoding import Variable
@@ -40,7 +40,7 @@ MOST_AT_ONCE = 1 << 24
 
 def marginal(variables: Sequence[Variable], pair: Pair) -> Marginal:
     """What an engine counts for the joint table of a pair, the child's values slowest."""
-    return tuple([variables[part.variable].view(part.level) for part in pair.parts])
+    return tuple([variables[part.variable].column(part.level) for part in pair.parts])
 
 
 def shape(variables: Sequence[Variable], pair: Pair) -> tuple[int, int]:
