@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from frame.data import Dataset, load
 from frame.tabular import Fit, Outcome, Rows
-from penstock.kinds.table.network.conditionals import added_up, conditional, measure, repaired, sources
+from penstock.kinds.table.network.conditionals import added_up, conditional, measure
 from penstock.kinds.table.network.encoding import Encoding, EncodingName, encoded
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair
+from penstock.kinds.table.privbayes.joints import repaired, sources
 from penstock.kinds.table.privbayes.method import SIZE_SHARE, PrivBayes
 from penstock.kinds.table.privbayes.scores import information
 from penstock.kinds.table.privbayes.structure import binary_candidates, general_candidates, marginal, shape

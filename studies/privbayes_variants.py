@@ -23,7 +23,7 @@ from penstock.kinds.table.confluence.assembly import Limits
 from penstock.kinds.table.confluence.method import Knobs, fit
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.independent import Independent
-from penstock.kinds.table.network.release import PrivBayesRelease
+from penstock.kinds.table.network.release import NetworkRelease
 from penstock.kinds.table.privbayes.method import PrivBayes
 from penstock.privacy.budgets.budget import Budget
 from penstock.schema import Relation
@@ -40,7 +40,7 @@ class Adaptive:
 
     knobs: Knobs
 
-    def fit(self, table: Table, budget: Budget) -> PrivBayesRelease:
+    def fit(self, table: Table, budget: Budget) -> NetworkRelease:
         return fit(table, budget, self.knobs)
 
 

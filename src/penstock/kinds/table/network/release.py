@@ -30,14 +30,14 @@ SAMPLED = 1 << 18  # rows behind an answer that exact inference is too wide for
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PrivBayesRelease(TableRelease):
+class NetworkRelease(TableRelease):
     """A Bayesian network with noisy conditional tables.
 
     `measured` are the noisy counts that were paid for, `network` is what was made of them, and
     `encoding` says how its variables and the schema's codes translate.
     """
 
-    form: ClassVar[str] = "privbayes"
+    form: ClassVar[str] = "network"
 
     encoding: Encoding
     network: Network

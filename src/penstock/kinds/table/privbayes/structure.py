@@ -23,7 +23,8 @@ from penstock.engine.marginal import Marginal
 from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.encoding import Variable
-from penstock.kinds.table.network.parents import Pair, Parent, ParentSets
+from penstock.kinds.table.network.parents import Pair, Parent
+from penstock.kinds.table.privbayes.parent_sets import ParentSets
 from penstock.kinds.table.privbayes.scores import ScoreName, scores
 from penstock.kinds.table.privbayes.sensitivity import Bound, of_scores
 from penstock.privacy.budgets.budget import Budget
