@@ -154,7 +154,30 @@ def _for_points(name: str, where: str, summary: str) -> MethodInfo:
     return MethodInfo(name, "points", place, summary, "pure epsilon", ("add-remove",), _POINTS)
 
 
+def _for_tables(
+    name: str, where: str, summary: str, relations: tuple[str, ...] = ("add-remove", "replace")
+) -> MethodInfo:
+    place = f"penstock.kinds.table.baselines.{where}"
+    return MethodInfo(name, "table", place, summary, "pure epsilon", relations, _TABLE)
+
+
 BASELINES: tuple[MethodInfo, ...] = (
+    _for_tables(
+        "laplace-marginals", "laplace:LaplaceMarginals", "every table of so many columns, counted by itself"
+    ),
+    _for_tables(
+        "fourier-marginals",
+        "fourier:FourierMarginals",
+        "the same tables from noisy coefficients that they share",
+    ),
+    _for_tables("contingency", "contingency:Contingency", "noisy counts of every combination of values"),
+    _for_tables("mwem", "mwem:MWEM", "a distribution that is corrected where it is most wrong"),
+    _for_tables(
+        "uniform",
+        "uniform:Uniform",
+        "every combination of values equally likely, and a noisy number of records",
+        relations=("add-remove",),  # under replace that number is public, and nothing is left to pay for
+    ),
     _for_points(
         "adaptive-grid", "adaptive_grid:AdaptiveGrid", "a coarse grid, cut finely where counts are high"
     ),

@@ -21,12 +21,13 @@ from math import prod, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kinds.table.baselines.marginals import MarginalsRelease, Subset, workload
+from penstock.kinds.table.baselines.marginals import MarginalsRelease
+from penstock.kinds.table.baselines.workload import Subset, workload
 from penstock.kinds.table.data import Table
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.seals.sealed import Sealed, Sensitivity
-from penstock.schema import Relation
+from penstock.schema import Relation, Schema
 
 Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -34,14 +35,24 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FourierMarginals:
-    """All marginals of `way` attributes from noisy Fourier coefficients."""
+    """All marginals of `way` attributes from noisy Fourier coefficients.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}, {name: coughs, type: boolean}]")
+    >>> rows = pl.DataFrame({"smoker": [True, False] * 500, "coughs": [True, False] * 500})
+    >>> release = FourierMarginals().fit(Table.open(rows, schema), Budget(1, randomness=Randomness.seeded(1)))
+    >>> release.query("smoker = true and coughs = false").value < 50
+    True
+    """
 
     way: int = 2
 
     def fit(self, table: Table, budget: Budget) -> MarginalsRelease:
+        """Measure every coefficient once; spends the whole budget."""
+        sizes = {attribute.name: attribute.size for attribute in table.attributes}
         sets = workload(table.schema, self.way)
         budget.check(table.relation)
-        sizes = table.schema.sizes
         supports = supports_of(table.schema.names, self.way)
         blocks = [block_shape(support, sizes) for support in supports]
         sealed = coefficients(table, supports)
@@ -63,6 +74,10 @@ class FourierMarginals:
             estimates=[marginal_from(names, known, sizes) for names in sets],
             deviations=[deviation / sqrt(prod(1 << bits(sizes[name]) for name in names)) for names in sets],
         )
+
+    def check(self, schema: Schema) -> None:
+        """Refuse more attributes than there are, and marginals that do not fit into memory."""
+        workload(schema, self.way)
 
 
 def supports_of(names: Sequence[str], way: int) -> list[Subset]:
