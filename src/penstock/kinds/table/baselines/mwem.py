@@ -185,10 +185,6 @@ class Weights:
     def shares(self) -> Reals:
         return self.values / self.mass
 
-    def count(self, query: Query) -> float:
-        """The number of records that the distribution expects in a cell."""
-        return float(self.values[query.cells(self.values.ndim)].sum()) * self.n / self.mass
-
     def towards(self, query: Query, count: float) -> None:
         """One step of multiplicative weights: A(x) times exp(q(x) (count - q(A)) / 2n), normalised."""
         where = query.cells(self.values.ndim)

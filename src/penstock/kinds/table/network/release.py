@@ -59,17 +59,6 @@ class NetworkRelease(TableRelease):
         scale = prod(float(w[0]) for name, w in weights.items() if name not in self._number)
         return np.asarray(joint * scale).reshape([self.encoding.sizes[name] for name in names])
 
-    def is_exact(self, names: Sequence[str]) -> bool:
-        """Whether the marginal of these attributes is computed without sampling."""
-        try:
-            if self._in_bits:
-                self._weighted_bits(names, {})
-            else:
-                inference.check(self.network, [self._number[n] for n in names if n in self._number])
-        except TooWideError:
-            return False
-        return True
-
     def draw_codes(self, n: int, rng: np.random.Generator) -> Codes:
         codes, valid = self.encoding.codes(self.network.sample(n, rng), n)
         again = np.flatnonzero(~valid)
