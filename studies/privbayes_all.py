@@ -1,4 +1,4 @@
-"""All PrivBayes studies one after the other, and what they found as a page of the documentation.
+"""All studies of PrivBayes and confluence in turn, and what they found as a page of the documentation.
 
     python studies/privbayes_all.py                      # about an hour on one core
     python studies/privbayes_all.py --seconds 300        # start no run of a study after five minutes of it
@@ -37,8 +37,8 @@ the data: agreement shows that the algorithm is implemented consistently, not th
 are met.
 
 Q2, Q3 and Q4 are mean total variation distances over all marginals of two, three and four attributes.
-*PrivBayes* is the published algorithm (`preset: journal`; one record replaced, n public), *Penstock* our
-default (one record added or removed, n private).
+*PrivBayes* is the published algorithm (`privbayes` with `preset: journal`; one record replaced, n public),
+*Confluence* our own method, the default for tables (one record added or removed, n private).
 
 ## The claims
 
@@ -55,10 +55,10 @@ How far to trust a verdict:
   Claim 5, marginals in all cases: 22 of 24 and 1 within noise, does not hold. Claim 7, better than
   Majority in all cases: 94 of 102 and 7 within noise, does not hold. Claim 10, PrivateERM tuned is worse
   for each task: 18 of 30 and 9 within noise, does not hold.
-- The comparison of our default with the published algorithm on SVMs was first by task, nine cases in ten
+- The comparison of confluence with the published algorithm on SVMs was first by task, nine cases in ten
   (holds: 68 of 102 and 31 within noise), and is now by the mean of the tasks (does not hold).
-- The knobs of our default, mutual consistency in `plain`, and when all pairs are counted (changed because the
-  default was behind on NLTCS at ε 0.05: about .22 before, .09 after) were chosen on these four tables. Our
+- The knobs of confluence, mutual consistency in `plain`, and when all pairs are counted (changed because
+  confluence was behind on NLTCS at ε 0.05: about .22 before, .09 after) were chosen on these four tables. Our
   figures on them are therefore not those of tables never seen.
 
 """

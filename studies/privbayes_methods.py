@@ -1,4 +1,4 @@
-"""PrivBayes as the studies run it: the published algorithm, its non-private variants, network metrics.
+"""PrivBayes and confluence as the studies run them, non-private variants, and metrics of networks.
 
 Nothing here runs by itself. The variants that look at the records without paying (`NoPrivacy`,
 `BestNetwork`, `BestMarginal`) exist to find out where the error comes from and are no releases.
@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from frame.data import Dataset, load
 from frame.tabular import Fit, Outcome, Rows
-from penstock.kinds.table.network.conditionals import added_up, conditional, measure, repaired, sources
+from penstock.kinds.table.confluence.method import Confluence
+from penstock.kinds.table.network.conditionals import added_up, conditional, measure
 from penstock.kinds.table.network.encoding import Encoding, EncodingName, encoded
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair
+from penstock.kinds.table.privbayes.joints import repaired, sources
 from penstock.kinds.table.privbayes.method import SIZE_SHARE, PrivBayes
 from penstock.kinds.table.privbayes.scores import information
 from penstock.kinds.table.privbayes.structure import binary_candidates, general_candidates, marginal, shape
@@ -89,9 +91,9 @@ def plain(**options: Any) -> Published:
     return Published("plain", options)
 
 
-def penstock() -> Fit:
-    """Our default: what `penstock release --method privbayes` does, with n private."""
-    return Fit(PrivBayes(), Relation.ADD_REMOVE)
+def confluence() -> Fit:
+    """Our own method, the default of `penstock release`, with n private."""
+    return Fit(Confluence(), Relation.ADD_REMOVE)
 
 
 def degree_of(name: str, epsilon: str) -> int:

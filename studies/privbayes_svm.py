@@ -13,7 +13,7 @@ from frame import Claim, Reference, Results, Study, Summary, Verdict, load, main
 from frame.claims import count_of
 from frame.tabular import Misclassified, Original
 from privbayes_classifiers import Majority, PrivateERM, PrivGene, Tuned
-from privbayes_methods import BUDGETS, journal, penstock
+from privbayes_methods import BUDGETS, confluence, journal
 
 TUNED = ("PrivBayes (tuned C)", "PrivateERM (tuned C)")
 DATASETS = ("nltcs train", "acs train", "adult train", "br2000 train")
@@ -163,8 +163,8 @@ CLAIMS = (
     ),
     Claim(
         "ours",
-        "Our default is at least as good as the published PrivBayes (SVM, mean of the tasks).",
-        below_on_average("Penstock", "PrivBayes", DATASETS),
+        "Confluence is at least as good as the published PrivBayes (SVM, mean of the tasks).",
+        below_on_average("Confluence", "PrivBayes", DATASETS),
     ),
 )
 
@@ -176,7 +176,7 @@ def study() -> Study:
         datasets=DATASETS,
         methods={
             "PrivBayes": journal(),
-            "Penstock": penstock(),
+            "Confluence": confluence(),
             "PrivateERM": PrivateERM(),
             "PrivateERM (single)": PrivateERM(single=True),
             "PrivGene": PrivGene(),
@@ -193,6 +193,7 @@ def study() -> Study:
             (dataset, method, epsilon) for dataset in DATASETS[1:] for method in TUNED for epsilon in BUDGETS
         ),
         fixed=frozenset({"NoPrivacy"}),
+        formerly={"Confluence": "Penstock"},
         references=references(),
         source="of the prototype",
         claims=CLAIMS,

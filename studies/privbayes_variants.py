@@ -1,4 +1,4 @@
-"""Every step of our default and of the published algorithm, changed one at a time.
+"""Every step of confluence and of the published algorithm, changed one at a time.
 
     python studies/privbayes_variants.py
     python studies/privbayes_variants.py --full
@@ -20,11 +20,10 @@ from frame.study import Method
 from frame.table import markdown, number
 from frame.tabular import Fit, MeanDistance
 from penstock.kinds.table.confluence.assembly import Limits
-from penstock.kinds.table.confluence.method import Knobs, fit
+from penstock.kinds.table.confluence.method import Confluence, Knobs, fit_with
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.independent import Independent
-from penstock.kinds.table.network.release import PrivBayesRelease
-from penstock.kinds.table.privbayes.method import PrivBayes
+from penstock.kinds.table.network.release import NetworkRelease
 from penstock.privacy.budgets.budget import Budget
 from penstock.schema import Relation
 from privbayes_methods import Published, plain
@@ -35,30 +34,30 @@ METRICS = ("Q2", "Q3")
 
 
 @dataclass(frozen=True)
-class Adaptive:
-    """Our default with other knobs, as a method."""
+class Changed:
+    """Confluence with other knobs, as a method."""
 
     knobs: Knobs
 
-    def fit(self, table: Table, budget: Budget) -> PrivBayesRelease:
-        return fit(table, budget, self.knobs)
+    def fit(self, table: Table, budget: Budget) -> NetworkRelease:
+        return fit_with(self.knobs, table, budget)
 
 
-def adaptive(**knobs: Any) -> Fit:
-    return Fit(Adaptive(Knobs(**knobs)), Relation.ADD_REMOVE)
+def changed(**knobs: Any) -> Fit:
+    return Fit(Changed(Knobs(**knobs)), Relation.ADD_REMOVE)
 
 
 def limited(**limits: Any) -> Fit:
-    return adaptive(limits=Limits(**limits))
+    return changed(limits=Limits(**limits))
 
 
 PUBLISHED: dict[str, Method] = {
     "independent": Fit(Independent(), Relation.ADD_REMOVE),
-    "journal": Published("journal"),
-    "thesis": Published("thesis"),
+    "privbayes, journal": Published("journal"),
+    "privbayes, thesis": Published("thesis"),
 }
 PLAIN: dict[str, Method] = {
-    "plain": plain(),
+    "privbayes, plain": plain(),
     "score R": plain(score="R"),
     "score F": plain(score="F"),
     "beta 1/2, theta 3": plain(beta=Fraction(1, 2), theta=Fraction(3)),
@@ -78,23 +77,23 @@ PLAIN: dict[str, Method] = {
         agree=False,
     ),
 }
-DEFAULT: dict[str, Method] = {
-    "default": Fit(PrivBayes(), Relation.ADD_REMOVE),
-    "one-way counts: 1/10 of the budget": adaptive(one_way=Fraction(1, 10)),
-    "one-way counts: 1/4": adaptive(one_way=Fraction(1, 4)),
-    "one-way counts: 1/2": adaptive(one_way=Fraction(1, 2)),
-    "the same budget for every table": adaptive(even=True),
-    "choices that ignore the noise": adaptive(caution=0.0),
-    "choices that count it in full": adaptive(caution=1.0),
-    "choices by the exponential mechanism": adaptive(choice="exponential"),
-    "choices: 1/20 of the budget": adaptive(choices=Fraction(1, 20)),
-    "choices: 1/5": adaptive(choices=Fraction(1, 5)),
-    "no coarser levels": adaptive(sizes=(), finest=1 << 20),
-    "at most 8 groups": adaptive(finest=8),
-    "a table of its own for every pair": adaptive(pack=False),
-    "never all pairs": adaptive(plane=inf),
-    "always all pairs": adaptive(plane=-inf),
-    "all pairs not sooner where choices are few": adaptive(few_choices=1.0),
+CONFLUENCE: dict[str, Method] = {
+    "confluence": Fit(Confluence(), Relation.ADD_REMOVE),
+    "one-way counts: 1/10 of the budget": changed(one_way=Fraction(1, 10)),
+    "one-way counts: 1/4": changed(one_way=Fraction(1, 4)),
+    "one-way counts: 1/2": changed(one_way=Fraction(1, 2)),
+    "the same budget for every table": changed(even=True),
+    "choices that ignore the noise": changed(caution=0.0),
+    "choices that count it in full": changed(caution=1.0),
+    "choices by the exponential mechanism": changed(choice="exponential"),
+    "choices: 1/20 of the budget": changed(choices=Fraction(1, 20)),
+    "choices: 1/5": changed(choices=Fraction(1, 5)),
+    "no coarser levels": changed(sizes=(), finest=1 << 20),
+    "at most 8 groups": changed(finest=8),
+    "a table of its own for every pair": changed(pack=False),
+    "never all pairs": changed(plane=inf),
+    "always all pairs": changed(plane=-inf),
+    "all pairs not sooner where choices are few": changed(few_choices=1.0),
     "at most 1 parent": limited(parents=1),
     "at most 2 parents": limited(parents=2),
     "at most 4 parents": limited(parents=4),
@@ -134,9 +133,13 @@ def summary(results: Results) -> str:
     ]
     parts = []
     for title, methods, base in (
-        ("As published, beside independent columns (ratio to our default)", PUBLISHED, "default"),
-        ("`plain`: the published algorithm, one step changed (ratio to `plain`)", PLAIN, "plain"),
-        ("Our default, one step changed (ratio to the default)", DEFAULT, "default"),
+        ("As published, beside independent columns (ratio to `confluence`)", PUBLISHED, "confluence"),
+        (
+            "`privbayes, plain`: the published algorithm, one step changed (ratio to it)",
+            PLAIN,
+            "privbayes, plain",
+        ),
+        ("`confluence`, one step changed (ratio to it)", CONFLUENCE, "confluence"),
     ):
         rows = []
         for method in methods:
@@ -169,7 +172,7 @@ def helps(one: str, two: str) -> Any:
 
 def within(dataset: str, epsilon: str, pairs: float, triples: float) -> Any:
     def check(results: Results) -> Verdict:
-        two, three = (results.mean(dataset, "default", epsilon, metric) for metric in METRICS)
+        two, three = (results.mean(dataset, "confluence", epsilon, metric) for metric in METRICS)
         if two != two or three != three:
             return Verdict(None, "")
         return Verdict(two <= pairs and three <= triples, f"{number(two)} / {number(three)}")
@@ -179,7 +182,7 @@ def within(dataset: str, epsilon: str, pairs: float, triples: float) -> Any:
 
 def nothing_better(results: Results) -> Verdict:
     """No change of one step lowers the error by more than 2 % on average."""
-    found = {name: ratio(results, name, "default") for name in DEFAULT if name != "default"}
+    found = {name: ratio(results, name, "confluence") for name in CONFLUENCE if name != "confluence"}
     known = {name: value for name, value in found.items() if value == value}
     if not known:
         return Verdict(None, "")
@@ -209,20 +212,22 @@ CLAIMS = (
     Claim(
         "ours",
         "Projection onto the simplex helps the published algorithm on average over the four tables.",
-        helps("plain", "cut off and rescale, no simplex"),
+        helps("privbayes, plain", "cut off and rescale, no simplex"),
     ),
-    Claim("ours", "Mutual consistency helps it on average.", helps("plain", "no mutual consistency")),
     Claim(
-        "ours",
-        "Least squares across views help our default on average.",
-        helps("default", "no least squares across views"),
+        "ours", "Mutual consistency helps it on average.", helps("privbayes, plain", "no mutual consistency")
     ),
     Claim(
         "ours",
-        "Projection onto the simplex helps our default on average.",
-        helps("default", "cut off and rescale"),
+        "Least squares across views help confluence on average.",
+        helps("confluence", "no least squares across views"),
     ),
-    Claim("ours", "No single change improves our default by more than 2 % on average.", nothing_better),
+    Claim(
+        "ours",
+        "Projection onto the simplex helps confluence on average.",
+        helps("confluence", "cut off and rescale"),
+    ),
+    Claim("ours", "No single change improves confluence by more than 2 % on average.", nothing_better),
 )
 
 
@@ -233,7 +238,7 @@ def study() -> Study:
         name="privbayes_variants",
         title="Beyond the paper: every step changed one at a time",
         datasets=DATASETS,
-        methods={**PUBLISHED, **PLAIN, **DEFAULT},
+        methods={**PUBLISHED, **PLAIN, **CONFLUENCE},
         budgets=BUDGETS,
         metrics={"Q2": MeanDistance(2), "Q3": MeanDistance(3)},
         repetitions=3,

@@ -1,4 +1,4 @@
-"""How PrivBayes scales: rows, columns and candidate sets, with the time of each phase and the peak memory.
+"""How confluence and privbayes scale with rows, columns and candidate sets: time of each phase, peak memory.
 
     python studies/scaling_privbayes.py                        # up to 10 million rows
     python studies/scaling_privbayes.py --largest 1000000      # quicker
@@ -53,7 +53,7 @@ class Task:
     rows: int
     columns: int
     engine: str = "memory"
-    binary: bool = False  # 0/1 columns and the published network of degree 2 instead of our default
+    binary: bool = False  # 0/1 columns and the published network of degree 2 instead of confluence
 
 
 def tasks(largest: int) -> list[Task]:
@@ -164,13 +164,14 @@ def command(task: Task, folder: Path) -> dict[str, float]:
 def measure(task: Task, path: Path) -> Line:
     """Open, fit and sample, each on the clock."""
     from penstock.engine import open_engine
+    from penstock.kinds.table.confluence.method import Confluence
     from penstock.kinds.table.data import Table
     from penstock.kinds.table.privbayes.method import PrivBayes
     from penstock.privacy.budgets.budget import Budget
     from penstock.privacy.randomness.generator import Randomness
 
     schema = schema_of(task)
-    method = PrivBayes(preset="plain", degree=2, score="R") if task.binary else PrivBayes()
+    method = PrivBayes(degree=2, score="R") if task.binary else Confluence()
     method.fit(*_warm())  # what is imported late is loaded before the clock runs
     started = process_time()
     timed = Timed(open_engine(path, schema, engine=task.engine))
@@ -297,7 +298,7 @@ def text(lines: Sequence[Line]) -> str:
                 ("from, to × columns", "engine", "open", "count", "learn", "sample", "all"), growth(order)
             )
         ),
-        "**Growth with the candidate sets**: 10,000 rows of 0/1 columns, preset `plain`, degree 2, score R",
+        "**Growth with the candidate sets**: 10,000 rows of 0/1 columns, `privbayes`, degree 2, score R",
         "\n".join(
             markdown(
                 ("columns", "sets counted", "count s", "exponent", "offered", "learn s", "exponent"),
@@ -328,10 +329,10 @@ Ten million rows of 15 columns in a Parquet file, through DuckDB, from opening t
 
 """
     )
-    return f"""# How PrivBayes scales
+    return f"""# How confluence and privbayes scale
 
 Written by `python studies/scaling_privbayes.py --write`. The tables are made up from a public rule, their
-columns have 2 to 16 values; every line is one process with the default method at epsilon 1. Seconds are CPU
+columns have 2 to 16 values; every line is one process with confluence at epsilon 1. Seconds are CPU
 seconds of all threads on a busy machine with two cores: figures vary by tens of percent between runs.
 
 `open` reads, checks and encodes the file; `count` is the engine; `learn` is the rest of fitting: choices,
@@ -346,8 +347,8 @@ noise and post-processing; `sample` draws 100,000 synthetic rows.
   growth of small tables, and rows that agree in what is counted are counted together.
 - Learning and sampling work on noisy counts. They grow with the rows only as far as more records make more
   marginals worth their noise (the column `marginals`), and level off.
-- The default method counts every pair of columns once, so its counting grows with the square of the columns.
-- The published network tries every set of two parents for every attribute: each set is counted once, and
+- Confluence counts every pair of columns once, so its counting grows with the square of the columns.
+- Privbayes tries every set of two parents for every attribute: each set is counted once, and
   offered to every choice until its attribute is placed. Counting grows about linearly with the sets, learning
   about linearly with the offers.
 """

@@ -65,8 +65,9 @@ class Study:
     method or a budget, are repeated that often by default. `skip` leaves out cells (by dataset, method and
     budget) that are not part of the experiment. A method of which every run gives the same (`fixed`) is run
     once. Metrics are errors unless they are in `higher_is_better`. In a `paired` study all methods get the
-    same seeds, which makes small differences visible. A `summary` takes the place of the tables for each
-    dataset and metric.
+    same seeds, which makes small differences visible. A method that was measured under another name, given
+    in `formerly`, keeps its seeds, and with them its figures. A `summary` takes the place of the tables for
+    each dataset and metric.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Study:
     skip: frozenset[tuple[str, str, str]] = frozenset()
     fixed: frozenset[str] = frozenset()
     paired: bool = False
+    formerly: Mapping[str, str] = field(default_factory=dict)
     references: Sequence[Reference] = ()
     source: str = "published"
     tolerance: float = 0.05
@@ -108,7 +110,8 @@ class Study:
         return min(named) if named else self.fewer.get(dataset, self.repetitions)
 
     def seed(self, cell: Cell) -> int:
-        return (replace(cell, method="") if self.paired else cell).seed(self.name)
+        known = "" if self.paired else self.formerly.get(cell.method, cell.method)
+        return replace(cell, method=known).seed(self.name)
 
     def recipe(self, method: str) -> str:
         """What decides a method's result, in words."""

@@ -56,7 +56,16 @@ fields:
   - {name: sex, constraints: {enum: [f, m]}}
 """
 
-RENAMED: tuple[tuple[str, str, str], ...] = ()
+_CONFLUENCE = r"(survey|answers|visitors)-default(-duckdb)?"
+
+RENAMED: tuple[tuple[str, str, str], ...] = (
+    ("", r"from penstock\.release import load", "from penstock import load"),
+    ("", r'"form": "privbayes"', '"form": "network"'),
+    (_CONFLUENCE, r'"method": "privbayes"', '"method": "confluence"'),
+    (_CONFLUENCE, r"by the method privbayes", "by the method confluence"),
+    (_CONFLUENCE, r'"preset": "adaptive",\s*', ""),
+    (_CONFLUENCE, r'<th scope="row">preset</th>\n<td class="short">adaptive</td>\n</tr>\n<tr>\n', ""),
+)
 """(release, pattern, replacement): what files from before are expected to say now; '' is every release."""
 
 

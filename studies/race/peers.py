@@ -74,18 +74,12 @@ NOTHING = (
 )
 
 PEERS = (
-    Peer("Penstock privbayes", "penstock_driver.py", "adaptive", None, OURS),
-    Peer(
-        "Penstock privbayes, plain",
-        "penstock_driver.py",
-        "plain",
-        None,
-        OURS,
-    ),
+    Peer("Penstock confluence", "penstock_driver.py", "confluence", None, OURS),
+    Peer("Penstock privbayes, plain", "penstock_driver.py", "privbayes-plain", None, OURS),
     Peer(
         "Penstock privbayes, journal",
         "penstock_driver.py",
-        "journal",
+        "privbayes-journal",
         None,
         OURS_REPLACE,
         options=("--relation", "replace"),

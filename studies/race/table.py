@@ -28,12 +28,12 @@ HOW = """## How the runs of November 2026 were made
   with its automatic degree) ran on one of them while the others ran, one after another, on the other one.
 - Most peers ran **once**. Ours and *smartnoise MST*, the fastest other one on NLTCS, ran several times (the
   column `runs`), there in turn and last, when nothing else did. While the other core was busy they took up to
-  half as much CPU again; our three presets needed 12, 11 and 12 times less than it then.
+  half as much CPU again; our three needed 12, 11 and 12 times less than it then.
 - The slow ones were stopped after 900 to 1,500 seconds, all pairs after 300 and 600, DataSynthesizer with its
   automatic degree on Adult after 300.
 - At ε 0.1 the slow ones and DataSynthesizer were left out; peers ran once.
 - One run says little about an error: that of ours varies by about a tenth between runs on Adult. So on
-  Adult our default and the two closest MSTs, which have an approximate guarantee, are equal within noise in
+  Adult confluence and the two closest MSTs, which have an approximate guarantee, are equal within noise in
   pairs at ε 1, and about so in pairs and triples at ε 0.1.
 - Peers keep their defaults but for this. *mbi MST*: the mechanism is our driver's, after the paper. *OpenDP
   MST*: ε is lowered by less than 1e-14, else it stops on a rounding error. *dpmm*: its own binning is off, as
@@ -135,7 +135,7 @@ def in_short(standings: Mapping[str, Standing]) -> list[str]:
         fastest = min(others, key=standing.cpu)
         least = min(standing.cpu(fastest) / standing.cpu(peer) for peer in mine)
         found.append(
-            f"- {name}: ten times less CPU than the fastest other, with every preset of ours and at pure ε: "
+            f"- {name}: ten times less CPU than the fastest other, with confluence and privbayes, at pure ε: "
             f"**{'holds' if least >= 10 else 'does not hold'}** ({least:.0f} times for the slowest of ours)."
         )
         if name == "nltcs":

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.engine import Marginal, View
+from penstock.engine import Column, Marginal
 
 
 def plain_count(
@@ -15,12 +15,10 @@ def plain_count(
     """One pass, one cell at a time."""
     shape: list[int] = []
     columns: list[NDArray[np.int64]] = []
-    for view in marginal:
-        named = View(view) if isinstance(view, str) else view
-        column = codes[named.name].astype(np.int64)
-        if named.codes is not None:
-            column = np.array(named.codes)[column]
-        columns.append(column)
+    for column in marginal:
+        named = Column(column) if isinstance(column, str) else column
+        own = codes[named.name].astype(np.int64)
+        columns.append(own if named.codes is None else np.array(named.codes)[own])
         shape.append(named.size if named.size is not None else sizes[named.name])
     table = np.zeros(shape, dtype=np.int64)
     if columns:

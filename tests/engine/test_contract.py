@@ -14,7 +14,7 @@ from hypothesis.strategies import DrawFn
 from tests.engine.counting import plain_counts
 from tests.engine.databases import sqlite_table
 
-from penstock.engine import Engine, Marginal, MemoryEngine, View, open_engine
+from penstock.engine import Column, Engine, Marginal, MemoryEngine, open_engine
 from penstock.errors import DataError, PenstockError
 from penstock.schema import Schema
 
@@ -47,18 +47,18 @@ def tables(draw: DrawFn) -> pl.DataFrame:
 
 
 @st.composite
-def views(draw: DrawFn, name: str) -> View | str:
+def columns(draw: DrawFn, name: str) -> Column | str:
     size = FACTS.sizes[name]
     if draw(st.booleans()):
         return name
     groups = draw(st.integers(1, size))
-    return View.of(name, draw(st.lists(st.integers(0, groups - 1), min_size=size, max_size=size)), groups)
+    return Column.of(name, draw(st.lists(st.integers(0, groups - 1), min_size=size, max_size=size)), groups)
 
 
 @st.composite
 def marginals(draw: DrawFn) -> list[Marginal]:
     chosen = draw(st.lists(st.lists(st.sampled_from(list(TYPES)), max_size=4, unique=True), max_size=8))
-    return [tuple(draw(views(name)) for name in names) for names in chosen]
+    return [tuple(draw(columns(name)) for name in names) for names in chosen]
 
 
 def as_csv(frame: pl.DataFrame, folder: Path) -> tuple[Any, str]:
@@ -135,7 +135,7 @@ def test_no_row_one_row_and_one_value(tmp_path: Path, rows: list[tuple[Any, ...]
 
 
 def test_many_marginals_of_a_larger_table(tmp_path: Path) -> None:
-    """More rows and cells than one superset holds, lookups with gaps, several views of one column."""
+    """More rows and cells than one superset holds, lookups with gaps, several lookups of one column."""
     rng = np.random.default_rng(5)
     count = 3000
     frame = pl.DataFrame(
@@ -147,8 +147,8 @@ def test_many_marginals_of_a_larger_table(tmp_path: Path) -> None:
             "Kind": rng.integers(1, 4, count),
         }
     )
-    bits = [View.of("age", (np.arange(FACTS.sizes["age"]) >> bit) & 1, 2) for bit in range(3)]
-    asked: list[Marginal] = [tuple(bits), ("age", bits[1], "share"), (View.of("age", [0] * 10, 3), "Kind")]
+    bits = [Column.of("age", (np.arange(FACTS.sizes["age"]) >> bit) & 1, 2) for bit in range(3)]
+    asked: list[Marginal] = [tuple(bits), ("age", bits[1], "share"), (Column.of("age", [0] * 10, 3), "Kind")]
     asked += [m for size in (1, 2, 3, 4) for m in itertools.combinations(TYPES, size)]
     assert_same(frame, asked, tmp_path)
 
@@ -159,9 +159,9 @@ def test_a_lookup_of_many_runs_is_applied_outside_the_database(tmp_path: Path) -
     facts = Schema.from_yaml(
         "fields:\n- {name: n, type: integer, constraints: {minimum: 0, maximum: 999}, bins: {count: 1000}}"
     )
-    odd = View.of("n", np.arange(1000) % 2)
+    odd = Column.of("n", np.arange(1000) % 2)
     for name, engine in opened(frame, tmp_path, facts):
-        counts = engine.counts([(odd,), (odd, View.of("n", np.arange(1000) // 500))])
+        counts = engine.counts([(odd,), (odd, Column.of("n", np.arange(1000) // 500))])
         assert counts[0].tolist() == np.bincount(frame["n"].to_numpy() % 2).tolist(), name
         assert counts[1].sum() == 500
 

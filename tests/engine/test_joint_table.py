@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from penstock.engine import joint_table as cube
 from penstock.engine import tally
 from penstock.engine.joint_table import marginals_of
+from penstock.engine.marginal import Column, Columns
 from penstock.engine.memory import MemoryEngine
-from penstock.engine.view import Columns, View
 
 
 @settings(max_examples=60, deadline=None)
@@ -39,13 +39,13 @@ def test_many_marginals_of_few_cells_are_counted_from_one_table(monkeypatch: pyt
     rng = np.random.default_rng(3)
     sizes = {f"x{number}": 2 + number % 2 for number in range(9)}
     codes = {name: rng.integers(0, size, 5000) for name, size in sizes.items()}
-    coarse = View("x1", (0, 0, 1))
+    coarse = Column("x1", (0, 0, 1))
     wanted = [(*names, coarse) for names in combinations([n for n in sizes if n != "x1"], 3)]
     wanted += [(*names, "x1") for names in combinations([n for n in sizes if n != "x1"], 3)]
     calls = []
     monkeypatch.setattr(tally, "marginals_of", lambda *given: calls.append(given[1]) or marginals_of(*given))
     found = MemoryEngine(codes, sizes).counts(wanted)
-    assert calls == [tuple(range(10))]  # the coarse view is a column of its own
+    assert calls == [tuple(range(10))]  # the coarse one is a column of its own
     monkeypatch.setattr(tally, "_JOINT", 0)
     planned = MemoryEngine(codes, sizes).counts(wanted)
     assert len(calls) == 1

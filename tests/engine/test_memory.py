@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.engine.counting import plain_counts
 
-from penstock.engine import Engine, Marginal, MemoryEngine, View
+from penstock.engine import Column, Engine, Marginal, MemoryEngine
 from penstock.errors import DataError
 
 Codes = dict[str, NDArray[Any]]
@@ -27,22 +27,22 @@ def random_table(seed: int, sizes: dict[str, int], length: int, patterns: int | 
     return codes
 
 
-def random_view(rng: np.random.Generator, name: str, size: int) -> View | str:
+def random_column(rng: np.random.Generator, name: str, size: int) -> Column | str:
     if rng.random() < 0.4:
         return name
     groups = int(rng.integers(1, size + 2))
-    return View.of(name, rng.integers(0, groups, size), groups)
+    return Column.of(name, rng.integers(0, groups, size), groups)
 
 
 def random_marginals(seed: int, sizes: dict[str, int], count: int) -> list[Marginal]:
-    """Any columns, through any lookups, several views of one column among them."""
+    """Any columns, through any lookups, several of one column among them."""
     rng = np.random.default_rng(seed)
     marginals: list[Marginal] = []
     while len(marginals) < count:
         names = rng.choice(list(sizes), int(rng.integers(0, min(len(sizes), 5) + 1)))
-        views = [random_view(rng, str(name), sizes[str(name)]) for name in names]
-        if len(set(views)) == len(views):
-            marginals.append(tuple(views))
+        columns = [random_column(rng, str(name), sizes[str(name)]) for name in names]
+        if len(set(columns)) == len(columns):
+            marginals.append(tuple(columns))
     return marginals
 
 
@@ -76,7 +76,7 @@ def test_rows_beyond_one_block_are_all_counted() -> None:
     sizes = {"a": 3, "b": 300, "c": 70_000, "d": 1}
     length = 150_001
     codes = random_table(1, sizes, length)
-    coarse = View.of("c", np.arange(70_000) % 5)
+    coarse = Column.of("c", np.arange(70_000) % 5)
     marginals: list[Marginal] = [("a", "b"), ("c",), ("b", "a", "d"), (coarse, "b")]
     assert_counts(codes, sizes, marginals, length)
 
@@ -91,19 +91,19 @@ def test_all_pairs_triples_and_quadruples_of_binary_columns_share_supersets_and_
 def test_bits_of_one_column_may_be_counted_against_each_other() -> None:
     sizes = {"a": 16, "b": 3}
     codes = random_table(3, sizes, 1000)
-    bits = [View.of("a", (np.arange(16) >> i) & 1, 2) for i in range(4)]
+    bits = [Column.of("a", (np.arange(16) >> i) & 1, 2) for i in range(4)]
     marginals: list[Marginal] = [tuple(bits), (bits[2], "b", bits[0]), ("a", bits[1])]
     assert_counts(codes, sizes, marginals, 1000)
 
 
 def test_a_permuting_lookup_is_applied() -> None:
     engine = MemoryEngine({"a": np.array([0, 0, 1, 2])}, {"a": 3})
-    assert engine.counts([(View("a", (2, 0, 1)),)])[0].tolist() == [1, 1, 2]
+    assert engine.counts([(Column("a", (2, 0, 1)),)])[0].tolist() == [1, 1, 2]
 
 
-def test_a_view_may_have_codes_without_leaves() -> None:
+def test_a_lookup_may_have_codes_without_leaves() -> None:
     engine = MemoryEngine({"a": np.array([0, 1, 1])}, {"a": 2})
-    assert engine.counts([(View("a", (0, 2), 4),)])[0].tolist() == [1, 0, 2, 0]
+    assert engine.counts([(Column("a", (0, 2), 4),)])[0].tolist() == [1, 0, 2, 0]
 
 
 def test_counts_of_nothing_asked_and_of_no_columns() -> None:
@@ -166,8 +166,8 @@ def test_a_code_outside_the_domain_is_refused_before_counting() -> None:
     [
         (("b",), "no column 'b'"),
         (("a", "a"), "same column twice"),
-        ((View("a", (0, 1)),), "lookup has 2 codes, the column 3"),
-        ((View("a", (0, 1, 2)), View("a", (0, 1, 2))), "same column twice"),
+        ((Column("a", (0, 1)),), "lookup has 2 codes, the column 3"),
+        ((Column("a", (0, 1, 2)), Column("a", (0, 1, 2))), "same column twice"),
     ],
 )
 def test_marginals_that_make_no_sense_are_refused(marginal: Marginal, words: str) -> None:
@@ -189,7 +189,7 @@ def test_a_name_alone_is_not_a_marginal() -> None:
 @pytest.mark.parametrize(("codes", "size"), [((), None), ((-1,), None), ((0, 3), 3), (None, 2)])
 def test_lookups_are_checked(codes: tuple[int, ...] | None, size: int | None) -> None:
     with pytest.raises(ValueError, match="a: "):
-        View("a", codes, size)
+        Column("a", codes, size)
 
 
 def test_the_memory_engine_keeps_the_protocol() -> None:

@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from penstock.engine.marginal import Column, Columns
 from penstock.engine.plan import Superset, cover
-from penstock.engine.view import Columns, View
 
 
 def cells(superset: Superset, columns: Columns) -> int:
@@ -16,7 +16,7 @@ def cells(superset: Superset, columns: Columns) -> int:
 
 
 def answers(superset: Superset, marginal: tuple[int, ...], columns: Columns) -> bool:
-    """Every column of the marginal is in the superset, itself or as the plain column it is a view of."""
+    """Every column of the marginal is in the superset, itself or as the plain column that it looks up."""
     return all(n in superset.columns or columns.base[n] in superset.columns for n in marginal)
 
 
@@ -27,15 +27,15 @@ def answers(superset: Superset, marginal: tuple[int, ...], columns: Columns) -> 
     seed=st.integers(0, 2**32),
     count=st.integers(0, 60),
 )
-@example(sizes=[1, 1, 1, 1, 1, 2], limit=1, seed=37, count=2)  # views with more codes than their column
+@example(sizes=[1, 1, 1, 1, 1, 2], limit=1, seed=37, count=2)  # lookups with more codes than their column
 def test_every_marginal_is_answered_once_within_the_limit(
     sizes: list[int], limit: int, seed: int, count: int
 ) -> None:
     rng = np.random.default_rng(seed)
     columns = Columns({f"a{i}": size for i, size in enumerate(sizes)})
     for name, size in zip(columns.names, sizes, strict=True):
-        columns.numbers([(View.of(name, rng.integers(0, 3, size), 3),)])
-        columns.numbers([(View.of(name, np.arange(size) // 2),)])
+        columns.numbers([(Column.of(name, rng.integers(0, 3, size), 3),)])
+        columns.numbers([(Column.of(name, np.arange(size) // 2),)])
     marginals = [
         tuple(rng.choice(len(columns.base), int(rng.integers(0, min(6, len(sizes)))), replace=False).tolist())
         for _ in range(count)
@@ -56,8 +56,8 @@ def test_overlapping_marginals_share_few_supersets() -> None:
     assert len(plan) <= 10  # 66 pairs, 15 in a superset of six columns
 
 
-def test_a_plain_column_answers_its_views_for_free() -> None:
+def test_a_plain_column_answers_its_lookups_for_free() -> None:
     columns = Columns({"a": 8, "b": 8})
-    views = [View.of("a", np.arange(8) // 2), View.of("a", np.arange(8) // 4), View("a")]
-    marginals = columns.numbers([(view, "b") for view in views])
+    asked = [Column.of("a", np.arange(8) // 2), Column.of("a", np.arange(8) // 4), Column("a")]
+    marginals = columns.numbers([(column, "b") for column in asked])
     assert [superset.columns for superset in cover(marginals, columns, 64)] == [(1, 0)]

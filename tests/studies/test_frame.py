@@ -121,6 +121,13 @@ def test_methods_of_a_paired_study_get_the_same_seeds(tmp_path: Path) -> None:
     assert len({replace(study(Drawn()), **two).seed(cell) for cell in study(Drawn()).cells()}) == 8
 
 
+def test_a_method_with_a_new_name_keeps_its_figures(tmp_path: Path) -> None:
+    named: dict[str, Any] = {"methods": {"river": Drawn()}, "formerly": {"river": "drawn"}}
+    before = run(study(Drawn()), folder=tmp_path / "before")
+    after = run(replace(study(Drawn()), **named), folder=tmp_path / "after")
+    assert after.mean("made-up", "river", "1", "value") == before.mean("made-up", "drawn", "1", "value")
+
+
 def test_cells_named_in_fewer_are_run_less_often() -> None:
     probe = study(Drawn(), repetitions=4, fewer={"made-up": 3, ("made-up", "2"): 1})
     often = [(cell.epsilon, cell.repetition) for cell in probe.cells()]

@@ -62,24 +62,24 @@ def test_every_peer_has_a_driver_and_a_guarantee() -> None:
 def test_the_table_shows_means_failures_bounds_and_guarantees() -> None:
     good = {"2-way": 0.01, "3-way": 0.02, "accuracy": 0.8}
     runs = [
-        Run("t", "1", "Penstock privbayes", "", 2.0, 1.0, 200, "", good),
-        Run("t", "1", "Penstock privbayes", "", 2.0, 3.0, 200, "", {**good, "2-way": 0.03}),
+        Run("t", "1", "Penstock confluence", "", 2.0, 1.0, 200, "", good),
+        Run("t", "1", "Penstock confluence", "", 2.0, 3.0, 200, "", {**good, "2-way": 0.03}),
         Run("t", "1", "mbi MST", "", 50.0, 40.0, 800, "", {**good, "3-way": 0.1}),
         Run("t", "1", "dpmm MST", "", 900.0, 850.0, 900, "not finished after 900 s"),
     ]
     text = table("t", "1", runs, {"original, resampled": good})
     lines = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("|")}
-    ours = [cell.strip() for cell in lines["Penstock privbayes"].split("|")[2:-1]]
+    ours = [cell.strip() for cell in lines["Penstock confluence"].split("|")[2:-1]]
     assert ours == ["pure ε", "2", "2.0", "2.0", "1.0", "200", ".0200", ".0200", ".8000"]
     assert "20.0" in lines["mbi MST"]  # 40 s against our 2
     assert "original, resampled" in lines
     assert "dpmm MST: not finished after 900 s; it had used 850 CPU seconds." in text
-    assert "Penstock privbayes: 20 times less CPU than the fastest other, mbi MST." in text
+    assert "Penstock confluence: 20 times less CPU than the fastest other, mbi MST." in text
     assert (
-        "mbi MST, (ε, δ), is closer in 2-way marginals than Penstock privbayes: .0100 against .0200." in text
+        "mbi MST, (ε, δ), is closer in 2-way marginals than Penstock confluence: .0100 against .0200." in text
     )
-    assert "Nobody else is closer in 3-way marginals than Penstock privbayes." in text
-    assert "Nobody else teaches a classifier better than Penstock privbayes." in text
+    assert "Nobody else is closer in 3-way marginals than Penstock confluence." in text
+    assert "Nobody else teaches a classifier better than Penstock confluence." in text
     goals = in_short({"nltcs": Standing(runs)})
     assert "**holds** (20 times for the slowest of ours)" in goals[0]
     assert "**holds** (.0200)" in goals[1]

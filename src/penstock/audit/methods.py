@@ -31,6 +31,10 @@ from penstock.privacy.randomness.generator import Randomness
 from penstock.releases.release import Release
 from penstock.schema import Schema
 
+CRUDE = ("forgotten-noise",)
+SUBTLE = ("halved-sensitivity", "forgotten-noise", "budget-used-twice")
+"""Broken copies that few runs can refute: where a release is coarse, and where it is a plain count."""
+
 
 @dataclass(frozen=True)
 class MethodAudit:

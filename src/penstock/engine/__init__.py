@@ -7,23 +7,23 @@ are for the custodian's eyes, read the source.
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.engine.marginal import Column, Marginal
 from penstock.engine.memory import MemoryEngine
 from penstock.engine.opening import IN_MEMORY_UP_TO, open_engine
 from penstock.engine.protocol import Engine, Within
 from penstock.engine.source import Source, read
-from penstock.engine.view import Marginal, View
 
 if TYPE_CHECKING:
     from penstock.engine.ibis import IbisEngine
 
 __all__ = [
     "IN_MEMORY_UP_TO",
+    "Column",
     "Engine",
     "IbisEngine",
     "Marginal",
     "MemoryEngine",
     "Source",
-    "View",
     "Within",
     "open_engine",
     "read",

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody, user_in_database
 from penstock.engine.connection import Stored, first_line
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
+from penstock.engine.marginal import Columns, Marginal
 from penstock.engine.plan import cover
 from penstock.engine.protocol import Within
 from penstock.engine.tally import Rows
-from penstock.engine.view import Columns, Marginal
 from penstock.errors import DataError, PenstockError
 from penstock.progress import progress
 from penstock.schema import Codec, Schema

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.coordinates import Coordinate, per_field
+from penstock.engine.marginal import Columns, Marginal
 from penstock.engine.protocol import Within
 from penstock.engine.tally import Rows
-from penstock.engine.view import Columns, Marginal
 from penstock.errors import DataError
 
 _SAMPLE = 4096  # rows looked at before all rows are searched for duplicates

@@ -8,8 +8,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.marginal import Column, Marginal
 from penstock.engine.protocol import Engine, Within
-from penstock.engine.view import Marginal, View
 
 
 class MergedEngine:
@@ -23,7 +23,7 @@ class MergedEngine:
 
     def __init__(self, engine: Engine, lookups: Mapping[str, NDArray[np.integer]]) -> None:
         self._engine = engine
-        self._views = {name: View.of(name, codes) for name, codes in lookups.items()}
+        self._merged = {name: Column.of(name, codes) for name, codes in lookups.items()}
         sizes = {name: int(codes.max()) + 1 for name, codes in lookups.items()}
         self.sizes: Mapping[str, int] = MappingProxyType({**engine.sizes, **sizes})
 
@@ -35,20 +35,20 @@ class MergedEngine:
         """Raw: the contingency table of each marginal, flat, its first column slowest."""
         return self._engine.counts([[self._through(column) for column in marginal] for marginal in marginals])
 
-    def _through(self, column: View | str) -> View | str:
+    def _through(self, column: Column | str) -> Column | str:
         name = column if isinstance(column, str) else column.name
-        merged = self._views.get(name)
+        merged = self._merged.get(name)
         if merged is None or merged.codes is None:
             return column
         if isinstance(column, str) or column.codes is None:
             return merged
-        return View(name, tuple(column.codes[code] for code in merged.codes), column.size)
+        return Column(name, tuple(column.codes[code] for code in merged.codes), column.size)
 
     def distinct(self, names: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Raw: the distinct rows over `names`, in ascending order, and how many records each has."""
         rows, weights = self._engine.distinct(names)
         for number, name in enumerate(names):
-            merged = self._views.get(name)
+            merged = self._merged.get(name)
             if merged is not None and merged.codes is not None:
                 rows[:, number] = np.array(merged.codes, dtype=np.uint32)[rows[:, number]]
         if not len(rows):

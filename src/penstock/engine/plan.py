@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.engine.view import Columns
+from penstock.engine.marginal import Columns
 
 _WINDOW = 2048
 
@@ -23,7 +23,7 @@ class Superset:
     """One table to count and the marginals (positions in the request) it answers.
 
     `columns` are the columns to group by. They may hold a plain column in place of several of
-    its views, when that is the smaller table.
+    the lookups through it, when that is the smaller table.
     """
 
     columns: tuple[int, ...]
@@ -107,7 +107,7 @@ class _Window:
             now = np.minimum(product, self.leaves)[self.base]
             after = np.minimum(product[self.base] * self.sizes, self.leaves[self.base])
             growth = after / now
-            # A plain column in the table answers all its views at no cost.
+            # A plain column in the table answers all lookups of it at no cost.
             free = (growth <= 1) & ~chosen
             if free.any():
                 chosen |= free
@@ -129,7 +129,7 @@ class _Window:
             column = self.used[i]
             by_base.setdefault(self.columns.base[column], []).append(column)
         grouping: list[int] = []
-        for base, views in by_base.items():
-            as_leaf = self.columns.cells(views) >= self.columns.size[base]
-            grouping += [base] if as_leaf else views
+        for base, same in by_base.items():
+            as_leaf = self.columns.cells(same) >= self.columns.size[base]
+            grouping += [base] if as_leaf else same
         return tuple(grouping)

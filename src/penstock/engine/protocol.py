@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.engine.view import Marginal
+from penstock.engine.marginal import Marginal
 
 
 @dataclass(frozen=True, eq=False)

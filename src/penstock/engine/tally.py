@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.joint_table import marginals_of
+from penstock.engine.marginal import Columns
 from penstock.engine.plan import cover
-from penstock.engine.view import Columns
 
 Codes = NDArray[np.unsignedinteger] | NDArray[np.intp]
 
@@ -81,7 +81,7 @@ class Rows:
         return marginals_of(joint.reshape(sizes), used, marginals)
 
     def column(self, number: int) -> Codes:
-        """The codes of a column; a view's are looked up once."""
+        """The codes of a column; those through a lookup are computed once."""
         codes = self.codes.get(number)
         if codes is None:
             lookup = self.columns.lookup[number]

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _FORMS: dict[str, str] = {
     "independent": "penstock.kinds.table.independent:IndependentRelease",
-    "privbayes": "penstock.kinds.table.network.release:PrivBayesRelease",
+    "network": "penstock.kinds.table.network.release:NetworkRelease",
+    "privbayes": "penstock.kinds.table.network.release:NetworkRelease",  # as it was called at first
     "marginals": "penstock.kinds.table.baselines.marginals:MarginalsRelease",
     "full-table": "penstock.kinds.table.baselines.full_table:FullTableRelease",
     "uniform": "penstock.kinds.table.baselines.uniform:UniformRelease",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.audit.methods import Audits, MethodAudit
+from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Claim, Kind, Target
 from penstock.audit.worst_loss import Numbers, Reals, Record, without_bias, without_clamp, worst_loss
@@ -181,8 +181,6 @@ fields:
 """
 CORNERS = ((0.1, 0.1), (0.1, 0.9), (0.9, 0.9))
 ENDS = ((0.1,), (0.9,))
-CRUDE = ("forgotten-noise",)
-SUBTLE = ("halved-sensitivity", "forgotten-noise", "budget-used-twice")
 SHALLOW = {"tree_frac": "1/10", "deepest": 0}  # so that the counts, and mistakes about them, weigh most
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from penstock.contracts.method import Method
 from penstock.errors import ReleaseError
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.release import TableRelease
@@ -45,7 +46,7 @@ def share_by_size(sizes: Sequence[int]) -> list[Fraction]:
 
 
 @dataclass(frozen=True)
-class Independent:
+class Independent(Method[Table]):
     """Noisy one-way marginals; synthetic columns are drawn independently.
 
     >>> import polars as pl
@@ -58,7 +59,10 @@ class Independent:
     True
     """
 
+    name: ClassVar[str] = "independent"
+
     def fit(self, table: Table, budget: Budget) -> IndependentRelease:
+        """Count every column, with more of the budget for larger ones; spends all of it."""
         names = [attribute.name for attribute in table.attributes]
         sizes = [attribute.size for attribute in table.attributes]
         budget.check(table.relation)
@@ -81,7 +85,7 @@ class Independent:
             )
         )
         return IndependentRelease(
-            method="independent",
+            method=self.name,
             schema=table.schema,
             receipt=budget.receipt(table.schema.unit, table.relation),
             total=max(total, 0.0),

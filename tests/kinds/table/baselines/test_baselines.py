@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
@@ -16,8 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock import catalogue
 from penstock.audit.neighbours import neighbours
 from penstock.audit.sensitivity import moves
+from penstock.contracts.plug import method_class
 from penstock.errors import QueryError, UsageError
 from penstock.evaluation.metrics import tvd
 from penstock.kinds.table.baselines import MWEM, Contingency, FourierMarginals, LaplaceMarginals, Uniform
@@ -29,8 +32,9 @@ from penstock.kinds.table.baselines.fourier import (
     supports_of,
 )
 from penstock.kinds.table.baselines.full_table import FullTableRelease, all_sums, summed
-from penstock.kinds.table.baselines.marginals import MarginalsRelease, workload
+from penstock.kinds.table.baselines.marginals import MarginalsRelease
 from penstock.kinds.table.baselines.mwem import Query, Weights
+from penstock.kinds.table.baselines.workload import workload
 from penstock.kinds.table.data import Table
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
@@ -173,17 +177,18 @@ def _share(release: Any) -> float:
 
 def test_a_budget_pays_once_and_mistakes_cost_nothing() -> None:
     budget = Budget(1, randomness=Randomness.seeded(1))
-    for wrong in (
-        LaplaceMarginals(0),
-        FourierMarginals(4),
-        MWEM(9),
-        MWEM(2, rounds=0),
-        MWEM(2, per_round=Fraction(0)),
-        MWEM(2, output="first"),  # type: ignore[arg-type]
-        Contingency("sideways"),  # type: ignore[arg-type]
-    ):
+    wrong: tuple[tuple[Any, dict[str, Any]], ...] = (
+        (LaplaceMarginals, {"way": 0}),
+        (FourierMarginals, {"way": 4}),
+        (MWEM, {"way": 9}),
+        (MWEM, {"way": 2, "rounds": 0}),
+        (MWEM, {"way": 2, "per_round": Fraction(0)}),
+        (MWEM, {"way": 2, "output": "first"}),
+        (Contingency, {"order": "sideways"}),
+    )
+    for method, parameters in wrong:
         with pytest.raises(UsageError, match="Nothing was spent"):
-            wrong.fit(table(), budget)
+            method(**parameters).fit(table(), budget)
     assert budget.left == (1, 0)
 
 
@@ -310,12 +315,12 @@ def test_scores_and_counts_of_mwem_move_no_more_than_stated(relation: Relation) 
     method = MWEM(2)
 
     def errors(t: Table) -> Sealed[Any]:
-        return method._errors(join(t.counts(sets)), weights, t)
+        return method._errors(join(t.counts(sets)), weights)
 
     scores = moves(measured(relation, errors), pairs)
     assert scores.contradictions == []
     assert scores.linf == 256
-    cell = moves(measured(relation, lambda t: method._one(join(t.counts(sets)), 0, t)), pairs)
+    cell = moves(measured(relation, lambda t: method._one(join(t.counts(sets)), 0)), pairs)
     assert cell.contradictions == []
     assert cell.l1 == 1
 
@@ -391,7 +396,7 @@ def test_one_step_of_multiplicative_weights_by_hand() -> None:
     up = exp(0.15)
     assert weights.shares()[0, 0] == pytest.approx(0.25 * up / (0.5 * up + 0.5))
     assert weights.shares().sum() == pytest.approx(1.0)
-    assert weights.count(Query((0,), (0,))) == pytest.approx(10 * up / (up + 1))
+    assert 10 * weights.shares()[0].sum() == pytest.approx(10 * up / (up + 1))
 
 
 def test_mwem_gets_closer_with_more_rounds_of_ample_budget() -> None:
@@ -410,3 +415,126 @@ def test_rounds_follow_the_budget() -> None:
 
 def test_workloads_are_all_sets_in_the_order_of_the_schema() -> None:
     assert workload(schema(Relation.REPLACE, 1), 2) == [("a", "b"), ("a", "c"), ("b", "c")]
+
+
+# By name ------------------------------------------------------------------------------------------
+
+BY_NAME = {info.name: info for info in catalogue.methods("table", role="baseline")}
+EVERY: dict[str, Any] = {
+    "laplace-marginals": LaplaceMarginals(),
+    "fourier-marginals": FourierMarginals(way=1),
+    "contingency": Contingency(order="clamp-first"),
+    "mwem": MWEM(way=2, per_round=Fraction(1, 3)),
+    "uniform": Uniform(),
+}
+named = pytest.mark.parametrize("name", EVERY)
+
+
+def test_every_baseline_has_a_name_and_no_other_method_has_it() -> None:
+    assert set(BY_NAME) == set(EVERY)
+    for name, method in EVERY.items():
+        assert method_class(BY_NAME[name]) is type(method)
+        assert fit(method).method == name
+
+
+@named
+@settings(max_examples=15, deadline=None)
+@given(
+    epsilon=st.fractions(min_value=Fraction(1, 1000), max_value=20, max_denominator=10**6),
+    seed=st.integers(0, 99),
+)
+def test_under_every_relation_that_is_stated_the_whole_budget_is_spent_exactly(
+    name: str, epsilon: Fraction, seed: int
+) -> None:
+    for stated in BY_NAME[name].relations:
+        budget = Budget(epsilon, randomness=Randomness.seeded(seed))
+        release = EVERY[name].fit(table(Relation(stated)), budget)
+        assert release.receipt.epsilon == epsilon
+        assert release.receipt.relation is Relation(stated)
+        assert budget.left == (0, 0)
+
+
+@named
+def test_what_was_set_is_on_the_release_and_survives_saving(name: str, tmp_path: Path) -> None:
+    method = EVERY[name]
+    release = fit(method, Relation.ADD_REMOVE, epsilon=2)
+    release.save(tmp_path / "out")
+    again = load(tmp_path / "out")
+    for each in fields(method):
+        value = getattr(method, each.name)
+        if value is not None:
+            shown = str(value) if isinstance(value, Fraction) else value
+            assert again.parameters[each.name] == shown
+    assert again.parameters == release.parameters
+
+
+@named
+def test_drawn_rows_are_rows_of_the_schema(name: str) -> None:
+    release = fit(EVERY[name], Relation.ADD_REMOVE, epsilon="1/20")
+    if isinstance(release, MarginalsRelease):
+        with pytest.raises(UsageError, match="cannot be sampled"):
+            release.sample(5)
+        return
+    rows = release.sample(500, seed=4)
+    assert rows.columns == ["a", "b", "c"]
+    for column in rows.columns:
+        assert set(rows[column]) <= set(release.schema.attribute(column).labels)
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters"),
+    [
+        (LaplaceMarginals, {"way": "2"}),
+        (FourierMarginals, {"way": 1.0}),
+        (MWEM, {"way": True}),
+        (MWEM, {"way": 2, "rounds": 2.5}),
+        (MWEM, {"way": 2, "per_round": Fraction(-1)}),
+        (Contingency, {"order": ["clamp-first"]}),
+    ],
+)
+def test_values_of_the_wrong_type_are_refused_in_words_before_anything_is_read(
+    method: Any, parameters: dict[str, Any]
+) -> None:
+    with pytest.raises(UsageError, match="Nothing was spent"):
+        method(**parameters)
+
+
+def test_adaptive_bins_are_judged_by_what_they_can_become() -> None:
+    """Four columns of a thousand narrow bins each do not fit, and at most four merged ones of each do."""
+    field = "{{name: {}, type: integer, constraints: {{minimum: 0, maximum: 999}}, bins: {}}}"
+    bins = {True: "{adaptive: true, count: 1000, most: 4}", False: "{count: 1000}"}
+    later, now = (
+        Schema.from_yaml("fields:\n" + "\n".join(f"  - {field.format(n, bins[kind])}" for n in "pqrs"))
+        for kind in (True, False)
+    )
+    for method in (Contingency(), MWEM(3), LaplaceMarginals(3), FourierMarginals(3)):
+        method.check(later)
+        with pytest.raises(UsageError, match="Nothing was spent"):
+            method.check(now)
+        unmerged = Table.open(pl.DataFrame({name: [1, 2] for name in "pqrs"}), later)
+        with pytest.raises(UsageError, match="still to be found"):
+            method.fit(unmerged, Budget(1))
+
+
+def test_a_baseline_is_reached_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from penstock.cli import run
+
+    people().write_csv(tmp_path / "people.csv")
+    schema(Relation.ADD_REMOVE, 600).save(tmp_path / "people.yaml")
+    words = ["--schema", str(tmp_path / "people.yaml"), "--epsilon", "1", "--method", "mwem"]
+    words += ["--param", "way=2", "--param", "per-round=1/4", "--seed", "1"]
+    assert run(["release", str(tmp_path / "people.csv"), *words, "--out", str(tmp_path / "release")]) == 0
+    assert load(tmp_path / "release").parameters == {
+        "way": 2,
+        "rounds": 4,
+        "output": "average",
+        "per_round": "1/4",
+    }
+    capsys.readouterr()
+    assert run(["methods", "--baselines"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in EVERY)
+    assert run(["methods"]) == 0
+    assert "contingency" not in capsys.readouterr().out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.audit.methods import Audits, MethodAudit
+from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
 from penstock.audit.neighbours import Pair
 from penstock.audit.sabotage import seen_categories
 from penstock.audit.target import Target
@@ -44,10 +44,18 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit("independent", SIZES, SIZE_RECORDS, label="two-columns"),
     MethodAudit("independent", f"relation: replace\nsize: 2\n{COLOURS}", COLOUR_RECORDS, label="replace"),
     MethodAudit("independent", USERS, (), label="users", pairs=(MANY,), columns=("colour", "person")),
+    MethodAudit("confluence", COLOURS, COLOUR_RECORDS, read_off=seen_categories),
+    MethodAudit("confluence", SIZES, SIZE_RECORDS, label="two-columns"),
+    MethodAudit("confluence", f"relation: replace\nsize: 2\n{SIZES}", SIZE_RECORDS, label="replace"),
     MethodAudit("privbayes", COLOURS, COLOUR_RECORDS, read_off=seen_categories),
     MethodAudit("privbayes", SIZES, SIZE_RECORDS, label="two-columns"),
-    MethodAudit("privbayes", SIZES, SIZE_RECORDS, parameters={"preset": "plain"}, label="plain"),
-    MethodAudit("privbayes", f"relation: replace\nsize: 2\n{SIZES}", SIZE_RECORDS, label="replace"),
+    MethodAudit(
+        "privbayes",
+        f"relation: replace\nsize: 2\n{SIZES}",
+        SIZE_RECORDS,
+        parameters={"preset": "journal"},
+        label="journal",
+    ),
     MethodAudit(
         "independent",
         AGES,
@@ -57,6 +65,24 @@ METHODS: tuple[MethodAudit, ...] = (
         read_off=seen_edges,
         copies=("domain-from-data",),
     ),
+    MethodAudit("laplace-marginals", COLOURS, COLOUR_RECORDS, parameters={"way": 1}, copies=SUBTLE),
+    MethodAudit("laplace-marginals", SIZES, SIZE_RECORDS, label="two-columns", copies=()),
+    MethodAudit("fourier-marginals", COLOURS, COLOUR_RECORDS, parameters={"way": 1}, copies=CRUDE),
+    MethodAudit("fourier-marginals", SIZES, SIZE_RECORDS, label="two-columns", copies=()),
+    MethodAudit("contingency", COLOURS, COLOUR_RECORDS, copies=SUBTLE),
+    MethodAudit(
+        "contingency", f"relation: replace\nsize: 2\n{SIZES}", SIZE_RECORDS, label="replace", copies=()
+    ),
+    MethodAudit("mwem", SIZES, SIZE_RECORDS, parameters={"way": 2, "rounds": 2}, copies=()),
+    MethodAudit(
+        "mwem",
+        f"relation: replace\nsize: 2\n{COLOURS}",
+        COLOUR_RECORDS,
+        parameters={"way": 1, "rounds": 1},
+        label="replace",
+        copies=CRUDE,
+    ),
+    MethodAudit("uniform", COLOURS, COLOUR_RECORDS, copies=SUBTLE),
 )
 
 

@@ -1,6 +1,6 @@
-"""The private steps of PrivBayes' default that are its own: enumerated, run, and broken one at a time.
+"""The private steps of confluence that are its own: enumerated, run, and broken one at a time.
 
-Noise on counts is audited as a mechanism. What the default adds is a score, the gap of a pair, from which it
+Noise on counts is audited as a mechanism. What confluence adds is a score, the gap of a pair, from which it
 takes a noisy mean and among which it makes noisy choices (`penstock.kinds.table.confluence.pairs`). Here
 both run on all tiny tables of two or three yes/no columns against a public expectation. The exact side
 opens the seals of the shipped code and takes the stated sensitivity from it; the sampled side calls that
@@ -131,33 +131,33 @@ def targets() -> tuple[Target, ...]:
     two, three = partial(Step, 2), partial(Step, 3)
     users = _users()
     return (
-        _choice("privbayes-choice", "a choice among the gaps of three pairs", three()),
-        _choice("privbayes-choice-replace", "the same when a record is replaced", three(REPLACED)),
-        _choice("privbayes-choice-users", "the same for users of two records", three(at_most=2), users),
-        _mean("privbayes-mean-gap", "the mean gap of three pairs", three()),
+        _choice("confluence-choice", "a choice among the gaps of three pairs", three()),
+        _choice("confluence-choice-replace", "the same when a record is replaced", three(REPLACED)),
+        _choice("confluence-choice-users", "the same for users of two records", three(at_most=2), users),
+        _mean("confluence-mean-gap", "the mean gap of three pairs", three()),
         _choice(
-            "broken-privbayes-expected-from-records",
+            "broken-confluence-expected-from-records",
             "gaps from what the exact one-way counts expect",
             two(expected=independence),
         ),
         _choice(
-            "broken-privbayes-price-from-records",
+            "broken-confluence-price-from-records",
             "gaps minus a price that follows the exact number of records",
             two(price=lambda records: CELL_PRICE * len(records)),
         ),
         _choice(
-            "broken-privbayes-monotone-gaps",
+            "broken-confluence-monotone-gaps",
             "the price of scores that all move alike, for gaps that do not",
             three(stated=lambda known: Sensitivity.scores(known.linf, candidates=3, monotone=True)),
         ),
         _choice(
-            "broken-privbayes-single-record",
+            "broken-confluence-single-record",
             "gaps of users with two records, stated for one",
             three(at_most=2, stated=lambda known: known.scaled(Fraction(1, 2))),
             users,
         ),
         _mean(
-            "broken-privbayes-mean-of-one",
+            "broken-confluence-mean-of-one",
             "the mean gap of three pairs with the bound for one",
             three(stated=lambda known: known.scaled(Fraction(1, 3))),
         ),

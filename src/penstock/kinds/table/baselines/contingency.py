@@ -11,33 +11,47 @@ the cells cancel. The literature's comparisons used the first.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from penstock.errors import UsageError
-from penstock.kinds.table.baselines.full_table import ORDERS, FullTableRelease, Order, domain_shape
+from penstock.contracts.method import Method
+from penstock.kinds.table.baselines.full_table import FullTableRelease, Order
+from penstock.kinds.table.baselines.workload import domain_shape
 from penstock.kinds.table.data import Table
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
+from penstock.schema import Schema
 
 
 @dataclass(frozen=True)
-class Contingency:
-    """The whole domain with discrete Laplace noise in every cell."""
+class Contingency(Method[Table]):
+    """The whole domain with discrete Laplace noise in every cell.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}, {name: coughs, type: boolean}]")
+    >>> rows = pl.DataFrame({"smoker": [True, False] * 500, "coughs": [True, False] * 500})
+    >>> release = Contingency().fit(Table.open(rows, schema), Budget(1, randomness=Randomness.seeded(1)))
+    >>> release.query("smoker = true and coughs = false").value < 50
+    True
+    """
+
+    name: ClassVar[str] = "contingency"
 
     order: Order = "project-first"
 
     def fit(self, table: Table, budget: Budget) -> FullTableRelease:
-        if self.order not in ORDERS:
-            raise UsageError(f"order must be {' or '.join(ORDERS)}, not {self.order!r}. Nothing was spent.")
-        shape = domain_shape(table.schema)
+        """Count every cell; spends the whole budget."""
+        self.check(table.schema)
+        shape = tuple(attribute.size for attribute in table.attributes)
         budget.check(table.relation)
         (sealed,) = table.counts([table.schema.names])
         noisy = noise.counts(sealed, pay=budget.rest("counts of the whole domain"))
         values = noisy.reshape(shape).astype(np.float64)
         total = float(values.sum()) if table.public_size is None else float(table.public_size)
         return FullTableRelease(
-            method="contingency",
+            method=self.name,
             schema=table.schema,
             receipt=budget.receipt(table.schema.unit, table.relation),
             parameters={"order": self.order},
@@ -45,3 +59,7 @@ class Contingency:
             values=values,
             order=self.order,
         )
+
+    def check(self, schema: Schema) -> None:
+        """Refuse a domain that does not fit into memory."""
+        domain_shape(schema)

@@ -17,32 +17,48 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from math import prod, sqrt
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kinds.table.baselines.marginals import MarginalsRelease, Subset, workload
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Whole
+from penstock.kinds.table.baselines.marginals import MarginalsRelease
+from penstock.kinds.table.baselines.workload import Subset, workload
 from penstock.kinds.table.data import Table
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
-from penstock.schema import Relation
+from penstock.schema import Relation, Schema
 
 Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class FourierMarginals:
-    """All marginals of `way` attributes from noisy Fourier coefficients."""
+class FourierMarginals(Method[Table]):
+    """All marginals of `way` attributes from noisy Fourier coefficients.
 
-    way: int = 2
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}, {name: coughs, type: boolean}]")
+    >>> rows = pl.DataFrame({"smoker": [True, False] * 500, "coughs": [True, False] * 500})
+    >>> release = FourierMarginals().fit(Table.open(rows, schema), Budget(1, randomness=Randomness.seeded(1)))
+    >>> release.query("smoker = true and coughs = false").value < 50
+    True
+    """
+
+    name: ClassVar[str] = "fourier-marginals"
+
+    way: Annotated[int, Whole(least=1)] = 2
 
     def fit(self, table: Table, budget: Budget) -> MarginalsRelease:
+        """Measure every coefficient once; spends the whole budget."""
+        sizes = {attribute.name: attribute.size for attribute in table.attributes}
         sets = workload(table.schema, self.way)
         budget.check(table.relation)
-        sizes = table.schema.sizes
         supports = supports_of(table.schema.names, self.way)
         blocks = [block_shape(support, sizes) for support in supports]
         sealed = coefficients(table, supports)
@@ -55,7 +71,7 @@ class FourierMarginals:
         }
         total = float(noisy[0]) if table.public_size is None else float(table.public_size)
         return MarginalsRelease(
-            method="fourier-marginals",
+            method=self.name,
             schema=table.schema,
             receipt=budget.receipt(table.schema.unit, table.relation),
             parameters={"way": self.way, "coefficients": int(noisy.size)},
@@ -64,6 +80,10 @@ class FourierMarginals:
             estimates=[marginal_from(names, known, sizes) for names in sets],
             deviations=[deviation / sqrt(prod(1 << bits(sizes[name]) for name in names)) for names in sets],
         )
+
+    def check(self, schema: Schema) -> None:
+        """Refuse more attributes than there are, and marginals that do not fit into memory."""
+        workload(schema, self.way)
 
 
 def supports_of(names: Sequence[str], way: int) -> list[Subset]:

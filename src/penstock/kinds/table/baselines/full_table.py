@@ -14,27 +14,14 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from penstock.errors import ReleaseError, UsageError
+from penstock.kinds.table.baselines.workload import domain_shape
 from penstock.kinds.table.release import TableRelease
 from penstock.releases import Manifest, Model
 from penstock.releases.consistency import clamped
-from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
 Order = Literal["clamp-first", "project-first"]
-
-MOST_CELLS = 1 << 24
-"""The largest domain that is held as a whole: 128 MiB."""
-
-
-def domain_shape(schema: Schema) -> tuple[int, ...]:
-    """One axis for each attribute; UsageError where the whole does not fit."""
-    shape = tuple(schema.sizes.values())
-    if prod(shape) > MOST_CELLS:
-        raise UsageError(
-            f"The domain has {prod(shape):.3g} cells, more than {MOST_CELLS}; use a method that does not "
-            "hold all of it. Nothing was spent."
-        )
-    return shape
+ORDERS: tuple[Order, Order] = ("clamp-first", "project-first")
 
 
 def summed(values: NDArray[Any], keep: Sequence[int]) -> NDArray[Any]:
@@ -159,6 +146,3 @@ class FullTableRelease(TableRelease):
 
     def limits(self) -> Sequence[str]:
         return ["Where the domain has many more cells than there are records, most of this is noise."]
-
-
-ORDERS: tuple[Order, Order] = ("clamp-first", "project-first")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from math import comb, prod
+from math import prod
 from typing import ClassVar, Self
 
 import numpy as np
@@ -14,33 +14,12 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from penstock.errors import QueryError, ReleaseError, UsageError
+from penstock.kinds.table.baselines.workload import Subset, workload
 from penstock.releases import Answer, Manifest, Model, Picture, Release
 from penstock.releases.consistency import clamped
-from penstock.schema import Schema, parse
+from penstock.schema import parse
 
 Reals = NDArray[np.float64]
-Subset = tuple[str, ...]
-
-MOST_CELLS = 1 << 26
-"""The largest number of cells in all marginals together: half a gibibyte."""
-
-
-def workload(schema: Schema, way: int) -> list[Subset]:
-    """All sets of `way` attributes, in the order of the schema; UsageError where that cannot be."""
-    names = schema.names
-    if not 1 <= way <= len(names):
-        raise UsageError(f"way must lie between 1 and {len(names)}, not at {way}. Nothing was spent.")
-    # the cells of all sets together, without listing the sets: a symmetric polynomial of the sizes
-    sums = [1] + [0] * way
-    for size in schema.sizes.values():
-        for degree in range(way, 0, -1):
-            sums[degree] += sums[degree - 1] * size
-    if sums[way] > MOST_CELLS:
-        raise UsageError(
-            f"The {comb(len(names), way)} marginals of {way} attributes have {sums[way]} cells, more than "
-            f"{MOST_CELLS}; choose a smaller way. Nothing was spent."
-        )
-    return list(combinations(names, way))
 
 
 class _Saved(BaseModel):

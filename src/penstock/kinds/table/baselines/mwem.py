@@ -17,20 +17,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import exp, prod
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.errors import UsageError
-from penstock.kinds.table.baselines.full_table import FullTableRelease, all_sums, domain_shape
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Exact, Whole
+from penstock.kinds.table.baselines.full_table import FullTableRelease, all_sums
+from penstock.kinds.table.baselines.workload import domain_shape, workload
 from penstock.kinds.table.data import Table
-from penstock.privacy.budgets.amounts import exact
+from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.seals.sealed import Sealed, join
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.progress import progress
+from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -43,30 +46,37 @@ SIZE_SHARE = Fraction(1, 20)
 
 
 @dataclass(frozen=True)
-class MWEM:
+class MWEM(Method[Table]):
     """Multiplicative weights over the cells of all marginals of `way` attributes.
 
     The number of rounds is the budget divided by `per_round`, or `rounds` where that is given. The release
     is the mean of the distributions after each round, or the last one.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}, {name: coughs, type: boolean}]")
+    >>> rows = pl.DataFrame({"smoker": [True, False] * 500, "coughs": [True, False] * 500})
+    >>> budget = Budget(1, randomness=Randomness.seeded(1))
+    >>> release = MWEM(way=2, rounds=4, output="last").fit(Table.open(rows, schema), budget)
+    >>> release.query("smoker = true and coughs = false").value < 200
+    True
     """
 
-    way: int = 3
-    per_round: Fraction = Fraction(1, 20)
-    rounds: int | None = None
+    name: ClassVar[str] = "mwem"
+
+    way: Annotated[int, Whole(least=1)] = 3
+    per_round: Annotated[Amount, Exact(above=0)] = Fraction(1, 20)
+    rounds: Annotated[int | None, Whole(least=1)] = None
     output: Literal["average", "last"] = "average"
 
     def fit(self, table: Table, budget: Budget) -> FullTableRelease:
-        shape = domain_shape(table.schema)
-        if not 1 <= self.way <= len(shape):
-            raise UsageError(
-                f"way must lie between 1 and {len(shape)}, not at {self.way}. Nothing was spent."
-            )
-        if self.output not in ("average", "last"):
-            raise UsageError(f"output must be average or last, not {self.output!r}. Nothing was spent.")
+        """Correct the uniform distribution, round after round; spends the whole budget."""
+        self.check(table.schema)
+        names = table.schema.names
+        shape = tuple(attribute.size for attribute in table.attributes)
         rounds = self._rounds(budget)
         budget.check(table.relation)
         n = self._size(table, budget)
-        names = table.schema.names
         sets = list(combinations(range(len(shape)), self.way))
         counts = join(table.counts([tuple(names[axis] for axis in axes) for axes in sets]))
         weights = Weights(shape, n)
@@ -77,32 +87,37 @@ class MWEM:
                 budget.rest("rounds").evenly([f"round {r + 1}" for r in range(rounds)])
             ):
                 choose, measure = pay.split(choice="1/2", count="1/2")
-                place = choice.best(self._errors(counts, weights, table), choose, method="exponential")
-                noisy = noise.counts(self._one(counts, place, table), pay=measure)[0]
+                place = choice.best(self._errors(counts, weights), choose, method="exponential")
+                noisy = noise.counts(self._one(counts, place), pay=measure)[0]
                 found.append((Query.at(place, sets, shape), float(noisy)))
                 for query, count in reversed(found):
                     weights.towards(query, count)
                 mean += (weights.shares() - mean) / (number + 1)
                 step(1)
         return FullTableRelease(
-            method="mwem",
+            method=self.name,
             schema=table.schema,
             receipt=budget.receipt(table.schema.unit, table.relation),
-            parameters={"way": self.way, "rounds": rounds, "output": self.output},
+            parameters=self._said(rounds),
             total=n,
             values=mean if self.output == "average" else weights.shares(),
             order="clamp-first",
         )
 
+    def check(self, schema: Schema) -> None:
+        """Refuse a domain or marginals that do not fit into memory, and parameters that mean nothing."""
+        domain_shape(schema)
+        workload(schema, self.way)
+
     def _rounds(self, budget: Budget) -> int:
         if self.rounds is not None:
-            if self.rounds < 1:
-                raise UsageError(f"rounds must be at least 1, not {self.rounds}. Nothing was spent.")
             return self.rounds
-        each = exact(self.per_round, "per_round")
-        if each <= 0:
-            raise UsageError(f"per_round must be greater than 0, not {self.per_round}. Nothing was spent.")
-        return max(1, int(budget.left[0] // each))
+        return max(1, int(budget.left[0] // exact(self.per_round)))
+
+    def _said(self, rounds: int) -> dict[str, object]:
+        """For the release: what was set, and how many rounds came of it."""
+        said: dict[str, object] = {"way": self.way, "rounds": rounds, "output": self.output}
+        return said if self.rounds is not None else {**said, "per_round": str(exact(self.per_round))}
 
     def _size(self, table: Table, budget: Budget) -> float:
         if table.public_size is not None:
@@ -110,22 +125,22 @@ class MWEM:
         pay = budget.part("number of records", SIZE_SHARE)
         return float(max(1, noise.counts(table.size(), pay=pay)[0]))
 
-    def _errors(self, counts: Sealed[Counts], weights: Weights, table: Table) -> Sealed[Counts]:
+    def _errors(self, counts: Sealed[Counts], weights: Weights) -> Sealed[Counts]:
         """How far each cell's count is from what the distribution says, sealed."""
         shares = np.concatenate([part.ravel() for _, part in all_sums(weights.shares(), self.way)])
         believed = np.rint(STEPS * weights.n * shares).astype(np.int64)
         return counts.claim(
             lambda truth: np.abs(believed - STEPS * truth),
-            Sensitivity.scores(STEPS * table.schema.unit.records, believed.size),
-            because="a record moves a count, and so its distance from a public number, by at most 1",
+            Sensitivity.scores(STEPS * counts.sensitivity.linf, believed.size),
+            because="the distance of a count from a public number moves by no more than the count",
         )
 
-    def _one(self, counts: Sealed[Counts], place: int, table: Table) -> Sealed[Counts]:
+    def _one(self, counts: Sealed[Counts], place: int) -> Sealed[Counts]:
         """The count of one cell, sealed."""
         return counts.claim(
             lambda truth: truth[place : place + 1],
-            Sensitivity.of(table.schema.unit.records),
-            because="a record moves the count of one cell by at most 1, under either relation",
+            Sensitivity.of(counts.sensitivity.linf),
+            because="one of the counts moves by no more than the bound for each of them",
         )
 
 
@@ -166,10 +181,6 @@ class Weights:
 
     def shares(self) -> Reals:
         return self.values / self.mass
-
-    def count(self, query: Query) -> float:
-        """The number of records that the distribution expects in a cell."""
-        return float(self.values[query.cells(self.values.ndim)].sum()) * self.n / self.mass
 
     def towards(self, query: Query, count: float) -> None:
         """One step of multiplicative weights: A(x) times exp(q(x) (count - q(A)) / 2n), normalised."""

@@ -1,6 +1,8 @@
 """Uniform: every combination of values equally likely. The floor below all floors.
 
-Guarantee: pure epsilon; the records are not looked at, except for their number where it is not public.
+Guarantee: pure epsilon for one unit added or removed.
+Why: the records are not looked at, except for their number where it is not public. Where it is, as under
+replace, nothing is spent.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from penstock.contracts.method import Method
 from penstock.errors import ReleaseError
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.release import TableRelease
@@ -25,16 +28,29 @@ Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Uniform:
-    """The uniform distribution over the schema's domain; pays for the number of records only."""
+class Uniform(Method[Table]):
+    """The uniform distribution over the schema's domain; pays for the number of records only.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
+    >>> schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}]")
+    >>> table = Table.open(pl.DataFrame({"smoker": [True] * 900 + [False] * 100}), schema)
+    >>> release = Uniform().fit(table, Budget(1, randomness=Randomness.seeded(1)))
+    >>> 450 < release.query("smoker = true").value < 550
+    True
+    """
+
+    name: ClassVar[str] = "uniform"
 
     def fit(self, table: Table, budget: Budget) -> UniformRelease:
+        """Count the records, unless their number is public; spends the whole budget or nothing of it."""
         budget.check(table.relation)
         total = table.public_size
         if total is None:
             total = int(noise.counts(table.size(), pay=budget.rest("number of records"))[0])
         return UniformRelease(
-            method="uniform",
+            method=self.name,
             schema=table.schema,
             receipt=budget.receipt(table.schema.unit, table.relation),
             total=float(max(0, total)),

@@ -1,4 +1,7 @@
-"""PrivBayes beyond the paper: the same model, a Bayesian network, with its budget spent better.
+"""Confluence: views counted for what they are worth, merged into one Bayesian network.
+
+Our own method, and the default for tables. Its model is that of PrivBayes; how the budget is spent on it, and
+how the network is made, is not.
 
 Guarantee: pure epsilon for one unit added or removed, or one record replaced where the schema says so.
 Why: every look at the records is one of these, and their parts of the budget add up to the whole.
@@ -7,7 +10,7 @@ Why: every look at the records is one of these, and their parts of the budget ad
 2. *One-way counts* of every attribute, budget in proportion to the square root of its size. They also
    tell which codes to merge so that groups hold enough records (`coarsening`).
 3. *Mean gap*: one noisy number that says how strongly pairs depend on each other on average.
-4. *Views.* Either all pairs, arranged in as few tables as an affine plane needs (`design`), when the
+4. *Views.* Either all pairs, arranged in as few tables as an affine plane needs (`planes`), when the
    mean gap exceeds what their noise would be; or the pairs, and the levels of both their attributes,
    that noise-aware choices find worth counting (`pairs`), until none is.
 5. *Noisy counts* of the views, budget by the price of each (`packing`).
@@ -23,10 +26,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from math import ceil, prod, sqrt
+from typing import ClassVar
 
 import numpy as np
 
-from penstock.kinds.table.confluence import design
+from penstock.contracts.method import Method
+from penstock.kinds.table.confluence import planes
 from penstock.kinds.table.confluence.assembly import LIMITS, Assembly, Limits
 from penstock.kinds.table.confluence.coarsening import SIZES, levels_by_mass
 from penstock.kinds.table.confluence.packing import MOST_CELLS, View, covering, packed, price, shares, view_of
@@ -36,7 +41,7 @@ from penstock.kinds.table.network.conditionals import Measured, measure
 from penstock.kinds.table.network.encoding import Encoding, encoded
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Parent, ParentSet
-from penstock.kinds.table.network.release import PrivBayesRelease
+from penstock.kinds.table.network.release import NetworkRelease
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
 
@@ -76,10 +81,39 @@ class Knobs:
     limits: Limits = LIMITS
 
 
-def fit(table: Table, budget: Budget, knobs: Knobs | None = None) -> PrivBayesRelease:
-    """Count what is worth counting and make a network of it; spends the whole budget."""
+KNOBS = Knobs()
+
+
+@dataclass(frozen=True)
+class Confluence(Method[Table]):
+    """A Bayesian network made of tables of counts, each counted for what it is worth.
+
+    There is nothing to set: how the budget is divided follows from the schema, from the number of records
+    and from noisy counts that are paid for before.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}, {name: coughs, type: boolean}]")
+    >>> rows = pl.DataFrame({"smoker": [True, False] * 500, "coughs": [True, False] * 500})
+    >>> budget = Budget(1, randomness=Randomness.seeded(1))
+    >>> release = Confluence().fit(Table.open(rows, schema), budget)
+    >>> release.query("smoker = true and coughs = false").value < 50
+    True
+    >>> release.receipt.epsilon
+    Fraction(1, 1)
+    """
+
+    name: ClassVar[str] = "confluence"
+
+    def fit(self, table: Table, budget: Budget) -> NetworkRelease:
+        """Count what is worth counting and make a network of it; spends the whole budget."""
+        return fit_with(KNOBS, table, budget)
+
+
+def fit_with(knobs: Knobs, table: Table, budget: Budget) -> NetworkRelease:
+    """What `Confluence.fit` does, with other knobs: for the study that found them."""
     budget.check(table.relation)
-    return _Fit(table, budget, knobs or Knobs()).release()
+    return _Fit(table, budget, knobs).release()
 
 
 class _Fit:
@@ -90,9 +124,9 @@ class _Fit:
         self.epsilon = budget.left[0]
         self.encoding = encoded("vanilla", table.attributes)
         self.variables = self.encoding.variables
-        self.facts: dict[str, object] = {"preset": "adaptive"}
+        self.parameters: dict[str, object] = {}
 
-    def release(self) -> PrivBayesRelease:
+    def release(self) -> NetworkRelease:
         if not self.variables:
             noisy = noise.counts(self.table.size(), pay=self.budget.rest("number of records"))
             return self._made([], Network((), (), ()), float(max(0, noisy[0])))
@@ -165,7 +199,7 @@ class _Fit:
         # with fewer choices than a tree has edges, choosing would leave most of the gap uncounted
         patience = self.knobs.plane * min(1.0, self.knobs.few_choices + most / len(sizes))
         if mean_gap - self._apparent_gap(known, gaps) > patience * noise_of_all:
-            self.facts["views"] = "all pairs"
+            self.parameters["views"] = "all pairs"
             return everything
         for_choices = self.knobs.choices * self.epsilon
         chosen = choose(
@@ -179,7 +213,7 @@ class _Fit:
             caution=self.knobs.caution,
             method=self.knobs.choice,
         )
-        self.facts |= {"views": "chosen pairs", "pairs": len(chosen)}
+        self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
         if not chosen:  # nothing is worth its noise: better one-way counts
             return [view_of((Parent(number),), sizes) for number in range(len(sizes))]
         return packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0)
@@ -212,9 +246,9 @@ class _Fit:
         """All pairs at these levels, along the lines of a plane where the tables stay small."""
         at = dict(enumerate(levels))
         one_by_one = [view_of((Parent(a, at[a]), Parent(b, at[b])), sizes) for a, b in combinations(at, 2)]
-        if len(levels) > design.LARGEST or not self.knobs.pack:
+        if len(levels) > planes.LARGEST or not self.knobs.pack:
             return one_by_one
-        lines = design.lines(len(levels))
+        lines = planes.lines(len(levels))
         if any(prod(sizes[variable][at[variable]] for variable in line) > MOST_CELLS for line in lines):
             return one_by_one
         plane = covering(lines, at, sizes)
@@ -242,12 +276,12 @@ class _Fit:
             self.variables, tuple(measured), None if size is None else float(size), self.knobs.limits
         )
 
-    def _made(self, measured: Sequence[Measured], network: Network, total: float) -> PrivBayesRelease:
-        return PrivBayesRelease(
-            method="privbayes",
+    def _made(self, measured: Sequence[Measured], network: Network, total: float) -> NetworkRelease:
+        return NetworkRelease(
+            method="confluence",
             schema=self.table.schema,
             receipt=self.budget.receipt(self.table.schema.unit, self.table.relation),
-            parameters=self.facts,
+            parameters=self.parameters,
             total=total,
             encoding=self.encoding,
             network=network,

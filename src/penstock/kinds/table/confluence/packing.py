@@ -45,11 +45,7 @@ class View:
     def levels(self) -> dict[int, int]:
         return dict(self.parts)
 
-    def holds(self, pair: ParentSet) -> bool:
-        """Whether the pair can be added up from this table."""
-        return all(variable in self.levels and self.levels[variable] <= level for variable, level in pair)
-
-    def with_(self, other: View) -> View:
+    def joined_with(self, other: View) -> View:
         """One table for the pairs of both."""
         levels = dict(self.levels)
         for variable, level in other.parts:
@@ -69,7 +65,7 @@ def packed(pairs: Sequence[ParentSet], sizes: Sizes, most: int = MOST_CELLS) -> 
 
     def consider(one: int, two: int) -> None:
         if set(views[one].levels) & set(views[two].levels):
-            joined = views[one].with_(views[two])
+            joined = views[one].joined_with(views[two])
             if joined.cells <= most:
                 gains[one, two] = (views[one].weight + views[two].weight - joined.weight, joined)
 

@@ -21,7 +21,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.engine.view import Marginal
+from penstock.engine.marginal import Marginal
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import between
 from penstock.kinds.table.network.encoding import Variable
@@ -119,7 +119,7 @@ class PairGaps:
         return float(noise.counts(total, pay=pay)[0]) / len(self.couples)
 
     def _marginal(self, couple: tuple[int, int]) -> Marginal:
-        return tuple(self.variables[number].view(self.finest[number]) for number in couple)
+        return tuple(self.variables[number].column(self.finest[number]) for number in couple)
 
     def _gaps(self, couple: tuple[int, int], flat: Counts, expected: Counts) -> Counts:
         """The gaps of one pair at all combinations of levels, in the order of `candidates`."""

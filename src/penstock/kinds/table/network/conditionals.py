@@ -1,20 +1,15 @@
-"""Noisy marginals and the conditional tables made of them (Algorithms 1 and 3).
+"""Noisy marginals, and the conditional tables made of them.
 
-Guarantee: the marginals that are counted share epsilon2; together they cost exactly that.
+Guarantee: the marginals that are counted cost what their parts of the budget are, together the whole.
 Why: a record lies in one cell of a marginal, so each table of counts has L1 sensitivity 1 (2 under
 replace) for each record of a unit and gets discrete Laplace noise for its part of the budget. What
-follows, cutting off negative counts, normalising, adding up smaller marginals, touches no records.
-
-A marginal that another one contains (the same variables, at levels as fine or finer) need not be
-paid for: it is added up from the larger one. In a binary network of degree k this leaves d - k
-marginals, because the first k pairs lie within the (k+1)-st: the first-k trick of Algorithm 1.
+follows, adding up to smaller marginals and to coarser levels, normalising, touches no records.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Literal
 
 import numpy as np
@@ -22,14 +17,16 @@ from numpy.typing import NDArray
 
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.encoding import Variable
-from penstock.kinds.table.network.parents import Pair, ParentSet
+from penstock.kinds.table.network.parents import ParentSet
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
-from penstock.releases.consistency import clamped, onto_simplex
 
 Reals = NDArray[np.float64]
 Repair = Literal["clamp", "project"]
+"""How noisy counts become a distribution: negative ones cut off, or the nearest point of the simplex."""
+
 Empty = Literal["back off", "uniform"]
+"""What is drawn given parents that were never seen: see `conditional`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,39 +43,12 @@ class Measured:
         return self.counts.size * self.deviation**2
 
 
-def sources(variables: Sequence[Variable], pairs: Sequence[Pair], *, reuse: bool) -> list[int]:
-    """For each pair the number of the pair whose marginal is counted for it, often its own.
-
-    With `reuse`, a marginal within others comes from the smallest of them that is counted.
-    """
-    if not reuse:
-        return list(range(len(pairs)))
-    cells = [_cells(variables, pair.parts) for pair in pairs]
-    counted: list[int] = []
-    for number in sorted(range(len(pairs)), key=lambda i: (-cells[i], i)):
-        if not any(contains(pairs[other].parts, pairs[number].parts) for other in counted):
-            counted.append(number)
-    return [
-        min(
-            (other for other in counted if contains(pairs[other].parts, pairs[number].parts)),
-            key=lambda other: (other != number, cells[other], other),
-        )
-        for number in range(len(pairs))
-    ]
-
-
-def contains(larger: ParentSet, smaller: ParentSet) -> bool:
-    """Whether the smaller marginal can be added up from the larger one."""
-    levels = dict(larger)
-    return all(part.variable in levels and levels[part.variable] <= part.level for part in smaller)
-
-
 def measure(
     table: Table, variables: Sequence[Variable], marginals: Sequence[ParentSet], budgets: Sequence[Budget]
 ) -> list[Measured]:
     """The counts of each marginal with the noise that its budget pays for."""
     sealed = table.counts(
-        [tuple(variables[variable].view(level) for variable, level in parts) for parts in marginals]
+        [tuple(variables[variable].column(level) for variable, level in parts) for parts in marginals]
     )
     found = []
     for parts, counts, pay in zip(marginals, sealed, budgets, strict=True):
@@ -86,16 +56,6 @@ def measure(
         sizes = tuple(variables[variable].sizes[level] for variable, level in parts)
         found.append(Measured(parts, noise.counts(counts, pay=pay).reshape(sizes), deviation))
     return found
-
-
-def repaired(counts: NDArray[np.number], repair: Repair) -> Reals:
-    """A distribution near the noisy counts: negatives cut off, or the nearest point of the simplex."""
-    if repair == "clamp":
-        return clamped(counts, 1.0)
-    total = float(counts.sum())
-    if total <= 0:
-        return clamped(counts, 1.0)
-    return onto_simplex(counts, total) / total
 
 
 def added_up(values: Reals, parts: ParentSet, wanted: ParentSet, variables: Sequence[Variable]) -> Reals:
@@ -153,7 +113,3 @@ def conditional(joint: Reals, empty: Empty) -> Reals:
         if empty == "uniform" or not axes or not waiting.any():
             return table
         rows = rows.reshape(-1, axes.pop(), child).sum(axis=1)
-
-
-def _cells(variables: Sequence[Variable], parts: ParentSet) -> int:
-    return prod(variables[variable].sizes[level] for variable, level in parts)

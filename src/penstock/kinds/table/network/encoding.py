@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.engine.view import View
+from penstock.engine.marginal import Column
 from penstock.schema.attribute import Attribute
 
 EncodingName = Literal["binary", "gray", "vanilla", "hierarchical"]
@@ -66,25 +66,25 @@ class Variable:
         """The number of values at each level."""
         return tuple(level.size for level in self.levels)
 
-    def view(self, level: int = 0) -> View | str:
+    def column(self, level: int = 0) -> Column | str:
         """What an engine counts to see this variable at this level."""
-        known = self._views.get(level)
+        known = self._columns.get(level)
         if known is None:
-            known = self._views[level] = self._view(level)
+            known = self._columns[level] = self._column(level)
         return known
 
     @cached_property
-    def _views(self) -> dict[int, View | str]:
+    def _columns(self) -> dict[int, Column | str]:
         return {}
 
-    def _view(self, level: int) -> View | str:
+    def _column(self, level: int) -> Column | str:
         groups = None if level == 0 else self.levels[level].groups
         if self.codes is None and groups is None:
             return self.attribute
         if groups is None:
-            return View(self.attribute, self.codes, self.size)
+            return Column(self.attribute, self.codes, self.size)
         seen = groups if self.codes is None else tuple(groups[code] for code in self.codes)
-        return View(self.attribute, seen, self.levels[level].size)
+        return Column(self.attribute, seen, self.levels[level].size)
 
 
 @dataclass(frozen=True)

@@ -40,12 +40,6 @@ def marginal(
     return elimination.sums(problem.factors, problem.sizes, wanted, limit)
 
 
-def check(network: Network, wanted: Sequence[int], limit: int = MOST_CELLS) -> None:
-    """Raise TooWideError if the marginal of these variables cannot be computed exactly."""
-    problem = _Problem(network, wanted, {}, ())
-    elimination.plan([factor.variables for factor in problem.factors], problem.sizes, wanted, limit)
-
-
 def sample_given(
     network: Network,
     weights: Weights,

@@ -9,14 +9,14 @@ import numpy as np
 from penstock.releases import Picture
 
 if TYPE_CHECKING:
-    from penstock.kinds.table.network.release import PrivBayesRelease
+    from penstock.kinds.table.network.release import NetworkRelease
 
 MOST_EDGES = 40  # drawn; the others are counted in the caption
 MOST_TABLES = 4
 MOST_CODES = 40
 
 
-def strengths(release: PrivBayesRelease) -> dict[tuple[str, str], float]:
+def strengths(release: NetworkRelease) -> dict[tuple[str, str], float]:
     """The edges between attributes, from parent to child, strongest first."""
     variables = release.network.variables
     edges = dict.fromkeys(
@@ -31,7 +31,7 @@ def strengths(release: PrivBayesRelease) -> dict[tuple[str, str], float]:
     return dict(sorted(known.items(), key=lambda item: -item[1]))
 
 
-def pictures(release: PrivBayesRelease) -> list[Picture]:
+def pictures(release: NetworkRelease) -> list[Picture]:
     """The network, then the strongest pairs as counts and as conditionals."""
     from penstock.report import diagrams
     from penstock.report.pictures import heatmap
@@ -86,7 +86,7 @@ def pictures(release: PrivBayesRelease) -> list[Picture]:
     return drawn
 
 
-def explained(release: PrivBayesRelease) -> list[str]:
+def explained(release: NetworkRelease) -> list[str]:
     """The model in words."""
     network = release.network
     cells = sum(one.counts.size for one in release.measured)

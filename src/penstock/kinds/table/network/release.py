@@ -30,14 +30,14 @@ SAMPLED = 1 << 18  # rows behind an answer that exact inference is too wide for
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PrivBayesRelease(TableRelease):
+class NetworkRelease(TableRelease):
     """A Bayesian network with noisy conditional tables.
 
     `measured` are the noisy counts that were paid for, `network` is what was made of them, and
     `encoding` says how its variables and the schema's codes translate.
     """
 
-    form: ClassVar[str] = "privbayes"
+    form: ClassVar[str] = "network"
 
     encoding: Encoding
     network: Network
@@ -58,17 +58,6 @@ class PrivBayesRelease(TableRelease):
             return self._from_rows(names, weights)
         scale = prod(float(w[0]) for name, w in weights.items() if name not in self._number)
         return np.asarray(joint * scale).reshape([self.encoding.sizes[name] for name in names])
-
-    def is_exact(self, names: Sequence[str]) -> bool:
-        """Whether the marginal of these attributes is computed without sampling."""
-        try:
-            if self._in_bits:
-                self._weighted_bits(names, {})
-            else:
-                inference.check(self.network, [self._number[n] for n in names if n in self._number])
-        except TooWideError:
-            return False
-        return True
 
     def draw_codes(self, n: int, rng: np.random.Generator) -> Codes:
         codes, valid = self.encoding.codes(self.network.sample(n, rng), n)

@@ -1,1 +1,1 @@
-"""PrivBayes as published: a Bayesian network learned privately, then counted."""
+"""PrivBayes as published: a Bayesian network that is chosen privately, then counted."""

@@ -26,27 +26,27 @@ MOST_SETS = 20_000
 """Of variables on which marginals are made to agree; more would take too long."""
 
 
-def agreeing(views: Sequence[Measured], variables: Sequence[Variable]) -> list[Reals]:
-    """Counts that agree on all that several views say, each variable at the coarsest level of theirs.
+def agreeing(marginals: Sequence[Measured], variables: Sequence[Variable]) -> list[Reals]:
+    """Counts that agree on all that several marginals say, each variable at the coarsest level of theirs.
 
-    From the total to the largest sets of variables that views share: sets that come later leave what was
+    From the total to the largest sets of variables that they share: sets that come later leave what was
     agreed on before as it is. Of very many sets only the smallest `MOST_SETS` are made to agree.
     """
-    counts = [view.counts.astype(np.float64) for view in views]
-    seen = [frozenset(part.variable for part in view.parts) for view in views]
+    counts = [one.counts.astype(np.float64) for one in marginals]
+    seen = [frozenset(part.variable for part in one.parts) for one in marginals]
     order = sorted(shared(seen), key=lambda each: (len(each), sorted(each)))
     for common in order[:MOST_SETS]:
         members = [number for number, each in enumerate(seen) if common <= each]
-        levels = [dict(views[number].parts) for number in members]
+        levels = [dict(marginals[number].parts) for number in members]
         parts = tuple(Parent(v, max(each[v] for each in levels)) for v in sorted(common))
-        sums = [added_up(counts[number], views[number].parts, parts, variables) for number in members]
+        sums = [added_up(counts[number], marginals[number].parts, parts, variables) for number in members]
         trust = [
-            own.size / (views[number].counts.size * max(views[number].deviation ** 2, 1e-12))
+            own.size / (marginals[number].counts.size * max(marginals[number].deviation ** 2, 1e-12))
             for number, own in zip(members, sums, strict=True)
         ]
         mean = np.tensordot(np.array(trust) / sum(trust), np.stack(sums), axes=1)
         for number, own in zip(members, sums, strict=True):
-            counts[number] = counts[number] + spread(mean - own, parts, views[number], variables)
+            counts[number] = counts[number] + spread(mean - own, parts, marginals[number], variables)
     return counts
 
 
@@ -65,19 +65,19 @@ def shared(sets: Iterable[frozenset[T]]) -> set[frozenset[T]]:
     return found
 
 
-def spread(missing: Reals, parts: ParentSet, view: Measured, variables: Sequence[Variable]) -> Reals:
-    """What each cell of a view gets of what is missing in the sums that it belongs to."""
-    axes = {part.variable: (axis, part.level) for axis, part in enumerate(view.parts)}
+def spread(missing: Reals, parts: ParentSet, marginal: Measured, variables: Sequence[Variable]) -> Reals:
+    """What each cell of a marginal gets of what is missing in the sums that it belongs to."""
+    axes = {part.variable: (axis, part.level) for axis, part in enumerate(marginal.parts)}
     others = prod(
         size
-        for part, size in zip(view.parts, view.counts.shape, strict=True)
+        for part, size in zip(marginal.parts, marginal.counts.shape, strict=True)
         if part.variable not in dict(parts)
     )
     groups, members = [], np.full(missing.shape, float(others))
     for place, (variable, level) in enumerate(parts):
         axis, own = axes[variable]
         lookup = between(variables[variable], own, level)
-        groups.append(lookup.reshape([-1 if i == axis else 1 for i in range(view.counts.ndim)]))
+        groups.append(lookup.reshape([-1 if i == axis else 1 for i in range(marginal.counts.ndim)]))
         inside = np.bincount(lookup, minlength=missing.shape[place])
         members *= inside.reshape([-1 if i == place else 1 for i in range(missing.ndim)])
     return np.asarray((missing / members)[tuple(groups)])

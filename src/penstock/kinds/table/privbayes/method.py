@@ -1,17 +1,22 @@
-"""PrivBayes: the parameters, the presets, and the way from a sealed table to a release.
+"""PrivBayes: a Bayesian network that is chosen privately, then counted.
+
+The published algorithm with its presets; `penstock.kinds.table.confluence` makes the same kind of model in
+another way.
 
 Guarantee: pure epsilon for one unit added or removed, or one record replaced where the schema says so.
 Why: the parts of the budget add up to the whole. One part pays for the number of records where that
 is not public, one for the choices of the network (`structure`), the rest for noisy marginals
-(`conditionals`). Everything after that is post-processing.
+(`joints`). Everything after that is post-processing.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Exact, Whole
 from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import (
@@ -21,14 +26,14 @@ from penstock.kinds.table.network.conditionals import (
     added_up,
     conditional,
     measure,
-    repaired,
-    sources,
 )
 from penstock.kinds.table.network.encoding import Encoding, EncodingName, encoded
 from penstock.kinds.table.network.network import Network
-from penstock.kinds.table.network.parents import Pair, Parent, affordable_cells
-from penstock.kinds.table.network.release import PrivBayesRelease
+from penstock.kinds.table.network.parents import Pair, Parent
+from penstock.kinds.table.network.release import NetworkRelease
 from penstock.kinds.table.privbayes.agreement import agreeing
+from penstock.kinds.table.privbayes.joints import repaired, sources
+from penstock.kinds.table.privbayes.parent_sets import affordable_cells
 from penstock.kinds.table.privbayes.scores import ScoreName
 from penstock.kinds.table.privbayes.sensitivity import Bound
 from penstock.kinds.table.privbayes.structure import (
@@ -44,14 +49,14 @@ from penstock.kinds.table.privbayes.usefulness import (
     cell_limit,
     degree,
 )
-from penstock.privacy.budgets.amounts import exact
+from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.unit import Relation
 from penstock.releases.consistency import weighted_mean
 from penstock.schema import Schema
 
-Preset = Literal["adaptive", "plain", "journal", "thesis"]
+Preset = Literal["plain", "journal", "thesis"]
 
 SIZE_SHARE = Fraction(1, 20)
 """Of the budget, for the number of records where the schema does not declare it."""
@@ -63,17 +68,16 @@ FEW_PARENTS = 2
 
 
 @dataclass(frozen=True)
-class PrivBayes:
+class PrivBayes(Method[Table]):
     """A Bayesian network of noisy conditional tables.
 
-    `preset` is what you want unless you reproduce a paper:
+    `preset` names the other parameters together:
 
-    * ``adaptive``: our default, which goes beyond the paper (see `penstock.kinds.table.confluence.method`);
     * ``plain``: the algorithm of the paper with proven tight sensitivities, permute-and-flip choices,
       marginals that are not paid for twice and are made to agree with each other (`agree`);
     * ``journal`` (beta 3/10, theta 4) and ``thesis`` (beta 1/2, theta 3): as published.
 
-    The other parameters change the last three presets. `beta` is the share of the budget for the
+    What is given beside it changes the preset. `beta` is the share of the budget for the
     network, `theta` how useful a marginal must be, `degree` fixes the number of parents of a binary
     network (chosen by theta otherwise) and `max_degree` caps it; without a cap of yours, degrees that
     would take more than some 400,000 candidates are left out for their computing time. So are larger
@@ -92,13 +96,15 @@ class PrivBayes:
     Fraction(1, 1)
     """
 
-    preset: Preset = "adaptive"
+    name: ClassVar[str] = "privbayes"
+
+    preset: Preset = "plain"
     encoding: EncodingName | None = None
-    score: ScoreName | Literal["auto"] | None = None
-    beta: Fraction | None = None
-    theta: Fraction | None = None
-    degree: int | None = None
-    max_degree: int | None = None
+    score: Literal["auto"] | ScoreName | None = None
+    beta: Annotated[Amount | None, Exact(least=0, below=1)] = None
+    theta: Annotated[Amount | None, Exact(above=0)] = None
+    degree: Annotated[int | None, Whole()] = None
+    max_degree: Annotated[int | None, Whole()] = None
     sensitivity: Bound | None = None
     choice: choice.Method | None = None
     repair: Repair | None = None
@@ -106,28 +112,17 @@ class PrivBayes:
     reuse: bool | None = None
     agree: bool | None = None
 
-    def fit(self, table: Table, budget: Budget) -> PrivBayesRelease:
+    def fit(self, table: Table, budget: Budget) -> NetworkRelease:
         """Learn a network and its tables; spends the whole budget."""
         self.check(table.schema)
-        if self.preset == "adaptive":
-            from penstock.kinds.table.confluence.method import fit
-
-            return fit(table, budget)
         recipe = self.recipe()
         budget.check(table.relation)
         return _Fit(recipe, encoded(recipe.encoding, table.attributes), table, budget).release()
 
     def check(self, schema: Schema) -> None:
         """Refuse parameters that cannot work on a table of this schema; needs neither records nor budget."""
-        if self.preset != "adaptive":
-            recipe = self.recipe()
-            recipe.check()
-            recipe.check_fit(encoded(recipe.encoding, schema.attributes), schema.relation)
-        elif given := list(self._given):
-            raise UsageError(
-                f"'{given[0]}' does not belong to preset 'adaptive'; set preset to 'plain', 'journal' or "
-                f"'thesis'. {NOTHING}"
-            )
+        recipe = self.recipe()
+        recipe.check_fit(encoded(recipe.encoding, schema.attributes), schema.relation)
 
     @property
     def _given(self) -> dict[str, Any]:
@@ -137,10 +132,6 @@ class PrivBayes:
 
     def recipe(self) -> Recipe:
         """Every parameter with its value, given or from the preset."""
-        if not isinstance(self.preset, str) or self.preset not in PRESETS:
-            raise UsageError(
-                f"preset must be adaptive, plain, journal or thesis, not {self.preset!r}. {NOTHING}"
-            )
         given = self._given
         for name in ("beta", "theta"):
             if name in given:
@@ -165,29 +156,6 @@ class Recipe:
     empty: Empty = "back off"
     reuse: bool = True
     agree: bool = True
-
-    def check(self) -> None:
-        """Refuse values that no table could be released with."""
-        if not 0 <= self.beta < 1:
-            raise UsageError(f"beta must be at least 0 and below 1, not {self.beta}. {NOTHING}")
-        if self.theta <= 0:
-            raise UsageError(f"theta must be greater than 0, not {self.theta}. {NOTHING}")
-        for name, value, choices in (
-            ("score", self.score, ("auto", "I", "F", "R")),
-            ("encoding", self.encoding, ("binary", "gray", "vanilla", "hierarchical")),
-            ("sensitivity", self.sensitivity, ("tight", "published")),
-            ("choice", self.choice, ("permute-and-flip", "exponential")),
-            ("repair", self.repair, ("clamp", "project")),
-            ("empty", self.empty, ("back off", "uniform")),
-        ):
-            if value not in choices:
-                raise UsageError(f"{name} must be one of {', '.join(choices)}, not {value!r}. {NOTHING}")
-        for name, flag in (("reuse", self.reuse), ("agree", self.agree)):
-            if not isinstance(flag, bool):
-                raise UsageError(f"{name} must be true or false, not {flag!r}. {NOTHING}")
-        for name, number in (("degree", self.degree), ("max_degree", self.max_degree)):
-            if number is not None and (not isinstance(number, int) or isinstance(number, bool)):
-                raise UsageError(f"{name} must be a whole number, not {number!r}. {NOTHING}")
 
     def check_fit(self, encoding: Encoding, relation: Relation) -> None:
         """Refuse what cannot work on a table of these variables under this relation."""
@@ -216,7 +184,7 @@ class Recipe:
             )
 
     def score_for(self, encoding: Encoding, k: int | None) -> ScoreName:
-        """The score that 'auto' stands for, from public facts."""
+        """The score that 'auto' stands for; it follows from the schema."""
         if self.score != "auto":
             return self.score
         if not encoding.binary or k is None:
@@ -254,10 +222,10 @@ class _Fit:
     def __init__(self, recipe: Recipe, encoding: Encoding, table: Table, budget: Budget) -> None:
         self.recipe, self.encoding, self.table, self.budget = recipe, encoding, table, budget
         self.variables = encoding.variables
-        self.facts = recipe.public()
+        self.parameters = recipe.public()
         self.noisy_size: tuple[float, float] | None = None
 
-    def release(self) -> PrivBayesRelease:
+    def release(self) -> NetworkRelease:
         if not self.variables:
             return self._of_constants()
         n = self._size()
@@ -287,15 +255,15 @@ class _Fit:
                 asked = recipe.max_degree
                 largest = affordable(d) if asked is None else min(asked, affordable(d, MOST_POSSIBLE))
                 k = degree(n, (1 - recipe.beta) * left, d, recipe.theta, l1, largest)
-            self.facts["degree"] = k
+            self.parameters["degree"] = k
             options = binary_candidates(self.variables, k)
         else:
             cells = cell_limit(n, (1 - recipe.beta) * left, d, recipe.theta, l1)
             cells = affordable_cells([variable.sizes for variable in self.variables], cells)
-            self.facts["cells"] = cells
+            self.parameters["cells"] = cells
             options = general_candidates(self.variables, cells)
         score = recipe.score_for(self.encoding, k)
-        self.facts["score"] = score
+        self.parameters["score"] = score
         if d == 1 or k == d - 1 or recipe.beta == 0:
             return self._unchosen(d if k is None else k)
         share = recipe.beta * left / self.budget.epsilon / (d - 1)
@@ -339,12 +307,12 @@ class _Fit:
         names = [self.variables[part.variable].name for part in pair.parts]
         return " × ".join(names)
 
-    def _made(self, measured: list[Measured], network: Network) -> PrivBayesRelease:
-        return PrivBayesRelease(
+    def _made(self, measured: list[Measured], network: Network) -> NetworkRelease:
+        return NetworkRelease(
             method="privbayes",
             schema=self.table.schema,
             receipt=self.budget.receipt(self.table.schema.unit, self.table.relation),
-            parameters=self.facts,
+            parameters=self.parameters,
             total=self._total(measured),
             encoding=self.encoding,
             network=network,
@@ -359,7 +327,7 @@ class _Fit:
         values, variances = zip(*estimates, strict=True)
         return max(0.0, weighted_mean(values, [max(v, 1e-12) for v in variances]))
 
-    def _of_constants(self) -> PrivBayesRelease:
+    def _of_constants(self) -> NetworkRelease:
         """A table in which every attribute has one code: only the number of records is unknown."""
         pay = self.budget.rest("number of records")
         sealed = self.table.size()

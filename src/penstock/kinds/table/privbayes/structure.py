@@ -19,11 +19,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.engine.view import Marginal
+from penstock.engine.marginal import Marginal
 from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.encoding import Variable
-from penstock.kinds.table.network.parents import Pair, Parent, ParentSets
+from penstock.kinds.table.network.parents import Pair, Parent
+from penstock.kinds.table.privbayes.parent_sets import ParentSets
 from penstock.kinds.table.privbayes.scores import ScoreName, scores
 from penstock.kinds.table.privbayes.sensitivity import Bound, of_scores
 from penstock.privacy.budgets.budget import Budget
@@ -41,7 +42,7 @@ MOST_AT_ONCE = 1 << 24
 
 def marginal(variables: Sequence[Variable], pair: Pair) -> Marginal:
     """What an engine counts for the joint table of a pair, the child's values slowest."""
-    return tuple([variables[part.variable].view(part.level) for part in pair.parts])
+    return tuple([variables[part.variable].column(part.level) for part in pair.parts])
 
 
 def shape(variables: Sequence[Variable], pair: Pair) -> tuple[int, int]:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.kinds.table.network.parents import Parent, ParentSets
+from penstock.kinds.table.network.parents import Parent
+from penstock.kinds.table.privbayes.parent_sets import ParentSets
 
 
 def maximal(sizes: list[list[int]], limit: int) -> set[frozenset[tuple[int, int]]]:

@@ -1,4 +1,4 @@
-"""Planes, packing, levels by mass and maximum entropy: the public machinery of the adaptive preset."""
+"""Planes, packing, levels by mass and maximum entropy: the public machinery of confluence."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from penstock.kinds.table.confluence.assembly import Assembly
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
-from penstock.kinds.table.confluence.design import LARGEST, ORDERS, lines
 from penstock.kinds.table.confluence.entropy import Constraint, fitted, minimised
 from penstock.kinds.table.confluence.packing import covering, packed, price, shares, view_of
+from penstock.kinds.table.confluence.planes import LARGEST, ORDERS, lines
 from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.encoding import Grouping, Variable
 from penstock.kinds.table.network.parents import Parent
@@ -67,7 +67,8 @@ def test_packing_keeps_every_pair_and_never_raises_the_price(sizes: list[int], d
     views = packed(pairs, levels, most=200)
     assert sorted(pair for view in views for pair in view.pairs) == sorted(pairs)
     for view in views:
-        assert all(view.holds(pair) for pair in view.pairs)
+        finest = dict(view.parts)
+        assert all(finest[variable] <= level for pair in view.pairs for variable, level in pair)
         assert view.cells <= 200 or len(view.pairs) == 1
     assert price(views) <= price([view_of(pair, levels) for pair in pairs]) + 1e-9
 

@@ -9,7 +9,7 @@ from math import comb, log
 
 import numpy as np
 import pytest
-from tables import binary_rows, mixed_rows, paid, schema_of, table_of
+from tests.kinds.table.tables import binary_rows, mixed_rows, paid, schema_of, table_of
 from tests.privacy.mechanisms.choice_law import probabilities
 
 from penstock.kinds.table.network.encoding import encode_as, encoded

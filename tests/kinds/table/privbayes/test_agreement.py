@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from tables import binary_rows, paid, schema_of, table_of
+from tests.kinds.table.tables import binary_rows, paid, schema_of, table_of
 
 from penstock.errors import UsageError
 from penstock.kinds.table.network.conditionals import Measured, added_up

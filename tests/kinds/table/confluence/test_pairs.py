@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tables import mixed_rows, paid, schema_of, table_of
+from tests.kinds.table.tables import mixed_rows, paid, schema_of, table_of
 from tests.privacy.mechanisms.choice_law import probabilities
 
 from penstock.kinds.table.confluence import pairs

@@ -100,9 +100,9 @@ def test_any_bits_decode_to_declared_codes(name: EncodingName, sizes: list[int],
 def test_views_count_bits_and_levels_of_the_same_column() -> None:
     encoding = encoded("hierarchical", SCHEMA.attributes)
     age, job, sex = encoding.variables
-    assert sex.view() == "sex"
-    assert age.view(3).size == 2
-    assert job.view(1).codes == (0, 0, 0, 1, 1, 2)
+    assert sex.column() == "sex"
+    assert age.column(3).size == 2
+    assert job.column(1).codes == (0, 0, 0, 1, 1, 2)
     bit = encoded("binary", SCHEMA.attributes).variables[0]
-    assert bit.view().codes == (0,) * 8 + (1,) * 8
-    assert bit.view() is bit.view()
+    assert bit.column().codes == (0,) * 8 + (1,) * 8
+    assert bit.column() is bit.column()

@@ -1,9 +1,10 @@
-"""Small sealed tables for the tests of PrivBayes, and the papers' datasets where they are at hand."""
+"""Small sealed tables for the tests of networks, and the papers' datasets where they are at hand."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ import pytest
 
 from penstock.engine import MemoryEngine
 from penstock.kinds.table.data import Table
+from penstock.kinds.table.network.release import NetworkRelease
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Schema
 
-DATA = Path(__file__).resolve().parents[5] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
 def schema_of(
@@ -100,8 +102,6 @@ def real_schema(sizes: dict[str, int], ordered: Sequence[str] = (), **more: Any)
 
 def variation(first: np.ndarray, second: np.ndarray, sizes: Sequence[int], ways: int) -> float:
     """The mean total variation distance over all marginals of so many attributes."""
-    from itertools import combinations
-
     distances = []
     for chosen in combinations(range(len(sizes)), ways):
         cells = int(np.prod([sizes[i] for i in chosen]))
@@ -113,3 +113,10 @@ def variation(first: np.ndarray, second: np.ndarray, sizes: Sequence[int], ways:
             shares.append(np.bincount(key, minlength=cells) / len(rows))
         distances.append(np.abs(shares[0] - shares[1]).sum() / 2)
     return float(np.mean(distances))
+
+
+def distance(release: NetworkRelease, rows: np.ndarray, sizes: Sequence[int], ways: int, seed: int) -> float:
+    """The same between some rows and as many synthetic ones."""
+    codes = release.draw_codes(len(rows), np.random.default_rng(seed))
+    drawn = np.column_stack([codes[name] for name in release.schema.names]).astype(np.int64)
+    return variation(rows, drawn, sizes, ways)

@@ -1,4 +1,4 @@
-"""The steps of PrivBayes' default: their exact loss, and that of every broken copy."""
+"""The steps of confluence: their exact loss, and that of every broken copy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def by_name(target: Target) -> str:
 def test_a_step_never_costs_more_than_it_is_paid(target: Target) -> None:
     found = exact_bound(target).epsilon
     assert 0.5 < found <= 1 + 1e-9
-    if target.name == "privbayes-mean-gap":
+    if target.name == "confluence-mean-gap":
         assert found == pytest.approx(1)  # a record can move the gaps of all three pairs
 
 
@@ -32,7 +32,7 @@ def test_every_mistake_is_refuted_by_enumeration(target: Target) -> None:
     assert exact_bound(target).epsilon > 1.2
 
 
-@pytest.mark.parametrize("name", ["privbayes-choice", "broken-privbayes-price-from-records"])
+@pytest.mark.parametrize("name", ["confluence-choice", "broken-confluence-price-from-records"])
 def test_running_the_shipped_code_agrees_with_the_enumeration(name: str) -> None:
     """Seeded; a true claim is refuted with probability at most 1e-6."""
     target = TARGETS[name]

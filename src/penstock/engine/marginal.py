@@ -18,15 +18,15 @@ MOST_CELLS = 1 << 27
 
 
 @dataclass(frozen=True)
-class View:
-    """A coded column, as it is or generalised: leaf code -> coarser code.
+class Column:
+    """A column of a marginal: a coded one as it is, or through a lookup: leaf code -> coarser code.
 
-    >>> View("age", (0, 0, 1, 1)).size
+    >>> Column("age", (0, 0, 1, 1)).size
     2
 
     `size` may be given where a coarser code has no leaf below it; without `codes` it stays None
-    and the size is that of the column itself. A marginal may hold several views of one column,
-    as the bits of an encoding do.
+    and the size is that of the coded column itself. A marginal may hold one coded column several
+    times through different lookups, as the bits of an encoding do.
     """
 
     name: str
@@ -36,7 +36,7 @@ class View:
     def __post_init__(self) -> None:
         if self.codes is None:
             if self.size is not None:
-                raise ValueError(f"{self.name}: a view without a lookup has the size of its column")
+                raise ValueError(f"{self.name}: without a lookup the size is that of the column")
             return
         if not self.codes or min(self.codes) < 0:
             raise ValueError(f"{self.name}: a lookup has one code of 0 or more per leaf code")
@@ -48,15 +48,15 @@ class View:
 
     @classmethod
     def of(cls, name: str, codes: Iterable[int] | NDArray[np.integer], size: int | None = None) -> Self:
-        """A view from any sequence of codes, such as the array of a taxonomy's level.
+        """From any sequence of codes, such as the array of a taxonomy's level.
 
-        >>> View.of("age", np.array([0, 0, 1], dtype=np.uint8))
-        View(name='age', codes=(0, 0, 1), size=2)
+        >>> Column.of("age", np.array([0, 0, 1], dtype=np.uint8))
+        Column(name='age', codes=(0, 0, 1), size=2)
         """
         return cls(name, tuple(int(code) for code in codes), size)
 
 
-Marginal = Sequence[View | str]
+Marginal = Sequence[Column | str]
 """The columns of one contingency table, slowest first."""
 
 
@@ -76,25 +76,25 @@ class Columns:
         self.size = list(sizes.values())
         self.lookup: list[NDArray[np.intp] | None] = [None] * len(self.names)
         self._number = {name: number for number, name in enumerate(self.names)}
-        self._views: dict[View, int] = {}
+        self._recoded: dict[Column, int] = {}
 
     def numbers(self, marginals: Sequence[Marginal]) -> list[tuple[int, ...]]:
         """The column numbers of each marginal; unknown names and misfitting lookups are refused."""
         # Hashing a long lookup again and again would cost more than counting: within one call
-        # the same object is the same view. Views are kept, so that no other gets the same identity.
-        seen: dict[int, tuple[View, int]] = {}
+        # the same object is the same column. It is kept, so that no other gets the same identity.
+        seen: dict[int, tuple[Column, int]] = {}
         resolved: list[tuple[int, ...]] = []
         for marginal in marginals:
             if isinstance(marginal, str):
                 raise TypeError(f"a marginal is a sequence of columns; write ({marginal!r},)")
             numbers: list[int] = []
-            for view in marginal:
-                if isinstance(view, str):
-                    number = self._plain(view)
+            for column in marginal:
+                if isinstance(column, str):
+                    number = self._plain(column)
                 else:
-                    known = seen.get(id(view))
+                    known = seen.get(id(column))
                     if known is None:
-                        known = seen[id(view)] = (view, self._viewed(view))
+                        known = seen[id(column)] = (column, self._looked_up(column))
                     number = known[1]
                 numbers.append(number)
             if len(set(numbers)) < len(numbers):
@@ -120,20 +120,20 @@ class Columns:
         except KeyError:
             raise ValueError(f"no column {name!r}; there are {', '.join(self.names)}") from None
 
-    def _viewed(self, view: View) -> int:
-        base = self._plain(view.name)
-        if view.codes is None or view.size is None:
+    def _looked_up(self, column: Column) -> int:
+        base = self._plain(column.name)
+        if column.codes is None or column.size is None:
             return base
-        known = self._views.get(view)
+        known = self._recoded.get(column)
         if known is not None:
             return known
-        if len(view.codes) != self.size[base]:
+        if len(column.codes) != self.size[base]:
             raise ValueError(
-                f"{view.name}: the lookup has {len(view.codes)} codes, the column {self.size[base]}"
+                f"{column.name}: the lookup has {len(column.codes)} codes, the column {self.size[base]}"
             )
         number = len(self.base)
         self.base.append(base)
-        self.size.append(view.size)
-        self.lookup.append(np.array(view.codes, dtype=np.intp))
-        self._views[view] = number
+        self.size.append(column.size)
+        self.lookup.append(np.array(column.codes, dtype=np.intp))
+        self._recoded[column] = number
         return number
