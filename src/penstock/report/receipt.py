@@ -17,8 +17,8 @@ from penstock.privacy.budgets.receipt import (
     brief,
     plain,
 )
-from penstock.releases.release import Picture
 from penstock.report.page import Block, Table, Text
+from penstock.report.picture import Picture
 from penstock.report.theme import PALETTE, figure, ink_on, mixed, safe
 
 FEW_LINES = 40

@@ -31,6 +31,7 @@ from penstock.privacy.mechanisms import choice
 from penstock.privacy.seals.sealed import Sensitivity
 from penstock.progress import progress
 from penstock.releases import Manifest, Model
+from penstock.releases.published import KindOfAnswer
 
 if TYPE_CHECKING:
     import polars as pl
@@ -88,6 +89,7 @@ class _Saved(BaseModel):
 class TopStringsRelease(SequenceRelease):
     """Strings that were chosen as frequent, in the order of their choice."""
 
+    answer: ClassVar[KindOfAnswer] = "selection"
     form: ClassVar[str] = "top-strings"
 
     strings: tuple[String, ...]

@@ -23,10 +23,10 @@ from pydantic import BaseModel
 from penstock.errors import ReleaseError
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.release import TableRelease
+from penstock.postprocessing import onto_simplex, weighted_mean
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.releases import Manifest, Model
-from penstock.releases.consistency import onto_simplex, weighted_mean
 
 Reals = NDArray[np.float64]
 

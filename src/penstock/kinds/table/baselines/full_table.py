@@ -15,8 +15,8 @@ from pydantic import BaseModel
 
 from penstock.errors import ReleaseError, UsageError
 from penstock.kinds.table.release import TableRelease
+from penstock.postprocessing import clamped
 from penstock.releases import Manifest, Model
-from penstock.releases.consistency import clamped
 from penstock.schema import Schema
 
 Reals = NDArray[np.float64]

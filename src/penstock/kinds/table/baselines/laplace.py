@@ -14,10 +14,10 @@ import numpy as np
 
 from penstock.kinds.table.baselines.marginals import MarginalsRelease, workload
 from penstock.kinds.table.data import Table
+from penstock.postprocessing import weighted_mean
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.seals.sealed import join
-from penstock.releases.consistency import weighted_mean
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.encoding import Variable
 from penstock.kinds.table.network.parents import Pair, ParentSet
+from penstock.postprocessing import clamped, onto_simplex
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
-from penstock.releases.consistency import clamped, onto_simplex
 
 Reals = NDArray[np.float64]
 Repair = Literal["clamp", "project"]
