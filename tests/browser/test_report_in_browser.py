@@ -39,7 +39,7 @@ def evaluation() -> str:
             ),
         ],
         headline=Headline(
-            "0.083", "distance", "Good", ["Good enough."], facts=[("rows", "10"), ("columns", "z" * 90)]
+            "0.083", "distance", "Good", ["Good enough."], terms=[("rows", "10"), ("columns", "z" * 90)]
         ),
         stamp="not for publication",
     )

@@ -22,7 +22,8 @@ from penstock.kinds.table.data import Table
 from penstock.kinds.table.independent import Independent
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
-from penstock.releases.release import Manifest, Model, Release
+from penstock.releases import Manifest, Model, Release
+from penstock.releases.published import KindOfAnswer
 from penstock.schema import Schema
 
 PEOPLE = Schema.from_yaml("""
@@ -59,7 +60,8 @@ def places(rows: int = 4000) -> pl.DataFrame:
 class Copy(Release):
     """Not a release at all: it hands out the original rows. Scores must be at the ceiling."""
 
-    kind: ClassVar[str] = "table"
+    kinds: ClassVar[tuple[str, ...]] = ("table",)
+    answer: ClassVar[KindOfAnswer] = "synthetic data"
     form: ClassVar[str] = "copy"
 
     rows: pl.DataFrame
@@ -159,10 +161,8 @@ def test_records_that_do_not_fit_the_schema_are_refused() -> None:
 
 
 def test_other_kinds_of_release_are_refused_by_name() -> None:
-    class Calls(Copy):
-        kind: ClassVar[str] = "calls"
-
-    release = Calls(method="copy", schema=PEOPLE, receipt=Budget(1).receipt(), rows=people())
+    calls = PEOPLE.model_copy(update={"kind": "calls"})
+    release = Copy(method="copy", schema=calls, receipt=Budget(1).receipt(), rows=people())
     with pytest.raises(UsageError, match="'calls' cannot be evaluated"):
         evaluate(release, people())
 

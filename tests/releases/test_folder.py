@@ -17,7 +17,7 @@ import pytest
 from tests.releases.tiny import SURVEY, Tiny, paid, tiny
 
 from penstock.errors import QueryError, ReleaseError, UsageError
-from penstock.releases import Manifest, Model, Release, check_destination, disk, load, registry, save
+from penstock.releases import Manifest, Model, Release, check_destination, disk, load, registry
 from penstock.schema import Schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -162,7 +162,7 @@ def test_lists_become_json_text_in_csv(tmp_path: Path) -> None:
 class Answerless(Release):
     """A release of one number: nothing to sample, nothing to ask."""
 
-    kind, form = "table", "answerless"
+    kinds, answer, form = ("table",), "counts", "answerless"
 
     def model(self) -> Model:
         return Model({"x": 1})
@@ -193,7 +193,7 @@ def test_only_registered_classes_can_be_saved(tmp_path: Path) -> None:
         form = "tiny"
 
     with pytest.raises(ReleaseError, match="another class"):
-        save(tiny(Stranger), tmp_path / "release")
+        tiny(Stranger).save(tmp_path / "release")
     assert names(tmp_path) == set()
 
 

@@ -25,6 +25,7 @@ from tests.releases.tiny import tiny
 
 from penstock.errors import ReleaseError
 from penstock.releases import load, registry
+from penstock.releases.formats import FORMAT
 
 
 @pytest.fixture(scope="module")
@@ -217,9 +218,9 @@ def test_a_newer_format_asks_for_an_upgrade(folder: Path) -> None:
     with_json(
         folder,
         "datapackage.json",
-        lambda package: package["penstock"].update(format=2, version="9.1", new="x"),
+        lambda package: package["penstock"].update(format=FORMAT + 1, version="9.1", new="x"),
     )
-    refused(folder, r"made by Penstock 9\.1 in release format 2.*Upgrade")
+    refused(folder, rf"made by Penstock 9\.1 in release format {FORMAT + 1}.*Upgrade")
 
 
 @pytest.mark.parametrize(
@@ -227,10 +228,13 @@ def test_a_newer_format_asks_for_an_upgrade(folder: Path) -> None:
     [
         ("format", 0),
         ("format", "1"),
+        ("format", 1),
+        ("format", True),
         ("form", 7),
         ("form", "os:system"),
         ("form", "../x"),
         ("kind", None),
+        ("answer", None),
         ("method", "<script>"),
         ("parameters", []),
         ("publishable", "yes"),
@@ -241,7 +245,7 @@ def test_a_newer_format_asks_for_an_upgrade(folder: Path) -> None:
         ("extra", 1),
     ],
 )
-def test_wrong_types_in_our_own_facts_are_refused(folder: Path, key: str, value: object) -> None:
+def test_wrong_values_in_our_own_object_are_refused(folder: Path, key: str, value: object) -> None:
     with_json(folder, "datapackage.json", lambda package: package["penstock"].update({key: value}))
     refused(folder, "is damaged")
 
@@ -257,6 +261,18 @@ def test_a_form_is_looked_up_and_never_imported(folder: Path, form: str) -> None
 def test_a_release_of_another_kind_is_refused(folder: Path) -> None:
     with_json(folder, "datapackage.json", lambda package: package["penstock"].update(kind="points"))
     refused(folder, "calls itself a release of points")
+
+
+def test_a_release_of_another_answer_is_refused(folder: Path) -> None:
+    with_json(folder, "datapackage.json", lambda package: package["penstock"].update(answer="selection"))
+    refused(folder, "calls itself selection, but its model is one of synthetic data")
+
+
+def test_a_release_whose_schema_describes_another_kind_is_refused(folder: Path) -> None:
+    text = (folder / "schema.yaml").read_text()
+    (folder / "schema.yaml").write_text("kind: points\n" + text)
+    refreshed(folder)
+    refused(folder, "calls itself a release of table, but its schema describes points")
 
 
 @pytest.mark.parametrize(

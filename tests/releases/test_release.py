@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import get_args
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,9 @@ from tests.releases.tiny import tiny
 
 from penstock.errors import QueryError, ReleaseError, UsageError
 from penstock.releases import Answer, Model, registry
+from penstock.releases.loading import find
+from penstock.releases.published import KindOfAnswer, Published
+from penstock.schema.schema import DataKind
 
 
 def test_an_answer_reads_as_a_number_with_its_error() -> None:
@@ -58,13 +62,14 @@ def test_a_release_prints_as_one_line_and_shows_as_a_card() -> None:
     assert "fixed seed" in card
 
 
-def test_facts_are_plain_json() -> None:
+def test_a_summary_is_plain_json() -> None:
     import json
 
-    facts = tiny().facts()
-    assert json.loads(json.dumps(facts)) == facts
-    assert facts["epsilon"] == "1"
-    assert facts["publishable"] is False
+    summary = tiny().summary()
+    assert json.loads(json.dumps(summary)) == summary
+    assert summary["epsilon"] == "1"
+    assert summary["publishable"] is False
+    assert (summary["kind"], summary["answer"]) == ("table", "synthetic data")
 
 
 class Shape(BaseModel):
@@ -97,9 +102,18 @@ def test_a_table_is_read_strictly() -> None:
 
 def test_every_registered_form_is_a_class_that_knows_its_form() -> None:
     for form in registry.forms():
-        found = registry.find(form)
+        found = find(form)
         assert found.form == form
-        assert isinstance(found.kind, str)
+        assert set(found.kinds) <= set(get_args(DataKind))
+        assert found.kinds
+        assert found.answer in get_args(KindOfAnswer)
+
+
+def test_what_can_be_sampled_is_synthetic_data_and_nothing_else_is() -> None:
+    for form in registry.forms():
+        found = find(form)
+        draws = found.draw is not Published.draw
+        assert draws == (found.answer == "synthetic data"), form
 
 
 def test_importing_the_room_does_not_load_what_only_reports_need() -> None:

@@ -375,7 +375,7 @@ def test_every_kind_of_block_is_drawn() -> None:
             ),
             Section("Second", []),
         ],
-        headline=Headline("42", "head-label", "head-title", ["head-text"], facts=[("fact-a", "fact-b")]),
+        headline=Headline("42", "head-label", "head-title", ["head-text"], terms=[("fact-a", "fact-b")]),
         footer="foot-x",
     )
     text = Outline(page).text

@@ -13,8 +13,10 @@ from pydantic import BaseModel
 from penstock.errors import ReleaseError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
-from penstock.releases import Answer, Manifest, Model, Picture, Release
+from penstock.releases import Answer, Manifest, Model, Release
+from penstock.releases.published import KindOfAnswer
 from penstock.report import diagrams, maps, pictures
+from penstock.report.picture import Picture
 from penstock.schema import Relation, Schema
 
 SURVEY = """
@@ -49,7 +51,8 @@ class _Saved(BaseModel):
 class Tiny(Release):
     """Counts for each code of each field."""
 
-    kind: ClassVar[str] = "table"
+    kinds: ClassVar[tuple[str, ...]] = ("table",)
+    answer: ClassVar[KindOfAnswer] = "synthetic data"
     form: ClassVar[str] = "tiny"
 
     counts: Mapping[str, tuple[int, ...]]
@@ -142,7 +145,6 @@ class Showcase(Tiny):
             "home work home",
             "home work shop",
         ]
-        rounds = list(range(1, 13))
         return [
             *super().pictures(),
             pictures.heatmap(
@@ -162,7 +164,7 @@ class Showcase(Tiny):
                 column_name="hours",
             )
             if len(self.schema.attribute("age").labels) == 16
-            else pictures.lines("Age", [1, 2], [3, 4]),
+            else pictures.bars("Age", [1, 2], [3, 4]),
             maps.grid_map("Map of pick-ups", across, up, grid, x_name="longitude", y_name="latitude"),
             maps.box_map("Map of adaptive cells", *_quadtree(x, y), x_name="longitude", y_name="latitude"),
             diagrams.network("How fields depend on each other", names, edges),
@@ -172,14 +174,6 @@ class Showcase(Tiny):
                 [-1, 0, 0, 0, 1, 1, 2, 2, 4, 4],
                 [9000, 4200, 3100, 1500, 2900, 900, 1800, 700, 2200, 420],
                 amount="walks",
-            ),
-            pictures.lines(
-                "Error by budget",
-                rounds,
-                {"this release": 1 / np.array(rounds), "floor": [0.5] * 12},
-                x_name="epsilon",
-                y_name="distance",
-                bands={"this release": (0.8 / np.array(rounds), 1.2 / np.array(rounds))},
             ),
         ]
 

@@ -92,11 +92,6 @@ def test_a_heat_map_shows_numbers_only_where_there_is_room() -> None:
     assert large.figure.data[0].texttemplate is None
 
 
-def test_a_diverging_heat_map_has_zero_in_the_middle() -> None:
-    trace = pictures.heatmap("d", "ab", "xy", [[-1, 2], [0, 1]], diverging=True).figure.data[0]
-    assert (trace.zmin, trace.zmax) == (-2, 2)
-
-
 def test_a_grid_map_puts_the_first_axis_to_the_right_and_the_second_up() -> None:
     counts = np.zeros((3, 2))
     counts[2, 0] = 9
@@ -139,12 +134,6 @@ def test_a_tree_keeps_the_fullest_nodes_with_their_ancestors() -> None:
         diagrams.tree("t", ["a", "b"], [1, -1], [1, 2])
 
 
-def test_lines_carry_bands_and_names() -> None:
-    picture = pictures.lines("l", [1, 2, 3], {"ours": [1, 2, 3]}, bands={"ours": ([0, 1, 2], [2, 3, 4])})
-    assert len(picture.figure.data) == 2
-    assert picture.rows[0] == ("1", 1.0)
-
-
 @pytest.mark.parametrize(
     "draw",
     [
@@ -153,7 +142,7 @@ def test_lines_carry_bands_and_names() -> None:
         lambda: pictures.heatmap("x", "ab", "c", [[1]]),
         lambda: maps.grid_map("x", [0, 1], [0, 1], [[1, 2]]),
         lambda: maps.box_map("x", [], []),
-        lambda: pictures.lines("x", [1, 2], [1]),
+        lambda: pictures.histogram("x", [1, 2], [1, 2]),
     ],
 )
 def test_numbers_that_do_not_fit_are_refused(draw: object) -> None:

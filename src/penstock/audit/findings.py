@@ -13,7 +13,7 @@ from penstock.privacy.budgets.amounts import plain
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from penstock.releases.release import Picture
+    from penstock.report.picture import Picture
 
 COLUMNS = ("name", "claim", "exact loss", "measured", "verdict")
 
@@ -76,7 +76,7 @@ def picture(verdicts: Sequence[Verdict]) -> Picture:
     """One line per target: what is claimed, and what was measured at least."""
     import plotly.graph_objects as go
 
-    from penstock.releases.release import Picture
+    from penstock.report.picture import Picture
     from penstock.report.theme import BLUE, GREY, VERMILLION, figure
 
     ordered = sorted(verdicts, key=lambda verdict: (verdict.kind is Kind.BROKEN, verdict.name))

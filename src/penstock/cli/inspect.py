@@ -32,7 +32,7 @@ def inspect(folder: Folder, as_json: Json = False) -> None:
     release = load(folder)
     files = _files(folder)
     if as_json:
-        print_json({"folder": folder, **release.facts(), "files": files})
+        print_json({"folder": folder, **release.summary(), "files": files})
         return
     out = screen()
     _headline(out, folder, release)

@@ -122,10 +122,8 @@ def query(
         )
     opened = load(folder)
     if boxes is not None:
-        from penstock.kinds.points.questions import count_boxes
-
         _refuse_unless_points(opened, "--boxes")
-        _print_many(count_boxes(opened, boxes), as_json)
+        _print_many(opened.count_boxes(boxes), as_json)  # type: ignore[attr-defined]  # as `count` below
         return
     if counts is not None:
         _print_many(_count_strings(opened, counts), as_json)
@@ -189,7 +187,7 @@ def _listed(rows: pl.DataFrame) -> Table:
     from rich.table import Table
 
     from penstock.cli.screen import clean
-    from penstock.releases.release import percent, readable
+    from penstock.report.numbers import percent, readable
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
     shown = [name for name in rows.columns if not rows[name].is_null().all()]
@@ -224,7 +222,7 @@ def _count_in(opened: Release, box: str) -> Answer:
 
 def _count_strings(opened: Release, path: str) -> pl.DataFrame:
     """How often all strings of a file occur."""
-    from penstock.releases.questions import answered
+    from penstock.releases.batch import answered
 
     ask = _of_sequences(opened, "count", "--counts")
     is_symbol = "string" in getattr(opened, "alphabet", ())
@@ -234,7 +232,7 @@ def _count_strings(opened: Release, path: str) -> pl.DataFrame:
 def _count_conditions(opened: Release, path: str) -> pl.DataFrame:
     """The answers to all conditions of a file."""
     from penstock.errors import QueryError
-    from penstock.releases.questions import answered
+    from penstock.releases.batch import answered
 
     if opened.kind == "sequences":
         raise QueryError("--file is for conditions on fields; strings of symbols are counted with --counts.")

@@ -115,7 +115,7 @@ def select(
     if as_json:
         print_json(
             {
-                **made.facts(),
+                **made.summary(),
                 "candidates": made.candidates,
                 "counted": made.counted,
                 "margin": made.margin,
@@ -146,7 +146,7 @@ def _show(made: SelectionRelease) -> None:
     from rich.table import Table
 
     from penstock.cli.screen import ACCENT, clean, screen
-    from penstock.releases.release import readable
+    from penstock.report.numbers import readable
 
     out = screen()
     if not made.items:

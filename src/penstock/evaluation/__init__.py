@@ -50,7 +50,7 @@ def evaluate(
 
         scores, details, sections, rows = evaluate_sequences(release, source, facts, table=table, seed=seed)
         return _evaluation(release, rows, scores, details, sections, started)
-    if release.kind == "selection":
+    if release.answer == "selection":
         from penstock.learn.selection.evaluation import evaluate_selection
 
         scores, details, sections, rows = evaluate_selection(release, source, facts, table=table)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.evaluation.evaluation import NOTICE, Evaluation, Score
-from penstock.releases.release import Picture, percent
+from penstock.report.numbers import percent
 from penstock.report.page import Block, Card, Cards, Section, Table, Text, render
+from penstock.report.picture import Picture
 
 STAMP = "Not for publication"
 BELOW = -0.02

@@ -162,10 +162,10 @@ def _opened(folder: Path, name: str) -> Iterator[tuple[int, int]]:
     except (OSError, ValueError) as problem:
         raise ReleaseError(f"'{path}' cannot be read: {reason(problem)}.") from None
     try:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise ReleaseError(f"'{path}' is not a regular file. {DISTRUST}")
-        yield descriptor, facts.st_size
+        yield descriptor, status.st_size
     except OSError as problem:
         raise ReleaseError(f"'{path}' cannot be read: {reason(problem)}.") from None
     finally:

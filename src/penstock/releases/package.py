@@ -1,7 +1,7 @@
 """datapackage.json: the table of contents of a release folder, in Frictionless words.
 
-Anything that reads Frictionless data packages understands the synthetic rows from it. Penstock's
-own facts sit in one object, `penstock`. What comes back from disk is validated strictly; keys that
+Anything that reads Frictionless data packages understands the synthetic rows from it. What Penstock has
+to say beyond that sits in one object, `penstock`. What comes back from disk is validated strictly; keys that
 others may add to a data package (licences, contributors) are left alone.
 """
 
@@ -18,13 +18,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from penstock.errors import ReleaseError
 from penstock.releases.disk import AGAIN, DISTRUST, PLAIN_NAME
+from penstock.releases.formats import FORMAT, upgraded
 
 if TYPE_CHECKING:
     import polars as pl
 
     from penstock.schema import Schema
-
-FORMAT = 1
 
 Text = Annotated[str, Field(max_length=10_000)]
 Word = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")]
@@ -52,14 +51,15 @@ class Resource(BaseModel):
 
 
 class About(BaseModel):
-    """Penstock's own facts."""
+    """The object `penstock`: what a release says about itself."""
 
     model_config = _STRICT
 
-    format: Annotated[int, Field(ge=1)]
+    format: Annotated[int, Field(ge=FORMAT, le=FORMAT)]
     version: Text
     form: Word
     kind: Word
+    answer: Word
     method: Word
     parameters: dict[str, Any]
     guarantee: Text
@@ -98,7 +98,7 @@ def read_package(data: bytes, where: str) -> Package:
             f"version reads up to format {FORMAT}. Upgrade Penstock to open it."
         )
     try:
-        package = Package.model_validate(parsed)
+        package = Package.model_validate({**parsed, "penstock": upgraded(about)})
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(step)[:60] for step in first["loc"])
@@ -176,20 +176,20 @@ def file_name(table: str) -> str:
 
 
 def table_schema(frame: pl.DataFrame, schema: Schema) -> dict[str, Any]:
-    """The Frictionless Table Schema of synthetic rows: types from the rows, facts from our schema."""
+    """The Frictionless Table Schema of synthetic rows: types from the rows, the rest from our schema."""
     declared = {field.name: field for field in schema.fields}
     fields = []
     for column, dtype in frame.schema.items():
         entry: dict[str, Any] = {"name": column, "type": _type_word(dtype)}
         field = declared.get(column)
         if field is not None:
-            facts = field.model_dump(mode="json", by_alias=True, exclude_none=True)
+            stated = field.model_dump(mode="json", by_alias=True, exclude_none=True)
             for word in ("title", "description"):
-                if isinstance(facts.get(word), str):
-                    entry[word] = facts[word]
+                if isinstance(stated.get(word), str):
+                    entry[word] = stated[word]
             limits = {
                 word: limit
-                for word, limit in facts.get("constraints", {}).items()
+                for word, limit in stated.get("constraints", {}).items()
                 if _holds(word, limit, frame[column])
             }
             if limits:

@@ -66,11 +66,11 @@ def _plain(data: bytes, where: str) -> Any:
     return pa.Table.from_arrays(columns, names=list(kinds))
 
 
-def _cells(facts: Any) -> int:
+def _cells(metadata: Any) -> int:
     """The number of values that a Parquet file announces, those inside lists too."""
-    groups = [facts.row_group(i) for i in range(facts.num_row_groups)]
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     inside = sum(group.column(i).num_values for group in groups for i in range(group.num_columns))
-    return int(max(inside, facts.num_rows * max(1, facts.num_columns)))
+    return int(max(inside, metadata.num_rows * max(1, metadata.num_columns)))
 
 
 def _plain_type(dtype: Any) -> Any:

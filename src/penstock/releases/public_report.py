@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from penstock.errors import QueryError, UsageError
 from penstock.privacy.budgets.receipt import Receipt
 from penstock.releases.package import penstock_version
-from penstock.releases.release import Picture, Release, percent
+from penstock.releases.published import Published
+from penstock.report.numbers import percent
 from penstock.report.page import (
     Block,
     Commands,
@@ -26,10 +27,9 @@ from penstock.report.page import (
     Text,
     render,
 )
-from penstock.report.receipt import receipt_blocks, receipt_picture, short
+from penstock.report.picture import Picture
+from penstock.report.receipt import receipt_blocks, short
 from penstock.schema import Field, Relation, Schema
-
-__all__ = ["belief", "meaning", "receipt_blocks", "receipt_picture", "report"]
 
 WEAK_EPSILON = 5
 FEW_CATEGORIES = 12
@@ -38,39 +38,44 @@ _SEEDED = (
     "Not publishable: made with a fixed seed. Whoever knows the seed can subtract the noise, so this release "
     "protects nobody; it is good for tests and studies only."
 )
+# The words for a kind of data, and nothing else on this page that knows of kinds.
 _KINDS = {
-    "table": "A table",
-    "points": "Points on a map",
-    "sequences": "Sequences",
-    "itemsets": "Item sets",
-    "graph": "A graph",
-    "calls": "Call records",
-    "selection": "A selection",
+    "table": "a table",
+    "points": "points on a map",
+    "sequences": "sequences",
+    "itemsets": "item sets",
+    "graph": "a graph",
+    "calls": "call records",
 }
 
 
-def report(release: Release, *, title: str | None = None) -> str:
+def report(release: Published, *, title: str | None = None) -> str:
     """The page for people: guarantee, receipt, pictures, model, schema, how to use it, limits.
 
     `title` is the name of the folder that the commands on the page speak about.
     """
     folder = title or "my-release"
     name = release.schema.title or title or f"{release.method} release"
-    count = len(release.schema.fields)
-    fields = "one field" if count == 1 else f"{count} fields"
-    subtitle = f"{_KINDS.get(release.kind, release.kind)} with {fields}, released "
     return render(
         name,
         _sections(release, folder),
         eyebrow="Differentially private release",
-        subtitle=release.schema.description or f"{subtitle}by the method {release.method}.",
+        subtitle=release.schema.description or _subtitle(release),
         headline=_headline(release.receipt, release.schema.size),
         banner=None if release.publishable else _SEEDED,
         footer=f"Made with Penstock {penstock_version()}. This page is complete in itself and loads nothing.",
     )
 
 
-def _sections(release: Release, folder: str) -> list[Section]:
+def _subtitle(release: Published) -> str:
+    count = len(release.schema.fields)
+    fields = "one field" if count == 1 else f"{count} fields"
+    data = f"{_KINDS[release.kind]} with {fields}"
+    what = f"a selection from {data}" if release.answer == "selection" else data
+    return f"{_sentence(what)}, released by the method {release.method}."
+
+
+def _sections(release: Published, folder: str) -> list[Section]:
     pictures, lacking = _pictures(release)
     declared = "The custodian declared these fields and their domains before anything was counted."
     found = "Facts that were found privately in the records, and paid for separately (see the limits)."
@@ -103,7 +108,7 @@ def _sections(release: Release, folder: str) -> list[Section]:
     return sections if pictures else [section for section in sections if section.short != "Pictures"]
 
 
-def _pictures(release: Release) -> tuple[list[Picture], list[str]]:
+def _pictures(release: Published) -> tuple[list[Picture], list[str]]:
     """The pictures, or why there are none: a model that cannot be drawn is paid for all the same."""
     try:
         return list(release.pictures()), []
@@ -171,14 +176,14 @@ _WHOSE = {
 def _headline(receipt: Receipt, size: int | None) -> Headline:
     least, most = belief(receipt.epsilon)
     kind = f"Approximate differential privacy, δ = {short(receipt.delta)}" if receipt.delta else ""
-    facts = [
+    terms = [
         ("Protected", _sentence(receipt.unit.words)),
         ("Neighbouring data", _sentence(receipt.relation.words)),
         ("Kind of guarantee", kind or "Pure differential privacy"),
         ("Ledger", f"Entry {receipt.ledger}" if receipt.ledger else "In no ledger"),
     ]
     if size is not None and receipt.relation is Relation.REPLACE:
-        facts.insert(2, ("Number of records", f"{size:,}, a public number"))
+        terms.insert(2, ("Number of records", f"{size:,}, a public number"))
     return Headline(
         value=f"ε = {short(receipt.epsilon)}",
         label=f"the most that this release can reveal about one {_WHOSE[receipt.unit.protects].one}",
@@ -192,11 +197,11 @@ def _headline(receipt: Receipt, size: int | None) -> Headline:
             caption="What an observer who starts at 50\u00a0% can come to believe. The shorter the bar, the "
             "stronger the protection.",
         ),
-        facts=facts,
+        terms=terms,
     )
 
 
-def _model_blocks(release: Release) -> list[Block]:
+def _model_blocks(release: Published) -> list[Block]:
     words = list(release.explain()) or [f"The model was made by the method {release.method}."]
     blocks: list[Block] = [Text(words)]
     if release.parameters:
@@ -251,7 +256,7 @@ def _strays(field: Field) -> str:
     return outside + missing + note
 
 
-def _commands(release: Release, folder: str) -> list[tuple[str, str]]:
+def _commands(release: Published, folder: str) -> list[tuple[str, str]]:
     place = shlex.quote(folder)
     lines = [("See what it is and what was paid", f"penstock inspect {place}")]
     if release.can_sample:
@@ -273,7 +278,7 @@ def _commands(release: Release, folder: str) -> list[tuple[str, str]]:
     return lines
 
 
-def _limits(release: Release) -> list[str]:
+def _limits(release: Published) -> list[str]:
     receipt = release.receipt
     one = _WHOSE[receipt.unit.protects].one
     book = f"the custodian's ledger keeps the sum (entry {receipt.ledger})"

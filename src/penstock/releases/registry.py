@@ -8,13 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
-from typing import TYPE_CHECKING
 
 from penstock.errors import ReleaseError
-
-if TYPE_CHECKING:
-    from penstock.releases.release import Release
 
 _FORMS: dict[str, str] = {
     "independent": "penstock.kinds.table.independent:IndependentRelease",
@@ -39,25 +34,23 @@ def forms() -> tuple[str, ...]:
     return tuple(sorted(_FORMS))
 
 
-def find(form: str) -> type[Release]:
-    """The class for a form; unknown names are refused."""
-    where = _FORMS.get(form)
-    if where is None:
+def where(form: str) -> str:
+    """The class for a form, as ``module:name``; unknown names are refused."""
+    found = _FORMS.get(form)
+    if found is None:
         raise ReleaseError(
             f"This version of Penstock knows no release of the form {form[:80]!r}; "
             f"it knows {', '.join(forms())}. A newer version may."
         )
-    module, _, name = where.partition(":")
-    found: type[Release] = getattr(import_module(module), name)
     return found
 
 
 @contextmanager
-def extended(form: str, where: str) -> Iterator[None]:
+def extended(form: str, place: str) -> Iterator[None]:
     """For tests: know one more form inside the block."""
     if form in _FORMS:
         raise ValueError(f"{form} is registered already")
-    _FORMS[form] = where
+    _FORMS[form] = place
     try:
         yield
     finally:

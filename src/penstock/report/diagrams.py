@@ -7,7 +7,8 @@ from math import cos, pi, sin, sqrt
 from typing import Any
 
 from penstock.errors import UsageError
-from penstock.releases.release import Picture, readable
+from penstock.report.numbers import readable
+from penstock.report.picture import Picture
 from penstock.report.theme import BLUE, GREY, figure, mixed, safe
 
 Place = tuple[float, float]
@@ -19,15 +20,12 @@ def network(
     edges: Sequence[tuple[str, str]],
     *,
     caption: str = "",
-    places: Mapping[str, Place] | None = None,
-    directed: bool = True,
     strengths: Sequence[float] = (),
 ) -> Picture:
-    """Labelled nodes and the edges between them.
+    """Labelled nodes and the arrows between them.
 
-    A directed network without cycles is drawn in layers, so that every arrow points down; others
-    stand on a circle. `places` overrides both. `strengths`, one for each edge, are written beside it
-    and make strong edges thicker.
+    A network without cycles is drawn in layers, so that every arrow points down; others stand on a
+    circle. `strengths`, one for each edge, are written beside it and make strong edges thicker.
     """
     import plotly.graph_objects as go
 
@@ -38,14 +36,14 @@ def network(
                 raise UsageError(
                     f"The network '{title}' has an edge to '{end}', which is not one of its nodes."
                 )
-    layers = _layers(nodes, edges) if directed else None
-    spots = dict(places) if places is not None else _in_layers(layers, edges) if layers else _on_circle(nodes)
+    layers = _layers(nodes, edges)
+    spots = _in_layers(layers, edges) if layers else _on_circle(nodes)
     parents: dict[str, list[str]] = {node: [] for node in nodes}
     for start, end in edges:
         parents[end].append(start)
     hover = [
         f"<b>{safe(node)}</b>"
-        + (f"<br>depends on {safe(', '.join(parents[node]), 120)}" if directed and parents[node] else "")
+        + (f"<br>depends on {safe(', '.join(parents[node]), 120)}" if parents[node] else "")
         for node in nodes
     ]
     if strengths and len(strengths) != len(edges):
@@ -56,8 +54,7 @@ def network(
         across, down, _ = _paths(spots, group)
         line = {"width": width, "color": GREY}
         traces.append(go.Scatter(x=across, y=down, mode="lines", hoverinfo="skip", line=line))
-    if directed:
-        traces.append(_arrows(heads))
+    traces.append(_arrows(heads))
     if strengths:
         middle = range(5, len(x), 18)  # before the arrowhead
         traces.append(
@@ -94,8 +91,9 @@ def network(
         xaxis={"visible": False, "range": [left - room, right + room]},
         yaxis={"visible": False, "range": [low - 0.35, high + 0.35]},
     )
-    told = caption or f"Network of {len(nodes)} nodes and {len(edges)} edges" + (
-        "; each arrow leads from what is drawn first to what depends on it." if directed else "."
+    told = caption or (
+        f"Network of {len(nodes)} nodes and {len(edges)} edges; each arrow leads from what is drawn first to "
+        "what depends on it."
     )
     if strengths:
         rows = tuple((*edge, float(strength)) for edge, strength in zip(edges, strengths, strict=True))

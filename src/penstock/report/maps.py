@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from penstock.errors import UsageError
-from penstock.releases.release import Picture, readable
+from penstock.report.numbers import readable
+from penstock.report.picture import Picture
 from penstock.report.pictures import Numbers, finite
 from penstock.report.theme import SEQUENTIAL, figure, safe
 

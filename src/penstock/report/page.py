@@ -18,7 +18,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from penstock.releases.release import Picture, percent, readable
+from penstock.report.numbers import percent, readable
+from penstock.report.picture import Picture
 from penstock.report.theme import DARK, LIGHT
 
 if TYPE_CHECKING:
@@ -130,14 +131,14 @@ class Gauge:
 
 @dataclass(frozen=True)
 class Headline:
-    """The first thing a reader sees: one number, what it means, and a few facts."""
+    """The first thing a reader sees: one number, what it means, and on which terms."""
 
     value: str
     label: str
     title: str
     paragraphs: Sequence[str]
     gauge: Gauge | None = None
-    facts: Sequence[tuple[str, str]] = ()
+    terms: Sequence[tuple[str, str]] = ()
 
 
 def render(

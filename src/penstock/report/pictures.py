@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from penstock.errors import UsageError
-from penstock.releases.release import Picture, percent, readable
-from penstock.report.theme import BLUE, DIVERGING, GREY, PALETTE, SEQUENTIAL, VERMILLION, figure, safe
+from penstock.report.numbers import percent, readable
+from penstock.report.picture import Picture
+from penstock.report.theme import BLUE, GREY, PALETTE, SEQUENTIAL, VERMILLION, figure, safe
 from penstock.schema.values import at
 
 if TYPE_CHECKING:
@@ -200,7 +201,6 @@ def heatmap(
     amount: str = "records",
     row_name: str = "",
     column_name: str = "",
-    diverging: bool = False,
 ) -> Picture:
     """A two-way table as colours; small ones also show their numbers."""
     import plotly.graph_objects as go
@@ -219,10 +219,10 @@ def heatmap(
         customdata=hover,
         text=[[readable(float(v)) for v in line] for line in grid] if small else None,
         texttemplate="%{text}" if small else None,
-        zmin=-reach if diverging else min(0.0, float(grid.min(initial=0))),
+        zmin=min(0.0, float(grid.min(initial=0))),
         zmax=reach,
-        colorscale=DIVERGING if diverging else SEQUENTIAL,
-        meta={"scale": "diverging" if diverging else "sequential"},
+        colorscale=SEQUENTIAL,
+        meta={"scale": "sequential"},
         hovertemplate="%{customdata}<br><b>%{z:,.4~g}</b> " + safe(amount) + "<extra></extra>",
         showscale=not small,
     )
@@ -242,68 +242,6 @@ def heatmap(
         (down[i], across[j], float(grid[i, j])) for i in range(len(down)) for j in range(len(across))
     )
     return Picture(title, told, drawn, (row_name or "row", column_name or "column", amount), table, wide=True)
-
-
-def lines(
-    title: str,
-    x: Sequence[Any] | NDArray[Any],
-    series: Series,
-    *,
-    caption: str = "",
-    x_name: str = "",
-    y_name: str = "",
-    bands: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
-) -> Picture:
-    """Lines over a common axis, each with its band of error where there is one."""
-    import plotly.graph_objects as go
-
-    steps = [_instant(value) for value in x]
-    drawn_series = _series(series, len(steps), y_name or "value")
-    traces: list[Any] = []
-    for (name, numbers), colour in zip(
-        drawn_series.items(), (BLUE, *PALETTE[1:]) * len(drawn_series), strict=False
-    ):
-        if bands and name in bands:
-            low, high = (finite(bound) for bound in bands[name])
-            traces.append(
-                go.Scatter(
-                    x=[*steps, *steps[::-1]],
-                    y=[*high, *low[::-1]],
-                    fill="toself",
-                    mode="none",
-                    fillcolor=_faint(colour),
-                    hoverinfo="skip",
-                    showlegend=False,
-                )
-            )
-        traces.append(
-            go.Scatter(
-                x=steps,
-                y=numbers,
-                name=safe(name),
-                mode="lines+markers" if len(steps) <= 30 else "lines",
-                line={"color": colour},
-                marker={"color": colour, "size": 6},
-                hovertemplate="%{x}<br><b>%{y:,.4~g}</b><extra>" + safe(name).replace("%", "") + "</extra>",
-            )
-        )
-    several = len(drawn_series) > 1
-    drawn = figure(
-        traces,
-        height=300,
-        showlegend=several,
-        margin={"l": 8, "r": 16, "t": 34 if several else 10, "b": 8},
-        xaxis={
-            "type": "date" if len(x) and isinstance(x[0], date) else "linear",
-            "nticks": 8,
-            "title": {"text": safe(x_name)} if x_name else None,
-        },
-        yaxis={"showgrid": True, "nticks": 5, "title": {"text": safe(y_name)} if y_name else None},
-    )
-    told = caption or f"Line chart of {', '.join(drawn_series)} over {x_name or 'the horizontal axis'}."
-    return Picture(
-        title, told, drawn, (x_name or "x", *drawn_series), _rows([_written(v) for v in x], drawn_series)
-    )
 
 
 # How numbers and labels become shapes ----------------------------------------------------------------
@@ -354,10 +292,6 @@ def _names(labels: list[str], name: str, *, most: int) -> dict[str, Any]:
         "ticktext": [safe(labels[i], 18) for i in places],
         "title": {"text": safe(name)} if name else None,
     }
-
-
-def _faint(colour: str) -> str:
-    return f"rgba({int(colour[1:3], 16)},{int(colour[3:5], 16)},{int(colour[5:7], 16)},0.16)"
 
 
 def _instant(value: Any) -> float:

@@ -10,8 +10,8 @@ from itertools import cycle
 from penstock.privacy.budgets.amounts import brief, plain
 from penstock.privacy.budgets.charges import Apart, Charge, Concentrated, Entry, Together
 from penstock.privacy.budgets.receipt import Receipt
-from penstock.releases.release import Picture
 from penstock.report.page import Block, Table, Text
+from penstock.report.picture import Picture
 from penstock.report.theme import PALETTE, figure, ink_on, mixed, safe
 
 FEW_LINES = 40

@@ -22,8 +22,6 @@ FONT = "ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica 
 
 _RAMP_LIGHT = ["#F1F6FA", "#CFE3F0", "#97C5DF", "#559FCB", "#1E78AE", "#0B5687", "#083456"]
 _RAMP_DARK = ["#14222E", "#17405E", "#1A6292", "#2F86BD", "#66AEDB", "#A6D3EE", "#E8F6FF"]
-_DIVERGING_LIGHT = ["#0B5687", "#559FCB", "#CFE3F0", "#F6F6F4", "#F8D3B4", "#E58A3C", "#A84600"]
-_DIVERGING_DARK = ["#A6D3EE", "#2F86BD", "#17405E", "#1C242B", "#6B3206", "#C9620F", "#FFC48F"]
 
 
 def ink_on(colour: str) -> str:
@@ -58,9 +56,7 @@ def ramp(colours: list[str]) -> list[list[Any]]:
     return [[round(i / (len(colours) - 1), 4), colour] for i, colour in enumerate(colours)]
 
 
-def _template(
-    *, ink: str, quiet: str, line: str, ground: str, ramp_: list[str], diverging: list[str]
-) -> dict[str, Any]:
+def _template(*, ink: str, quiet: str, line: str, ground: str, ramp_: list[str]) -> dict[str, Any]:
     axis = {
         "showgrid": False,
         "zeroline": False,
@@ -88,7 +84,7 @@ def _template(
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "colorway": list(PALETTE),
-            "colorscale": {"sequential": scale, "sequentialminus": scale, "diverging": ramp(diverging)},
+            "colorscale": {"sequential": scale, "sequentialminus": scale},
             "coloraxis": {"colorbar": bar},
             "margin": {"l": 8, "r": 8, "t": 8, "b": 8, "pad": 4},
             "xaxis": axis,
@@ -129,7 +125,6 @@ LIGHT = _template(
     line="#E3E9EE",
     ground="#ffffff",
     ramp_=_RAMP_LIGHT,
-    diverging=_DIVERGING_LIGHT,
 )
 DARK = _template(
     ink="#E9EFF4",
@@ -137,9 +132,8 @@ DARK = _template(
     line="#2A3640",
     ground="#10171D",
     ramp_=_RAMP_DARK,
-    diverging=_DIVERGING_DARK,
 )
-SEQUENTIAL, DIVERGING = ramp(_RAMP_LIGHT), ramp(_DIVERGING_LIGHT)
+SEQUENTIAL = ramp(_RAMP_LIGHT)
 
 
 def safe(text: object, longest: int = 60) -> str:

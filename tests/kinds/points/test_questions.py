@@ -14,7 +14,7 @@ from penstock.errors import PenstockError, QueryError
 from penstock.kinds.points.box import Box
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.grid import UniformGrid
-from penstock.kinds.points.questions import count_boxes, named_box, parse_box, read_boxes
+from penstock.kinds.points.questions import named_box, parse_box, read_boxes
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Schema
@@ -103,14 +103,14 @@ def test_boxes_of_a_file_may_cross_the_seam_of_a_circle(tmp_path: Path) -> None:
     release = noise_free(rides(600), RIDES, epsilon=50)
     path = tmp_path / "boxes.csv"
     path.write_text("lon_low,lon_high,hour_high\n170,-170,12\n-170,170,12\n-180,180,12\n")
-    found = count_boxes(release, path)
+    found = release.count_boxes(path)
     across, rest, whole = found["count"].to_list()
     assert across == pytest.approx(release.query("(lon >= 170 or lon < -170) and hour < 12").value)
     assert across + rest == pytest.approx(whole)
     assert found["error"].null_count() == 0
     path.write_text("hour_low,hour_high\n12,3\n")
     with pytest.raises(QueryError, match="box 1 has a lower bound above"):
-        count_boxes(release, path)
+        release.count_boxes(path)
 
 
 CORNERS = [(a, b) for a in (-180, 0, 180) for b in (-90, 0, 90)]

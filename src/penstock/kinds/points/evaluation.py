@@ -16,9 +16,10 @@ from penstock.evaluation.evaluation import Score
 from penstock.evaluation.metrics import tvd
 from penstock.kinds.points.box import Boxes, Reals, random_boxes
 from penstock.progress import progress
-from penstock.releases.release import Picture, Release
+from penstock.releases.release import Release
 from penstock.report.maps import grid_map
 from penstock.report.page import Block, Gallery, Section
+from penstock.report.picture import Picture
 from penstock.report.pictures import histogram
 from penstock.schema import Schema
 

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pydantic import BaseModel
 
 from penstock.contracts.method import Method
@@ -26,13 +26,17 @@ from penstock.contracts.parameters import Number, Whole
 from penstock.errors import QueryError, ReleaseError, UsageError
 from penstock.kinds.points.box import Box, Grid, Reals, as_frame, corners
 from penstock.kinds.points.data import Points
-from penstock.kinds.points.regions import selection
+from penstock.kinds.points.regions import region
+from penstock.kinds.points.release import PointsRelease
 from penstock.kinds.points.running import Running
 from penstock.kinds.points.space import Space
+from penstock.postprocessing import onto_simplex
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
-from penstock.releases import Answer, Manifest, Model, Picture, Release
-from penstock.releases.consistency import onto_simplex
+from penstock.releases import Answer, Manifest, Model
+from penstock.report.maps import grid_map
+from penstock.report.picture import Picture
+from penstock.report.pictures import histogram
 
 if TYPE_CHECKING:
     import polars as pl
@@ -112,47 +116,22 @@ class _Saved(BaseModel):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class GridRelease(Release):
-    """A noisy histogram over a regular grid: counts of boxes, synthetic points, a map.
+class GridRelease(PointsRelease):
+    """A noisy histogram over a regular grid: counts of boxes, synthetic points, a map."""
 
-    `deviation` is that of the independent noise of the cells; None where cells share their noise.
-    """
-
-    kind: ClassVar[str] = "points"
     form: ClassVar[str] = "grid"
 
     grid: Grid
-    counts: NDArray[np.int64] | Reals
-    deviation: float | None
-
-    @property
-    def total(self) -> float:
-        """The estimated number of points."""
-        return max(0.0, float(self.counts.sum()))
-
-    @property
-    def size(self) -> int:
-        return round(self.total)
 
     @cached_property
     def _running(self) -> Running:
         edges = [self.grid.edges(axis) for axis in range(self.grid.domain.dimensions)]
         return Running(edges, self.counts.reshape(self.grid.sides).astype(np.float64))
 
-    def count(self, box: Box) -> Answer:
-        """The estimated number of points in a box; points are taken to be even inside a cell.
-
-        The error bar is that of the noise: it does not cover uneven cells at the box's border.
-        """
-        value, error = self.range_counts([box.low], [box.high]), self.range_errors([box.low], [box.high])
-        return Answer(float(value[0]), None if error is None else float(error[0]), "points")
-
     def range_counts(self, low: ArrayLike, high: ArrayLike) -> Reals:
-        """The estimated numbers of points in many boxes: rows of lower and of upper corners."""
         return self._running.count(*corners(low, high, self.grid.domain.dimensions))
 
     def range_errors(self, low: ArrayLike, high: ArrayLike) -> Reals | None:
-        """Half the width of a 95 % interval for the noise of each; None where cells share their noise."""
         if self.deviation is None:
             return None
         squares = self._running.squares(*corners(low, high, self.grid.domain.dimensions))
@@ -162,7 +141,7 @@ class GridRelease(Release):
         """The estimated number of points that meet a condition on the coordinates."""
         space = Space.of(self.schema, deepest=0)
         share = np.zeros(self.grid.sides)
-        for term in selection(expression, self.schema, space):
+        for term in region(expression, self.schema, space):
             part: Reals = np.ones(())
             for number, axis in enumerate(space.axes):
                 along = axis.interval(*[self.grid.edges(number)] * 2)[0]
@@ -215,13 +194,11 @@ class GridRelease(Release):
         return cls(**manifest.common, grid=grid, counts=counts, deviation=saved.deviation)
 
     def pictures(self) -> Sequence[Picture]:
-        from penstock.report import maps, pictures
-
         names, cells = self.schema.names, np.maximum(self.counts, 0).reshape(self.grid.sides)
         shown = []
         if len(names) == 2:
             shown.append(
-                maps.grid_map(
+                grid_map(
                     "Map of the released points",
                     self.grid.edges(0),
                     self.grid.edges(1),
@@ -234,7 +211,7 @@ class GridRelease(Release):
             others = tuple(axis for axis in range(len(names)) if axis != dimension)
             along = np.maximum(self.counts.reshape(self.grid.sides).sum(axis=others), 0)
             shown.append(
-                pictures.histogram(
+                histogram(
                     f"Points along {name}", self.grid.edges(dimension), along, amount="points", axis=name
                 )
             )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.kinds.points.geojson import plane, seen_from_above
-from penstock.releases import Picture
 from penstock.report.maps import box_map, grid_map, point_map
+from penstock.report.picture import Picture
 from penstock.report.pictures import bars, histogram
 
 if TYPE_CHECKING:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.errors import QueryError
 from penstock.kinds.points.box import Box, Reals
-from penstock.releases.questions import refuse_ragged
+from penstock.releases.batch import refuse_ragged
 from penstock.schema import Field, Schema
 
 if TYPE_CHECKING:
@@ -118,32 +119,13 @@ def read_boxes(path: str | PathLike[str], schema: Schema) -> tuple[pl.DataFrame,
     return frame, low, high
 
 
-def count_boxes(release: Any, path: str | PathLike[str]) -> pl.DataFrame:
-    """The boxes of a file with the numbers of points inside: the file's columns, then count and error.
-
-    A box across the seam of a circle is asked as the condition that it is, the others all at once.
-    """
-    import numpy as np
-    import polars as pl
-
-    frame, low, high = read_boxes(path, release.schema)
-    across = (low > high).any(axis=1)
-    plain = ~across
-    counts, errors = np.empty(len(low)), np.full(len(low), np.nan)
-    counts[plain] = release.range_counts(low[plain], high[plain])
-    known = release.range_errors(low[plain], high[plain])
-    if known is not None:
-        errors[plain] = known
-    names = [_quoted(field.name) for field in release.schema.fields if field.ranged]
-    for row in np.flatnonzero(across):
-        sides = zip(names, low[row].tolist(), high[row].tolist(), strict=True)
-        answer = release.query(
-            " and ".join(
-                f"({name} >= {a!r} {'or' if a > b else 'and'} {name} < {b!r})" for name, a, b in sides
-            )
-        )
-        counts[row], errors[row] = answer.value, np.nan if answer.error is None else answer.error
-    return frame.with_columns(pl.Series("count", counts), pl.Series("error", errors, nan_to_null=True))
+def condition_of(low: Sequence[float], high: Sequence[float], schema: Schema) -> str:
+    """A box as a question; where the lower bound of a side lies above the upper, the box crosses the seam."""
+    names = [_quoted(field.name) for field in schema.fields if field.ranged]
+    return " and ".join(
+        f"({name} >= {a!r} {'or' if a > b else 'and'} {name} < {b!r})"
+        for name, a, b in zip(names, low, high, strict=True)
+    )
 
 
 def parse_box(text: str, schema: Schema) -> Box | str:

@@ -20,7 +20,7 @@ Part = tuple[Reals, Reals]
 """Positions along an axis, in its own unit, and how much of the axis is selected up to each."""
 
 
-def selection(text: str, schema: Schema, space: Space) -> list[dict[int, Part]]:
+def region(text: str, schema: Schema, space: Space) -> list[dict[int, Part]]:
     """The question as disjoint products: for each, the selected part of every axis that it restricts."""
     exact = _cut_where_asked(parse(text, schema), schema)
     terms = parse(text, exact).disjoint_terms()

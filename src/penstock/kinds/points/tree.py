@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -11,19 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pydantic import BaseModel
 
 from penstock.errors import PenstockError, ReleaseError
 from penstock.kinds.points.axis import Numbers, Reals
-from penstock.kinds.points.box import Box, column, corners
+from penstock.kinds.points.box import column, corners
 from penstock.kinds.points.geojson import features
 from penstock.kinds.points.partition import Partition
 from penstock.kinds.points.ranges import Ranges
-from penstock.kinds.points.regions import selection, shares
+from penstock.kinds.points.regions import region, shares
+from penstock.kinds.points.release import PointsRelease
 from penstock.kinds.points.space import Space
-from penstock.releases import Answer, Manifest, Model, Picture, Release
+from penstock.releases import Answer, Manifest, Model, Question, Written
 from penstock.releases.disk import reason, whole_file
+from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,34 +40,22 @@ class _Saved(BaseModel):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class TreeRelease(Release):
+class TreeRelease(PointsRelease):
     """Noisy counts in the leaves of a tree: counts of boxes and of any question, synthetic points, a map.
 
     Counts are kept as they came out of the noise, also negative ones: cutting them off would bias
     every sum. `together` and `deepest` are what, besides the schema, defines the space.
     """
 
-    kind: ClassVar[str] = "points"
     form: ClassVar[str] = "tree"
 
     partition: Partition
-    counts: NDArray[np.int64] | Reals
-    deviation: float | None
     together: int | None = None
     deepest: int | None = None
 
     @property
     def space(self) -> Space:
         return self.partition.space
-
-    @property
-    def total(self) -> float:
-        """The estimated number of points."""
-        return max(0.0, float(self.counts.sum()))
-
-    @property
-    def size(self) -> int:
-        return round(self.total)
 
     # Questions ---------------------------------------------------------------------------------------
 
@@ -74,28 +64,23 @@ class TreeRelease(Release):
         """The index behind batches of range counts, made when it is first needed."""
         return Ranges(self.partition, self.partition.shape.sums(self.counts.astype(np.float64)))
 
-    def count(self, box: Box) -> Answer:
-        """The estimated number of points in a box over the numeric fields; any category counts.
+    def questions(self) -> Mapping[str, Question]:
+        return {**super().questions(), "map": Question("the map is written as GeoJSON", self._write_map)}
 
-        Points are taken to be even inside a leaf. The error bar is that of the noise: it does not
-        cover uneven leaves at the border of the box.
-        """
-        value, error = self.range_counts([box.low], [box.high]), self.range_errors([box.low], [box.high])
-        return Answer(float(value[0]), None if error is None else float(error[0]), "points")
+    def _write_map(self, path: str) -> Written:
+        return Written(self.save_geojson(path), "the released map")
 
     def range_counts(self, low: ArrayLike, high: ArrayLike) -> Reals:
-        """The estimated numbers of points in many boxes: rows of lower and of upper corners."""
         return self.ranges.count(*self._corners(low, high))
 
     def range_errors(self, low: ArrayLike, high: ArrayLike) -> Reals | None:
-        """Half the width of a 95 % interval for the noise in each of many range counts, where known."""
         if self.deviation is None:
             return None
         return WIDE * self.deviation * np.sqrt(self.ranges.squares(*self._corners(low, high)))
 
     def ask(self, expression: str) -> Answer:
         """The estimated number of points that meet a condition, such as ``lon = 2..3 and kind = 'tram'``."""
-        terms = selection(expression, self.schema, self.space)
+        terms = region(expression, self.schema, self.space)
         leaves = self.partition.leaves
         share = shares(terms, self.partition.low[leaves], self.partition.high[leaves])
         error = None if self.deviation is None else WIDE * self.deviation * float(np.sqrt(np.sum(share**2)))

@@ -22,8 +22,9 @@ from penstock.kinds.sequences.occurrences import Grams, Text
 from penstock.kinds.sequences.reading import Symbols, open_sequences
 from penstock.kinds.sequences.release import MarkovRelease, SequenceRelease
 from penstock.progress import progress
-from penstock.releases.release import Picture, Release
+from penstock.releases.release import Release
 from penstock.report.page import Block, Gallery, Section
+from penstock.report.picture import Picture
 from penstock.report.pictures import bars, histogram
 from penstock.schema import Schema
 

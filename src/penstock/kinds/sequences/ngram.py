@@ -31,7 +31,8 @@ from penstock.kinds.sequences.exploration import Exploration
 from penstock.kinds.sequences.markov import Markov, String
 from penstock.kinds.sequences.release import MarkovRelease, Text, check_loaded, parse
 from penstock.privacy.budgets.budget import Budget
-from penstock.releases import Answer, Manifest, Model, Picture
+from penstock.releases import Answer, Manifest, Model
+from penstock.report.picture import Picture
 
 Reals = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.kinds.sequences.release import END_LABEL, MarkovRelease
-from penstock.releases import Picture
-from penstock.releases.release import percent, readable
 from penstock.report import diagrams, pictures
+from penstock.report.numbers import percent, readable
+from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
     from penstock.kinds.sequences.release import SequenceRelease

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from penstock.errors import QueryError, ReleaseError, SchemaError, UsageError
 from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.markov import Markov
-from penstock.releases import Answer, Release
+from penstock.releases import Answer, Question, Release
+from penstock.releases.batch import answered
+from penstock.releases.published import KindOfAnswer
 from penstock.schema import Codec, Schema
 from penstock.schema.fact import nearest
 
@@ -65,6 +67,14 @@ def only_beginning(text: Text, alphabet: Sequence[str]) -> bool:
     return _listed(text) == [BEGINNING] and BEGINNING not in alphabet
 
 
+def _whole(text: str) -> int:
+    """How many strings to list, as somebody wrote it."""
+    try:
+        return int(text)
+    except ValueError:
+        raise QueryError(f"'{text}' is not a whole number; write how many strings to list.") from None
+
+
 def _listed(text: Text) -> list[str]:
     return _words(text) if isinstance(text, str) else [str(word) for word in text]
 
@@ -82,7 +92,7 @@ def _words(text: str) -> list[str]:
 class SequenceRelease(Release):
     """What every release of sequences has: the alphabet and the longest sequence that was kept."""
 
-    kind: ClassVar[str] = "sequences"
+    kinds: ClassVar[tuple[str, ...]] = ("sequences",)
 
     longest: int
 
@@ -103,6 +113,9 @@ class SequenceRelease(Release):
     def frequent(self, many: int) -> list[tuple[int, ...]]:
         """The same strings as codes."""
 
+    def questions(self) -> Mapping[str, Question]:
+        return {"top": Question("the most frequent strings are listed", lambda text: self.top(_whole(text)))}
+
     def _many(self, many: int) -> int:
         if not 1 <= many <= MOST_STRINGS:
             raise QueryError(f"Between 1 and {MOST_STRINGS:,} strings can be listed, not {many}.")
@@ -120,6 +133,8 @@ class SequenceRelease(Release):
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MarkovRelease(SequenceRelease):
     """A release that is a Markov model of the sequences."""
+
+    answer: ClassVar[KindOfAnswer] = "synthetic data"
 
     @property
     @abstractmethod
@@ -164,6 +179,17 @@ class MarkovRelease(SequenceRelease):
     def ask(self, expression: str) -> Answer:
         """The number of occurrences of a string of symbols such as ``home,news``."""
         return self.count(expression)
+
+    def questions(self) -> Mapping[str, Question]:
+        return {
+            "string": Question("strings of symbols are counted", self.count, self._count_all),
+            **super().questions(),
+            "next": Question("what comes after a string is listed", self.next),
+        }
+
+    def _count_all(self, path: str) -> pl.DataFrame:
+        """The strings of a file with their counts; a first line that names the column may be a symbol."""
+        return answered(path, "string", self.count, named="string" not in self.alphabet)
 
     def top(self, many: int = 20) -> pl.DataFrame:
         """The most frequent strings under the model, exactly: columns string, count, error."""

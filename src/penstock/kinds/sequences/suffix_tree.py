@@ -38,7 +38,8 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.mechanisms.growth import Shape, grow
 from penstock.privacy.mechanisms.splitting import Constant, Splitter
-from penstock.releases import Answer, Manifest, Model, Picture
+from penstock.releases import Answer, Manifest, Model
+from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
     from typing import Any

@@ -29,8 +29,9 @@ from penstock.evaluation.metrics import (
 )
 from penstock.kinds.table.accuracy import Accuracy, accuracies, choose_targets
 from penstock.progress import progress
-from penstock.releases.release import Picture, Release
+from penstock.releases.release import Release
 from penstock.report.page import Block, Gallery, Section, Table, Text
+from penstock.report.picture import Picture
 from penstock.report.pictures import distribution
 from penstock.schema import Schema
 

@@ -24,10 +24,10 @@ from penstock.contracts.method import Method
 from penstock.errors import ReleaseError
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.release import TableRelease
+from penstock.postprocessing import onto_simplex, weighted_mean
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.releases import Manifest, Model
-from penstock.releases.consistency import onto_simplex, weighted_mean
 
 Reals = NDArray[np.float64]
 

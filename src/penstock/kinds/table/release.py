@@ -18,7 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import QueryError, UsageError
-from penstock.releases import Answer, Picture, Release
+from penstock.releases import Answer, Release
+from penstock.releases.example import example_query
+from penstock.releases.published import KindOfAnswer
+from penstock.report.picture import Picture
+from penstock.report.pictures import distribution
 from penstock.schema import parse
 
 if TYPE_CHECKING:
@@ -37,7 +41,8 @@ MOST_TERMS = 64  # alternatives of a condition that are drawn one by one
 class TableRelease(Release):
     """A distribution over the schema's codes, and the estimated number of records."""
 
-    kind: ClassVar[str] = "table"
+    kinds: ClassVar[tuple[str, ...]] = ("table",)
+    answer: ClassVar[KindOfAnswer] = "synthetic data"
 
     total: float
 
@@ -198,12 +203,12 @@ class TableRelease(Release):
             )
         return share
 
-    def pictures(self) -> Sequence[Picture]:
-        from penstock.report import pictures
+    def example(self) -> str | None:
+        return example_query(self.schema)
 
+    def pictures(self) -> Sequence[Picture]:
         return [
-            pictures.distribution(self.schema, name, self.total * self.marginal([name]))
-            for name in self.schema.names
+            distribution(self.schema, name, self.total * self.marginal([name])) for name in self.schema.names
         ]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.releases.release import Picture, readable
+from penstock.report.numbers import readable
+from penstock.report.picture import Picture
 from penstock.report.theme import BLUE, GREY, figure, ink_on, mixed, safe
 
 MOST = 60

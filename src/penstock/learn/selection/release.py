@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from penstock.errors import QueryError, ReleaseError
-from penstock.releases import Answer, Manifest, Model, Picture, Release
+from penstock.releases import Answer, Manifest, Model, Question, Release
+from penstock.releases.published import KindOfAnswer
+from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,7 +36,8 @@ class SelectionRelease(Release):
     were not paid for. `counted` says what they count.
     """
 
-    kind: ClassVar[str] = "selection"
+    kinds: ClassVar[tuple[str, ...]] = ("table", "itemsets")
+    answer: ClassVar[KindOfAnswer] = "selection"
     form: ClassVar[str] = "selection"
 
     field: str
@@ -62,6 +65,10 @@ class SelectionRelease(Release):
         if self.counts is None:
             raise QueryError("Counts were not paid for in this release; it says only what was selected.")
         return Answer(float(self.counts[self.items.index(name)]), self.margin, self.counted)
+
+    def questions(self) -> Mapping[str, Question]:
+        condition = super().questions()["condition"]
+        return {"condition": replace(condition, words="one of the selected is counted, by its name")}
 
     def model(self) -> Model:
         saved = _Saved(field=self.field, counted=self.counted, candidates=self.candidates, margin=self.margin)

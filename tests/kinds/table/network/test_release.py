@@ -18,8 +18,7 @@ from penstock.kinds.table.data import Table
 from penstock.kinds.table.network import release as release_module
 from penstock.kinds.table.network.release import NetworkRelease
 from penstock.kinds.table.privbayes.method import PrivBayes
-from penstock.releases import load
-from penstock.releases.release import Manifest, Model
+from penstock.releases import Manifest, Model, load
 from penstock.schema import Schema
 
 PEOPLE = """

@@ -26,7 +26,7 @@ from penstock.errors import PenstockError, ReleaseError
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.partition import Partition
 from penstock.kinds.points.ranges import Ranges
-from penstock.kinds.points.regions import selection, shares
+from penstock.kinds.points.regions import region, shares
 from penstock.kinds.points.space import Space
 from penstock.kinds.points.tree import TreeRelease
 from penstock.privacy.budgets.budget import Budget
@@ -99,7 +99,7 @@ class SimpleTreeRelease(TreeRelease):
     def ask(self, expression: str) -> Answer:
         """The number of points that meet a condition, from the topmost nodes that meet it wholly."""
         shape = self.partition.shape
-        terms = selection(expression, self.schema, self.space)
+        terms = region(expression, self.schema, self.space)
         share = shares(terms, self.partition.low, self.partition.high)
         whole = share > 1 - 1e-12
         above = np.append(False, whole[shape.parents[1:]])

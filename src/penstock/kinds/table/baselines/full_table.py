@@ -16,8 +16,8 @@ from pydantic import BaseModel
 from penstock.errors import ReleaseError, UsageError
 from penstock.kinds.table.baselines.workload import domain_shape
 from penstock.kinds.table.release import TableRelease
+from penstock.postprocessing import clamped
 from penstock.releases import Manifest, Model
-from penstock.releases.consistency import clamped
 
 Reals = NDArray[np.float64]
 Order = Literal["clamp-first", "project-first"]

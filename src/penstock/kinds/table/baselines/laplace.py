@@ -18,10 +18,10 @@ from penstock.contracts.parameters import Whole
 from penstock.kinds.table.baselines.marginals import MarginalsRelease
 from penstock.kinds.table.baselines.workload import workload
 from penstock.kinds.table.data import Table
+from penstock.postprocessing import weighted_mean
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.seals.sealed import join
-from penstock.releases.consistency import weighted_mean
 from penstock.schema import Schema
 
 

@@ -15,8 +15,12 @@ from pydantic import BaseModel
 
 from penstock.errors import QueryError, ReleaseError, UsageError
 from penstock.kinds.table.baselines.workload import Subset, workload
-from penstock.releases import Answer, Manifest, Model, Picture, Release
-from penstock.releases.consistency import clamped
+from penstock.postprocessing import clamped
+from penstock.releases import Answer, Manifest, Model, Release
+from penstock.releases.example import example_query
+from penstock.releases.published import KindOfAnswer
+from penstock.report.picture import Picture
+from penstock.report.pictures import distribution
 from penstock.schema import parse
 
 Reals = NDArray[np.float64]
@@ -36,7 +40,8 @@ class MarginalsRelease(Release):
     counts off and rescale to the total, marginal by marginal.
     """
 
-    kind: ClassVar[str] = "table"
+    kinds: ClassVar[tuple[str, ...]] = ("table",)
+    answer: ClassVar[KindOfAnswer] = "counts"
     form: ClassVar[str] = "marginals"
 
     total: float
@@ -90,12 +95,12 @@ class MarginalsRelease(Release):
         share = float((self.marginal(names) * condition.table(tuple(names))).sum())
         return Answer(self.total * share, None, "records")
 
-    def pictures(self) -> Sequence[Picture]:
-        from penstock.report import pictures
+    def example(self) -> str | None:
+        return example_query(self.schema)
 
+    def pictures(self) -> Sequence[Picture]:
         return [
-            pictures.distribution(self.schema, name, self.total * self.marginal([name]))
-            for name in self.schema.names
+            distribution(self.schema, name, self.total * self.marginal([name])) for name in self.schema.names
         ]
 
     def model(self) -> Model:

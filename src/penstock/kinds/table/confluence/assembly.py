@@ -30,7 +30,7 @@ from penstock.kinds.table.network.conditionals import (
 from penstock.kinds.table.network.encoding import Variable
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent, ParentSet
-from penstock.releases.consistency import clamped, onto_simplex, weighted_mean
+from penstock.postprocessing import clamped, onto_simplex, weighted_mean
 
 Reals = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.releases import Picture
+from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
     from penstock.kinds.table.network.release import NetworkRelease

@@ -18,7 +18,8 @@ from penstock.kinds.table.network.elimination import Factor, TooWideError
 from penstock.kinds.table.network.encoding import Encoding
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.release import TableRelease
-from penstock.releases import Manifest, Model, Picture
+from penstock.releases import Manifest, Model
+from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
     from penstock.kinds.table.release import Codes

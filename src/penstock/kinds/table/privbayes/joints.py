@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from penstock.kinds.table.network.conditionals import Repair
 from penstock.kinds.table.network.encoding import Variable
 from penstock.kinds.table.network.parents import Pair, ParentSet
-from penstock.releases.consistency import clamped, onto_simplex
+from penstock.postprocessing import clamped, onto_simplex
 
 Reals = NDArray[np.float64]
 

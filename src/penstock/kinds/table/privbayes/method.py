@@ -49,11 +49,11 @@ from penstock.kinds.table.privbayes.usefulness import (
     cell_limit,
     degree,
 )
+from penstock.postprocessing import weighted_mean
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.unit import Relation
-from penstock.releases.consistency import weighted_mean
 from penstock.schema import Schema
 
 Preset = Literal["plain", "journal", "thesis"]

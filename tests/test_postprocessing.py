@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from penstock.releases.consistency import clamped, onto_simplex, weighted_mean
+from penstock.postprocessing import clamped, onto_simplex, weighted_mean
 
 vectors = arrays(np.float64, st.integers(1, 12), elements=st.floats(-100, 100))
 

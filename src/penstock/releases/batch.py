@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.errors import PenstockError, QueryError
+from penstock.releases.answer import Answer
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from penstock.releases.release import Answer
 
 
 def answered(path: str, column: str, ask: Callable[[str], Answer], *, named: bool = True) -> pl.DataFrame:

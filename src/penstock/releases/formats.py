@@ -1,0 +1,37 @@
+"""Release folders of earlier formats, told in today's words.
+
+The number in datapackage.json counts the changes of format that a reader must know of. A newer number than
+ours is refused; an older one is brought here step by step to what the rest of the house reads. Folders are
+never rewritten: what was published stays as it was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+FORMAT = 2
+
+_ANSWERS_1 = {"marginals": "counts", "selection": "selection", "top-strings": "selection"}
+_KINDS_1 = {"select-items": "itemsets", "select-categories": "table"}
+
+
+def upgraded(about: dict[str, Any]) -> dict[str, Any]:
+    """The object `penstock` of a data package in today's format; unchanged where it is of no earlier one.
+
+    >>> upgraded({"format": 1, "form": "selection", "kind": "selection", "method": "select-items"})
+    {'format': 2, 'form': 'selection', 'kind': 'itemsets', 'method': 'select-items', 'answer': 'selection'}
+    """
+    made = about.get("format")
+    is_first = type(made) is int and made == 1 and "answer" not in about
+    return _from_1(about) if is_first else about
+
+
+def _from_1(about: dict[str, Any]) -> dict[str, Any]:
+    """Format 1 had no kind of answer, and gave selections a kind of their own in place of their data's."""
+    form, kind, method = (about.get(key) for key in ("form", "kind", "method"))
+    return {
+        **about,
+        "format": 2,
+        "kind": _KINDS_1.get(str(method), kind) if kind == "selection" else kind,
+        "answer": _ANSWERS_1.get(str(form), "synthetic data"),
+    }

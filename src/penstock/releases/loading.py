@@ -1,0 +1,170 @@
+"""Release folders read back, without running anything in them and without believing anything in them.
+
+Every file is checked against its fingerprint, every value against its type, what one file says against the
+others, and every problem is one sentence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import import_module
+from pathlib import Path
+
+from penstock.errors import PenstockError, ReleaseError
+from penstock.privacy.budgets.receipt import Receipt
+from penstock.releases import registry
+from penstock.releases.disk import AGAIN, DISTRUST, fingerprint, read
+from penstock.releases.model import Manifest, Model
+from penstock.releases.package import About, Package, from_json, read_package
+from penstock.releases.parquet import read_table
+from penstock.releases.release import Release
+from penstock.schema import Schema
+
+MEGABYTE = 1 << 20
+LARGEST = {
+    "datapackage.json": 16 * MEGABYTE,
+    "receipt.json": 64 * MEGABYTE,
+    "schema.yaml": 64 * MEGABYTE,
+    "model.json": 256 * MEGABYTE,
+}
+LARGEST_TABLE = 4096 * MEGABYTE
+
+
+def load(folder: str | Path) -> Release:
+    """The release in a folder; ReleaseError if it is damaged, hostile or not a release."""
+    place = Path(folder)
+    if not place.is_dir():
+        missing = "is not a folder" if place.exists() else "does not exist"
+        raise ReleaseError(f"'{folder}' {missing}; name the folder of a release.")
+    if not (place / "datapackage.json").is_file():
+        raise ReleaseError(f"'{folder}' is not a release: it has no datapackage.json.")
+    package = read_package(
+        read(place, "datapackage.json", at_most=LARGEST["datapackage.json"]),
+        f"'{place / 'datapackage.json'}'",
+    )
+    form = find(package.penstock.form)
+    contents = _checked(place, package)
+    for needed in ("receipt.json", "schema.yaml", "model.json"):
+        if needed not in contents:
+            raise ReleaseError(f"'{place / 'datapackage.json'}' does not list {needed}. {AGAIN}")
+    manifest = _manifest(package.penstock, contents, place)
+    _refuse_false_names(form, package.penstock, manifest.schema, place)
+    tables = {
+        name.removeprefix("model-").removesuffix(".parquet"): read_table(data, f"'{place / name}'")
+        for name, data in contents.items()
+        if name.startswith("model-") and name.endswith(".parquet")
+    }
+    model = Model(from_json(contents["model.json"], f"'{place / 'model.json'}'"), tables)
+    return _revive(form, manifest, model, place)
+
+
+def find(form: str) -> type[Release]:
+    """The class for a form; unknown names are refused before anything is imported."""
+    module, _, name = registry.where(form).partition(":")
+    found: type[Release] = getattr(import_module(module), name)
+    return found
+
+
+def _refuse_false_names(form: type[Release], about: About, schema: Schema, place: Path) -> None:
+    """The kind of data and the kind of answer must be those of the schema and of the model."""
+    if about.kind not in form.kinds:
+        raise ReleaseError(
+            f"'{place}' calls itself a release of {about.kind}, but its model is "
+            f"one of {' or '.join(form.kinds)}. {AGAIN}"
+        )
+    if about.kind != schema.kind:
+        raise ReleaseError(
+            f"'{place}' calls itself a release of {about.kind}, but its schema describes {schema.kind}. "
+            f"{AGAIN}"
+        )
+    if about.answer != form.answer:
+        raise ReleaseError(
+            f"'{place}' calls itself {about.answer}, but its model is one of {form.answer}. {AGAIN}"
+        )
+
+
+def _revive(form: type[Release], manifest: Manifest, model: Model, place: Path) -> Release:
+    """Build the release; whatever a hostile model makes its class stumble over becomes one sentence."""
+    import polars as pl
+
+    try:
+        return form.from_model(manifest, model)
+    except ReleaseError as problem:
+        raise ReleaseError(f"'{place}' cannot be opened. {problem}") from None
+    except (
+        PenstockError,
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        ArithmeticError,
+        AssertionError,
+        RecursionError,
+        MemoryError,
+        pl.exceptions.PolarsError,
+    ) as problem:
+        raise ReleaseError(
+            f"'{place}' cannot be opened: its model does not fit a {manifest.method} release "
+            f"({type(problem).__name__}). {AGAIN}"
+        ) from problem
+
+
+def _manifest(about: About, contents: dict[str, bytes], place: Path) -> Manifest:
+    parsed = from_json(contents["receipt.json"], f"'{place / 'receipt.json'}'")
+    try:
+        receipt = Receipt.from_dict(parsed)
+        schema = _schema(contents["schema.yaml"])
+    except (ReleaseError, RecursionError) as problem:
+        raise ReleaseError(f"'{place}' cannot be opened. {problem}") from None
+    stated = (about.epsilon, about.delta, about.publishable)
+    if stated != (str(receipt.epsilon), str(receipt.delta), receipt.publishable):
+        raise ReleaseError(
+            f"'{place}' cannot be opened: datapackage.json and receipt.json state different "
+            f"guarantees. {DISTRUST}"
+        )
+    if about.unreviewed != list(schema.to_review()):
+        raise ReleaseError(
+            f"'{place}' cannot be opened: datapackage.json and schema.yaml disagree about "
+            f"what was reviewed. {DISTRUST}"
+        )
+    return Manifest(about.method, schema, receipt, about.parameters)
+
+
+def _schema(data: bytes) -> Schema:
+    """The schema; YAML that refers to itself could grow without bound, and no release contains it."""
+    import yaml
+
+    try:
+        text = data.decode("utf-8")
+        depth = 0
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if isinstance(event, yaml.AliasEvent) or depth > 200:
+                raise ReleaseError(f"schema.yaml refers to itself or is nested too deeply. {DISTRUST}")
+        return Schema.from_yaml(text)
+    except ReleaseError:
+        raise
+    except (PenstockError, yaml.YAMLError, ValueError, TypeError, RecursionError) as problem:
+        reason = " ".join(str(problem).split())[:300].rstrip(".")
+        raise ReleaseError(f"schema.yaml is damaged: {reason}. {AGAIN}") from None
+
+
+def _checked(place: Path, package: Package) -> dict[str, bytes]:
+    """The bytes of the files that loading needs; all files are compared with their fingerprints."""
+    contents: dict[str, bytes] = {}
+    for resource in package.resources:
+        name = resource.path
+        limit = LARGEST.get(name, LARGEST_TABLE if name.startswith("model-") else None)
+        if limit is None:
+            found = fingerprint(place, name)
+        else:
+            data = read(place, name, at_most=limit)
+            found = len(data), hashlib.sha256(data).hexdigest()
+            contents[name] = data
+        if found != (resource.bytes, resource.hash.removeprefix("sha256:")):
+            raise ReleaseError(
+                f"'{place / name}' is not the file that was released: its size or SHA-256 "
+                f"differs from datapackage.json. {AGAIN}"
+            )
+    return contents

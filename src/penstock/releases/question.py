@@ -1,0 +1,54 @@
+"""What a release can be asked: it declares its questions, so that nobody needs a list of kinds to ask it.
+
+A question takes the text that somebody typed and gives a number (`Answer`), a list (a frame of rows) or a
+file that it wrote (`Written`). Where many questions of one sort may stand in a file, `many` answers them all.
+Asking is post-processing of what is public already, and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from penstock.releases.answer import Answer
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Result: TypeAlias = "Answer | pl.DataFrame | Written"
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file that was written for an answer, and what it holds.
+
+    >>> print(Written(Path("town.geojson"), "the released map"))
+    town.geojson: the released map.
+    """
+
+    path: Path
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.text}."
+
+
+@dataclass(frozen=True)
+class Question:
+    """One way to ask a release.
+
+    `words` say what happens, to be followed by how to ask for it: "strings of symbols are counted", with
+    --count. `ask` takes the text of one question; `many` takes the path of a file of them and gives the
+    columns of the file with the answers beside them, or is None where questions come one by one. Both raise
+    QueryError for a text that makes no sense.
+
+    >>> question = Question("letters are counted", lambda text: Answer(len(text), None, "letters"))
+    >>> print(question.ask("home"))
+    4 letters
+    """
+
+    words: str
+    ask: Callable[[str], Result]
+    many: Callable[[str], pl.DataFrame] | None = None
