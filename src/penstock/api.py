@@ -185,7 +185,7 @@ def select(
 
 def _selecting(kind: str) -> MethodInfo:
     """The method that selects from data of this kind."""
-    able = [info for info in catalogue.methods(role="method") if info.answer == "selection"]
+    able = [info for info in catalogue.methods(role="method") if info.form == SelectionRelease.form]
     for info in able:
         if info.kind == kind:
             return info

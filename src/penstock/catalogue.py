@@ -9,27 +9,29 @@ is listed here can be loaded, so nothing that a file says can cause anything els
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
+from types import MappingProxyType
 from typing import Literal, TypeVar
 
-from penstock.errors import UsageError
+from penstock.errors import ReleaseError, UsageError
 
 Role = Literal["method", "baseline"]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class QuestionInfo:
-    """A question that releases of a kind may answer, as an option of `penstock query`.
+class OptionInfo:
+    """An option of `penstock query`: how a question that releases of a kind may answer is asked there.
 
-    `name` is the option without its dashes, `metavar` what is written behind it, `many` says that this is a
-    file of questions.
+    `question` is its name among those that a release declares, `name` the option without its dashes,
+    `metavar` what is written behind it, and `many` says that this is a file of such questions.
     """
 
+    question: str
     name: str
     metavar: str
     help: str
@@ -40,17 +42,16 @@ class QuestionInfo:
 class KindInfo:
     """A kind of data: its words, and where its room keeps what the rest of the house asks for.
 
-    `one` and `title` are for messages and reports. `units` are those whose presence can be protected, the
-    usual one first. `layout` is the block of the schema that says how columns make records (its key, and
-    the place of its class), where the kind needs one. `data` is the sealed handle, `draft` what drafts do
-    for this kind, `private_drafts` whether one can be paid for, `evaluation` compares a release with the
-    records, and `audits` lists what tries to refute the kind's methods; both are missing where all methods of
-    the kind give answers that bring their own. `engines` are where the records are counted.
+    `words` are for messages and reports. `units` are those whose presence can be protected, the usual one
+    first. `layout` is the block of the schema that says how columns make records (its key, and the place of
+    its class), where the kind needs one. `data` is the sealed handle, `draft` what drafts do for this kind,
+    `private_drafts` whether one can be paid for, `evaluation` compares a release with the records, and
+    `audits` lists what tries to refute the kind's methods; both are missing where all methods of the kind are
+    at home in other rooms. `engines` are where the records are counted, `options` how its releases are asked.
     """
 
     name: str
-    one: str
-    title: str
+    words: str
     units: tuple[str, ...]
     data: str
     draft: str
@@ -59,28 +60,17 @@ class KindInfo:
     layout: tuple[str, str] | None = None
     private_drafts: bool = False
     engines: tuple[str, ...] = ("memory",)
-    questions: tuple[QuestionInfo, ...] = ()
-
-
-@dataclass(frozen=True)
-class AnswerInfo:
-    """A kind of answer: what a release is, besides the kind of data it is about.
-
-    An answer that is not a model of the records brings an evaluation and audits of its own.
-    """
-
-    name: str
-    title: str
-    evaluation: str | None = None
-    audits: str | None = None
+    options: tuple[OptionInfo, ...] = ()
 
 
 @dataclass(frozen=True)
 class MethodInfo:
     """What can be said of a method without loading it.
 
-    `form` is the form of the release that it makes, `role` whether it is meant to be used or to be
-    compared with, `default` whether it is chosen for its kind of data when nobody says which.
+    `form` is the form of the release that it makes, `answer` the kind of answer that this is, `role` whether
+    it is meant to be used or to be compared with, `default` whether it is chosen for its kind of data when
+    nobody says which. A method that is at home in another room than that of its kind brings its own
+    `evaluation` and `audits`.
     """
 
     name: str
@@ -93,6 +83,8 @@ class MethodInfo:
     answer: str = "synthetic data"
     role: Role = "method"
     default: bool = False
+    evaluation: str | None = None
+    audits: str | None = None
 
     @property
     def pure(self) -> bool:
@@ -100,7 +92,8 @@ class MethodInfo:
         return self.guarantee == "pure epsilon"
 
 
-_CONDITIONS = QuestionInfo(
+_CONDITIONS = OptionInfo(
+    "condition",
     "file",
     "FILE",
     "all conditions of a file. One in each line, or a CSV or Parquet file with a column 'condition'.",
@@ -112,8 +105,7 @@ _kinds: dict[str, KindInfo] = {
     for info in (
         KindInfo(
             "table",
-            one="a table",
-            title="A table",
+            words="a table",
             units=("record", "user"),
             data="penstock.kinds.table.data:Table",
             draft="penstock.kinds.table.draft:TableDraft",
@@ -121,12 +113,11 @@ _kinds: dict[str, KindInfo] = {
             audits="penstock.kinds.table.audits:AUDITS",
             private_drafts=True,
             engines=("memory", "duckdb"),
-            questions=(_CONDITIONS,),
+            options=(_CONDITIONS,),
         ),
         KindInfo(
             "points",
-            one="points",
-            title="Points on a map",
+            words="points on a map",
             units=("record", "user"),
             data="penstock.kinds.points.data:Points",
             draft="penstock.kinds.points.draft:PointsDraft",
@@ -134,55 +125,57 @@ _kinds: dict[str, KindInfo] = {
             audits="penstock.kinds.points.audits:AUDITS",
             private_drafts=True,
             engines=("memory", "duckdb"),
-            questions=(
+            options=(
                 _CONDITIONS,
-                QuestionInfo(
+                OptionInfo(
+                    "box",
                     "box",
                     "LOW,HIGH,…",
                     "the number inside a box, low,high for each numeric field, or by name: x=0..5,y=2..8.",
                 ),
-                QuestionInfo(
+                OptionInfo(
+                    "box",
                     "boxes",
                     "FILE",
                     "the numbers inside all boxes of a CSV or Parquet file with the columns x_low, x_high, "
                     "and so on; as CSV, or with --json.",
                     many=True,
                 ),
-                QuestionInfo("geojson", "FILE", "write the map with its counts (trees only)."),
+                OptionInfo("map", "geojson", "FILE", "write the map of a tree with its counts."),
             ),
         ),
         KindInfo(
             "sequences",
-            one="sequences",
-            title="Sequences",
+            words="sequences",
             units=("sequence", "user"),
             data="penstock.kinds.sequences.data:Sequences",
             draft="penstock.kinds.sequences.draft:SequencesDraft",
             evaluation="penstock.kinds.sequences.evaluation:evaluate_sequences",
             audits="penstock.kinds.sequences.audits:AUDITS",
             layout=("sequence", "penstock.kinds.sequences.layout:SequenceLayout"),
-            questions=(
-                QuestionInfo(
+            options=(
+                OptionInfo(
+                    "string",
                     "count",
                     "A,B,…",
                     "how often a string of symbols occurs; $ in front for the beginning of a sequence, & at "
                     "the back for its end.",
                 ),
-                QuestionInfo(
+                OptionInfo(
+                    "string",
                     "counts",
                     "FILE",
                     "how often all strings of a file occur. One in each line, written as for --count, or a "
                     "CSV or Parquet file with a column 'string'.",
                     many=True,
                 ),
-                QuestionInfo("top", "K", "the K most frequent strings."),
-                QuestionInfo("next", "A,B,…", "what comes after a string of symbols."),
+                OptionInfo("top", "top", "K", "the K most frequent strings."),
+                OptionInfo("next", "next", "A,B,…", "what comes after a string of symbols."),
             ),
         ),
         KindInfo(
             "itemsets",
-            one="item sets",
-            title="Item sets",
+            words="item sets",
             units=("record", "user"),
             data="penstock.kinds.itemsets.data:ItemSets",
             draft="penstock.kinds.itemsets.draft:ItemSetsDraft",
@@ -191,19 +184,14 @@ _kinds: dict[str, KindInfo] = {
     )
 }
 
-_answers: dict[str, AnswerInfo] = {
-    info.name: info
-    for info in (
-        AnswerInfo("synthetic data", "Synthetic data"),
-        AnswerInfo("counts", "Counts"),
-        AnswerInfo(
-            "selection",
-            "A selection",
-            evaluation="penstock.learn.selection.evaluation:evaluate_selection",
-            audits="penstock.learn.selection.audits:AUDITS",
-        ),
-    )
-}
+ANSWERS: Mapping[str, str] = MappingProxyType(
+    {
+        "synthetic data": "rows to work with as if they were the records",
+        "counts": "numbers",
+        "selection": "a choice among candidates",
+    }
+)
+"""The kinds of answer that a release may be, besides the kind of data that it is about."""
 
 _forms: dict[str, str] = {
     "independent": "penstock.kinds.table.independent:IndependentRelease",
@@ -288,6 +276,7 @@ _methods: dict[str, MethodInfo] = {
             "penstock.kinds.sequences.top_strings:TopStrings",
             "top-strings",
             "frequent strings chosen one after the other, without counts",
+            answer="selection",
         ),
         MethodInfo(
             "select-items",
@@ -297,6 +286,8 @@ _methods: dict[str, MethodInfo] = {
             "the most frequent items, or those above a threshold",
             relations=_BOTH,
             answer="selection",
+            evaluation="penstock.learn.selection.evaluation:evaluate_selection",
+            audits="penstock.learn.selection.audits:AUDITS",
         ),
         MethodInfo(
             "select-categories",
@@ -306,6 +297,8 @@ _methods: dict[str, MethodInfo] = {
             "the most frequent categories of a column, or those above a threshold",
             relations=_BOTH,
             answer="selection",
+            evaluation="penstock.learn.selection.evaluation:evaluate_selection",
+            audits="penstock.learn.selection.audits:AUDITS",
         ),
         MethodInfo(
             "laplace-marginals",
@@ -422,16 +415,6 @@ def kind(name: str) -> KindInfo:
     return _kinds[name]
 
 
-def answer(name: str) -> AnswerInfo:
-    """The kind of answer of this name."""
-    return _answers[name]
-
-
-def answers() -> tuple[AnswerInfo, ...]:
-    """All kinds of answer."""
-    return tuple(_answers.values())
-
-
 def methods(kind: str | None = None, *, role: Role | None = None) -> tuple[MethodInfo, ...]:
     """All methods, or those for a kind of data or of a role; methods before baselines.
 
@@ -472,9 +455,14 @@ def forms() -> tuple[str, ...]:
     return tuple(sorted(_forms))
 
 
-def form(name: str) -> str | None:
-    """Where the class behind a form stands; None for names that this version does not know."""
-    return _forms.get(name)
+def form(name: str) -> str:
+    """Where the class behind a form stands; unknown names are refused before anything is imported."""
+    if name not in _forms:
+        raise ReleaseError(
+            f"This version of Penstock knows no release of the form {name[:80]!r}; "
+            f"it knows {', '.join(forms())}. A newer version may."
+        )
+    return _forms[name]
 
 
 @contextmanager

@@ -97,7 +97,7 @@ def test_claims_of_users_are_audited_with_their_bound() -> None:
     assert verdict.status is Status.REFUTED
 
 
-def test_every_method_of_the_registry_is_audited() -> None:
+def test_every_method_of_the_catalogue_is_audited() -> None:
     """A new method needs a `MethodAudit` in the audits of its room; its broken copies come with it."""
     from penstock import catalogue
 

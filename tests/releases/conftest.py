@@ -2,14 +2,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from penstock.releases import registry
+from penstock import catalogue
 
 
 @pytest.fixture(autouse=True)
 def _test_forms() -> Iterator[None]:
     """The releases of these tests can be saved and loaded while a test runs."""
     with (
-        registry.extended("tiny", "tests.releases.tiny:Tiny"),
-        registry.extended("showcase", "tests.releases.tiny:Showcase"),
+        catalogue.extended(forms={"tiny": "tests.releases.tiny:Tiny"}),
+        catalogue.extended(forms={"showcase": "tests.releases.tiny:Showcase"}),
     ):
         yield

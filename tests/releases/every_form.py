@@ -8,14 +8,15 @@ from typing import Any
 import polars as pl
 
 import penstock
+from penstock import catalogue
 from penstock.kinds.table.baselines import Contingency, LaplaceMarginals, Uniform
 from penstock.kinds.table.data import Table
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
-from penstock.releases import Release, registry
+from penstock.releases import Release
 from penstock.schema import Schema
 
-FORMS = registry.forms()
+FORMS = catalogue.forms()
 
 PEOPLE = """
 fields:

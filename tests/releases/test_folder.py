@@ -16,8 +16,9 @@ import polars as pl
 import pytest
 from tests.releases.tiny import SURVEY, Tiny, paid, tiny
 
+from penstock import catalogue
 from penstock.errors import QueryError, ReleaseError, UsageError
-from penstock.releases import Manifest, Model, Release, check_destination, disk, load, registry
+from penstock.releases import Manifest, Model, Release, check_destination, disk, load
 from penstock.schema import Schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -151,7 +152,7 @@ class Lists(Tiny):
 
 
 def test_lists_become_json_text_in_csv(tmp_path: Path) -> None:
-    with registry.extended("lists", "tests.releases.test_folder:Lists"):
+    with catalogue.extended(forms={"lists": "tests.releases.test_folder:Lists"}):
         from tests.releases.test_folder import Lists as Registered
 
         folder = tiny(Registered).save(tmp_path / "release")
@@ -173,7 +174,7 @@ class Answerless(Release):
 
 
 def test_a_release_without_rows_is_saved_without_rows(tmp_path: Path) -> None:
-    with registry.extended("answerless", "tests.releases.test_folder:Answerless"):
+    with catalogue.extended(forms={"answerless": "tests.releases.test_folder:Answerless"}):
         from tests.releases.test_folder import Answerless as Registered
 
         schema = Schema.from_yaml(SURVEY)
@@ -345,7 +346,7 @@ def test_an_interruption_at_any_step_leaves_all_or_nothing(
 _KILLED = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
-from penstock.releases import registry
+from penstock import catalogue
 from tests.releases.tiny import tiny
 nth, seen = int(sys.argv[3]), 0
 def deadly(real):
@@ -359,7 +360,7 @@ def deadly(real):
 os.fsync, os.rename = deadly(os.fsync), deadly(os.rename)
 import penstock.releases.public_report as page
 page.report = lambda release, title=None: "<p>short</p>"
-with registry.extended("tiny", "tests.releases.tiny:Tiny"):
+with catalogue.extended(forms={"tiny": "tests.releases.tiny:Tiny"}):
     tiny(note="new").save(sys.argv[2])
 """
 

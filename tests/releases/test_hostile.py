@@ -23,14 +23,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.releases.tiny import tiny
 
+from penstock import catalogue
 from penstock.errors import ReleaseError
-from penstock.releases import load, registry
+from penstock.releases import load
 from penstock.releases.formats import FORMAT
 
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with registry.extended("tiny", "tests.releases.tiny:Tiny"):
+    with catalogue.extended(forms={"tiny": "tests.releases.tiny:Tiny"}):
         folder = tiny(n=60).save(tmp_path_factory.mktemp("good") / "release")
     (folder / "report.html").write_text("<p>short, to be quick</p>")
     refreshed(folder)
@@ -251,7 +252,7 @@ def test_wrong_values_in_our_own_object_are_refused(folder: Path, key: str, valu
 
 
 @pytest.mark.parametrize(
-    "form", ["subprocess", "os", "penstock.releases.registry", "Tiny", "tests.releases.tiny"]
+    "form", ["subprocess", "os", "penstock.catalogue", "Tiny", "tests.releases.tiny"]
 )
 def test_a_form_is_looked_up_and_never_imported(folder: Path, form: str) -> None:
     with_json(folder, "datapackage.json", lambda package: package["penstock"].update(form=form))

@@ -14,7 +14,6 @@ from penstock.errors import ReleaseError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.releases import Answer, Manifest, Model, Release
-from penstock.releases.published import KindOfAnswer
 from penstock.report import diagrams, maps, pictures
 from penstock.report.picture import Picture
 from penstock.schema import Relation, Schema
@@ -52,7 +51,7 @@ class Tiny(Release):
     """Counts for each code of each field."""
 
     kinds: ClassVar[tuple[str, ...]] = ("table",)
-    answer: ClassVar[KindOfAnswer] = "synthetic data"
+    answer: ClassVar[str] = "synthetic data"
     form: ClassVar[str] = "tiny"
 
     counts: Mapping[str, tuple[int, ...]]

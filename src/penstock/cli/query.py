@@ -1,97 +1,29 @@
-"""`penstock query`: one number from a release, or a short list."""
+"""`penstock query`: one number from a release, or a short list.
+
+What can be asked is declared by the release (`penstock.releases.question`); which option stands for which
+question is in the catalogue, beside the kind of data. So nothing here knows a kind.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from penstock import catalogue
+from penstock.catalogue import OptionInfo
 from penstock.cli.options import Folder, Json
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
 
-    from penstock.releases import Answer, Release
+    from penstock.releases import Question, Release
 
 
-def query(
-    folder: Folder,
-    expression: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="EXPRESSION", show_default=False, help="A condition on the fields of the release."
-        ),
-    ] = None,
-    file: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="For tables and points: all conditions of a file. One in each line, or a CSV or Parquet "
-            "file with a column 'condition'.",
-        ),
-    ] = None,
-    box: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOW,HIGH,…",
-            show_default=False,
-            help="For points: the number inside a box, low,high for each numeric field, or by name: "
-            "x=0..5,y=2..8.",
-        ),
-    ] = None,
-    boxes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="For points: the numbers inside all boxes of a CSV or Parquet file with the columns "
-            "x_low, x_high, and so on; as CSV, or with --json.",
-        ),
-    ] = None,
-    geojson: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", show_default=False, help="For trees of points: write the map with its counts."
-        ),
-    ] = None,
-    count: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            show_default=False,
-            help="For sequences: how often a string of symbols occurs; $ in front for the beginning of a "
-            "sequence, & at the back for its end.",
-        ),
-    ] = None,
-    counts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="For sequences: how often all strings of a file occur. One in each line, written as for "
-            "--count, or a CSV or Parquet file with a column 'string'.",
-        ),
-    ] = None,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            metavar="K", min=1, show_default=False, help="For sequences: the K most frequent strings."
-        ),
-    ] = None,
-    after: Annotated[
-        str | None,
-        typer.Option(
-            "--next",
-            metavar="A,B,…",
-            show_default=False,
-            help="For sequences: what comes after a string of symbols.",
-        ),
-    ] = None,
-    as_json: Json = False,
-) -> None:
+def query(folder: Folder, expression: str | None = None, as_json: Json = False, **asked: str | None) -> None:
     """Ask a release how many records meet a condition, at no further privacy cost.
 
     [bold]Examples[/bold]
@@ -110,76 +42,116 @@ def query(
     Many questions from a file (--boxes, --counts, --file) are answered as CSV, the columns of the file with
     count and error added, or as JSON.
     """
-    from penstock.cli.screen import print_json, screen
     from penstock.errors import UsageError
     from penstock.releases import load
 
-    questions = (expression, file, box, boxes, geojson, count, counts, top, after)
-    if sum(question is not None for question in questions) != 1:
-        raise UsageError(
-            "Ask one question: an EXPRESSION, --box, --count, --top or --next; or many with --file, --boxes "
-            "or --counts; or write the map with --geojson."
-        )
+    given = {name: text for name, text in asked.items() if text is not None}
+    if len(given) + (expression is not None) != 1:
+        names = ", ".join(f"--{name}" for name in options())
+        raise UsageError(f"Ask one question: an EXPRESSION, or one of {names}.")
     opened = load(folder)
-    if boxes is not None:
-        _refuse_unless_points(opened, "--boxes")
-        _print_many(opened.count_boxes(boxes), as_json)  # type: ignore[attr-defined]  # as `count` below
+    if expression is not None:
+        show(opened.query(expression), expression, as_json)
         return
-    if counts is not None:
-        _print_many(_count_strings(opened, counts), as_json)
-        return
-    if file is not None:
-        _print_many(_count_conditions(opened, file), as_json)
-        return
-    if geojson is not None:
-        _write_map(opened, geojson)
-        return
-    if top is not None:
-        _show(_of_sequences(opened, "top", "--top")(top), f"top {top}", as_json)
-        return
-    if after is not None:
-        _show(_of_sequences(opened, "next", "--next")(after), f"next {after}", as_json)
-        return
-    if box is not None:
-        answer = _count_in(opened, box)
-    elif count is not None:
-        answer = _of_sequences(opened, "count", "--count")(count)
+    ((name, text),) = given.items()
+    option = options()[name]
+    question = _declared(opened, option)
+    if option.many:
+        if question.many is None:
+            raise TypeError(f"--{name} takes a file, and the question takes none")
+        _print_many(question.many(text), as_json)
     else:
-        assert expression is not None
-        answer = opened.query(expression)
-    if as_json:
-        question = (
-            expression if expression is not None else f"box {box}" if count is None else f"count {count}"
+        show(question.ask(text), f"{name} {text}", as_json)
+
+
+def options() -> dict[str, OptionInfo]:
+    """The options that ask something, by name, in the order of the kinds."""
+    return {option.name: option for kind in catalogue.kinds() for option in kind.options}
+
+
+def _kinds_of(option: OptionInfo) -> list[str]:
+    return [kind.name for kind in catalogue.kinds() if option in kind.options]
+
+
+def with_options() -> None:
+    """Give the command the options of all kinds, in place of the mapping that collects them."""
+    plain = inspect.signature(query)
+    fixed = {name: each for name, each in plain.parameters.items() if name != "asked"}
+    expression = typer.Argument(
+        metavar="EXPRESSION", show_default=False, help="A condition on the fields of the release."
+    )
+    fixed["expression"] = fixed["expression"].replace(annotation=Annotated[str | None, expression])
+    added = {
+        name: inspect.Parameter(
+            name.replace("-", "_"),
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                str | None,
+                typer.Option(
+                    f"--{name}",
+                    metavar=option.metavar,
+                    show_default=False,
+                    help=f"For {' and '.join(_kinds_of(option))}: {option.help}",
+                ),
+            ],
         )
-        print_json({"question": question, **answer.to_dict()})
-    else:
-        screen().print(str(answer), markup=False)
+        for name, option in options().items()
+    }
+    as_json = fixed.pop("as_json").replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=Json)
+    fixed["folder"] = fixed["folder"].replace(annotation=Folder)
+    parameters = [*fixed.values(), *added.values(), as_json]
+    query.__signature__ = plain.replace(parameters=parameters)  # type: ignore[attr-defined]
+    query.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": None}
 
 
-def _of_sequences(opened: Release, verb: str, option: str) -> Callable[[str | int], Any]:
-    """How a release of sequences is asked with an option, or why it cannot be."""
+with_options()
+
+
+def _declared(opened: Release, option: OptionInfo) -> Question:
+    """The question that an option stands for, or why this release cannot be asked so."""
     from penstock.errors import QueryError
 
-    if opened.kind != "sequences":
+    found = opened.questions()
+    if option.question in found:
+        return found[option.question]
+    kinds, instead = _kinds_of(option), _instead(opened, found, option.many)
+    if opened.kind not in kinds:
         raise QueryError(
-            f"{option} is for releases of sequences, and this one is of kind '{opened.kind}'; "
-            "ask it with an EXPRESSION."
+            f"--{option.name} is for releases of {' and '.join(kinds)}, and this one is of kind "
+            f"'{opened.kind}'; {instead}."
         )
-    ask: Callable[[str | int], Any] | None = getattr(opened, verb, None)
-    if ask is None:
-        raise QueryError(
-            f"A {opened.method} release cannot be asked with {option}; it has the --top strings."
-        )
-    return ask
+    raise QueryError(f"A {opened.method} release cannot be asked with --{option.name}; {instead}.")
 
 
-def _show(rows: pl.DataFrame, question: str, as_json: bool) -> None:
-    from penstock.cli.screen import print_json, screen
+def _instead(opened: Release, found: Mapping[str, Question], many: bool) -> str:
+    """What can be asked, and how: with a file where a file was given."""
+    known = [option for option in options().values() if opened.kind in _kinds_of(option)]
+    ways = []
+    for name, question in found.items():
+        able = [option for option in known if option.question == name]
+        able.sort(key=lambda option: option.many is not many)
+        fits = able and (able[0].many is many or not able[0].many)
+        ways.append(f"{question.words} with {f'--{able[0].name}' if fits else 'an EXPRESSION'}")
+    return ", ".join(ways) if ways else "there is nothing that it can be asked"
 
-    if as_json:
-        print_json({"question": question, "rows": rows.to_dicts()})
+
+def show(answer: Any, question: str, as_json: bool) -> None:
+    """A number, a list, or what was written."""
+    from penstock.cli.screen import clean, note, print_json, screen
+    from penstock.releases import Answer, Written
+
+    if isinstance(answer, Written):
+        note(f"{clean(answer.path)}: {answer.text}.")
+    elif isinstance(answer, Answer):
+        if as_json:
+            print_json({"question": question, **answer.to_dict()})
+        else:
+            screen().print(str(answer), markup=False)
+    elif as_json:
+        print_json({"question": question, "rows": answer.to_dicts()})
     else:
-        screen().print(_listed(rows))
+        screen().print(_listed(answer))
 
 
 def _listed(rows: pl.DataFrame) -> Table:
@@ -207,38 +179,6 @@ def _listed(rows: pl.DataFrame) -> Table:
     return table
 
 
-def _count_in(opened: Release, box: str) -> Answer:
-    """The number of points in a box, for releases of points."""
-    from penstock.kinds.points.box import Box
-    from penstock.kinds.points.questions import parse_box
-
-    _refuse_unless_points(opened, "--box")
-    asked = parse_box(box, opened.schema)
-    if not isinstance(asked, Box):
-        return opened.query(asked)
-    answer: Answer = opened.count(asked)  # type: ignore[attr-defined]  # every release of points has it
-    return answer
-
-
-def _count_strings(opened: Release, path: str) -> pl.DataFrame:
-    """How often all strings of a file occur."""
-    from penstock.releases.batch import answered
-
-    ask = _of_sequences(opened, "count", "--counts")
-    is_symbol = "string" in getattr(opened, "alphabet", ())
-    return answered(path, "string", ask, named=not is_symbol)
-
-
-def _count_conditions(opened: Release, path: str) -> pl.DataFrame:
-    """The answers to all conditions of a file."""
-    from penstock.errors import QueryError
-    from penstock.releases.batch import answered
-
-    if opened.kind == "sequences":
-        raise QueryError("--file is for conditions on fields; strings of symbols are counted with --counts.")
-    return answered(path, "condition", opened.query)
-
-
 def _print_many(answers: pl.DataFrame, as_json: bool) -> None:
     from penstock.cli.screen import print_json
 
@@ -246,24 +186,3 @@ def _print_many(answers: pl.DataFrame, as_json: bool) -> None:
         print_json(answers.to_dicts())
     else:
         print(answers.write_csv(), end="")
-
-
-def _write_map(opened: Release, path: str) -> None:
-    from penstock.cli.screen import clean, note
-    from penstock.errors import QueryError
-
-    save = getattr(opened, "save_geojson", None)
-    if save is None:
-        raise QueryError(f"--geojson is for trees of points, and this is a release of {opened.method}.")
-    save(path)
-    note(f"{clean(path)}: the released map.")
-
-
-def _refuse_unless_points(opened: Release, option: str) -> None:
-    from penstock.errors import QueryError
-
-    if opened.kind != "points" or not hasattr(opened, "range_counts"):
-        raise QueryError(
-            f"{option} is for releases of points, and this one is of kind '{opened.kind}'; "
-            "ask it with an EXPRESSION."
-        )

@@ -87,7 +87,7 @@ def draft_private(
         remarks[column.name] = (_remark(field, type_, with_delta=budget.delta > 0),)
     if not fields:
         raise DataError(
-            f"No column can become a field of {info.one}; draft another kind, or write the schema by hand."
+            f"No column can become a field of {info.words}; draft another kind, or write the schema by hand."
         )
     schema = Schema(
         kind=kind, unit=who, missing_values=MARKERS, fields=tuple(fields), drafted=paid

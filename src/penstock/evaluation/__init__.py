@@ -1,28 +1,24 @@
 """How good a release is: compared with the original, between a floor and a ceiling.
 
 Everything in this room looks at the records without noise. It serves the custodian (and studies on
-public data); its results are not private and must not be published.
+public data); its results are not private and must not be published. What is compared is the business of the
+kind of data, whose evaluation the catalogue knows.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
+from penstock import catalogue
 from penstock.errors import UsageError
 from penstock.evaluation.evaluation import Evaluation, Score
+from penstock.evaluation.findings import LIMIT, QUERIES, Evaluator, Findings, Options
 from penstock.evaluation.metrics import mean_tvd, tvd
+from penstock.releases.release import Release
+from penstock.schema import Schema
 
-if TYPE_CHECKING:
-    from penstock.releases.release import Release
-    from penstock.report.page import Section
-    from penstock.schema import Schema
-
-__all__ = ["Evaluation", "Score", "evaluate", "mean_tvd", "tvd"]
-
-LIMIT = 500
-QUERIES = 500
+__all__ = ["Evaluation", "Evaluator", "Findings", "Options", "Score", "evaluate", "mean_tvd", "tvd"]
 
 
 def evaluate(
@@ -41,51 +37,29 @@ def evaluate(
     `target` is the column to predict (default: a few categorical ones), `limit` the most marginals of each
     number of columns that are compared, `queries` the number of random boxes of each size asked of points.
     """
-    from penstock.engine import read
-
     started = time.perf_counter()
-    facts = schema or release.schema
-    if release.kind == "sequences":
-        from penstock.kinds.sequences.evaluation import evaluate_sequences
-
-        scores, details, sections, rows = evaluate_sequences(release, source, facts, table=table, seed=seed)
-        return _evaluation(release, rows, scores, details, sections, started)
-    if release.answer == "selection":
-        from penstock.learn.selection.evaluation import evaluate_selection
-
-        scores, details, sections, rows = evaluate_selection(release, source, facts, table=table)
-        return _evaluation(release, rows, scores, details, sections, started)
-    original = read(source, table=table).frame(list(facts.names))
-    if release.kind == "table":
-        from penstock.kinds.table.evaluation import evaluate_table
-
-        scores, details, sections = evaluate_table(
-            release, original, facts, target=target, limit=limit, seed=seed
-        )
-    elif release.kind == "points":
-        from penstock.kinds.points.evaluation import evaluate_points
-
-        scores, details, sections = evaluate_points(release, original, facts, queries=queries, seed=seed)
-    else:
-        raise UsageError(f"Releases of kind '{release.kind}' cannot be evaluated yet.")
-    return _evaluation(release, original.height, scores, details, sections, started)
-
-
-def _evaluation(
-    release: Release,
-    rows: int,
-    scores: tuple[Score, ...],
-    details: Mapping[str, Any],
-    sections: Sequence[Section],
-    started: float,
-) -> Evaluation:
+    compare = evaluator(release)
+    options = Options(table=table, target=target, limit=limit, queries=queries, seed=seed)
+    found = compare(release, source, schema or release.schema, options)
     return Evaluation(
         release.kind,
         release.method,
         release.receipt.guarantee,
-        rows,
-        scores,
-        details,
-        sections,
+        found.rows,
+        found.scores,
+        found.details,
+        found.sections,
         time.perf_counter() - started,
     )
+
+
+def evaluator(release: Release) -> Evaluator:
+    """What compares releases like this one: the evaluation of its method, or that of its kind of data."""
+    own = {info.name: info.evaluation for info in catalogue.methods()}.get(release.method)
+    place = own or catalogue.kind(release.kind).evaluation
+    if place is None:
+        raise UsageError(f"Releases of kind '{release.kind}' cannot be evaluated yet.")
+    found = catalogue.load(place)
+    if not callable(found):
+        raise TypeError(f"{place} is no evaluation")
+    return cast(Evaluator, found)

@@ -18,9 +18,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock import catalogue
 from penstock.errors import QueryError, ReleaseError, UsageError
 from penstock.progress import progress
-from penstock.releases import public_report, registry
+from penstock.releases import public_report
 from penstock.releases.disk import fingerprint, whole_folder
 from penstock.releases.formats import FORMAT
 from penstock.releases.package import (
@@ -60,7 +61,7 @@ _TITLES = {
 
 def save(release: Published, folder: str | Path, *, overwrite: bool = False) -> Path:
     """Write the release to a folder: all of it, or nothing (see `Release.save`)."""
-    if registry.where(release.form) != f"{type(release).__module__}:{type(release).__qualname__}":
+    if catalogue.form(release.form) != f"{type(release).__module__}:{type(release).__qualname__}":
         raise ReleaseError(
             f"The form '{release.form}' is registered for another class than {type(release).__name__}."
         )

@@ -7,12 +7,11 @@ others, and every problem is one sentence.
 from __future__ import annotations
 
 import hashlib
-from importlib import import_module
 from pathlib import Path
 
+from penstock import catalogue
 from penstock.errors import PenstockError, ReleaseError
 from penstock.privacy.budgets.receipt import Receipt
-from penstock.releases import registry
 from penstock.releases.disk import AGAIN, DISTRUST, fingerprint, read
 from penstock.releases.model import Manifest, Model
 from penstock.releases.package import About, Package, from_json, read_package
@@ -60,8 +59,9 @@ def load(folder: str | Path) -> Release:
 
 def find(form: str) -> type[Release]:
     """The class for a form; unknown names are refused before anything is imported."""
-    module, _, name = registry.where(form).partition(":")
-    found: type[Release] = getattr(import_module(module), name)
+    found = catalogue.load(catalogue.form(form))
+    if not isinstance(found, type) or not issubclass(found, Release):
+        raise TypeError(f"{catalogue.form(form)} is no release")
     return found
 
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from math import exp, nextafter
 from typing import Any, NamedTuple
 
+from penstock import catalogue
 from penstock.errors import QueryError, UsageError
 from penstock.privacy.budgets.receipt import Receipt
 from penstock.releases.package import penstock_version
@@ -39,14 +40,6 @@ _SEEDED = (
     "protects nobody; it is good for tests and studies only."
 )
 # The words for a kind of data, and nothing else on this page that knows of kinds.
-_KINDS = {
-    "table": "a table",
-    "points": "points on a map",
-    "sequences": "sequences",
-    "itemsets": "item sets",
-    "graph": "a graph",
-    "calls": "call records",
-}
 
 
 def report(release: Published, *, title: str | None = None) -> str:
@@ -70,7 +63,7 @@ def report(release: Published, *, title: str | None = None) -> str:
 def _subtitle(release: Published) -> str:
     count = len(release.schema.fields)
     fields = "one field" if count == 1 else f"{count} fields"
-    data = f"{_KINDS[release.kind]} with {fields}"
+    data = f"{catalogue.kind(release.kind).words} with {fields}"
     what = f"a selection from {data}" if release.answer == "selection" else data
     return f"{_sentence(what)}, released by the method {release.method}."
 

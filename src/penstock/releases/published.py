@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 LARGEST_SAMPLE = 2_000_000_000
 
-KindOfAnswer = Literal["synthetic data", "counts", "selection"]
-"""What a release is: rows to work with as if they were the records, numbers, or a choice among candidates."""
-
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Published(ABC):
@@ -41,13 +38,13 @@ class Published(ABC):
 
     A method's release derives from `Release`. It is a dataclass made with the same four flags (comparing or
     printing whole models is never meant), and says of which `kinds` of data it may be, what kind of `answer`
-    it is, and the `form` of its model, by which `penstock.releases.registry` knows it. It must implement
+    it is, and the `form` of its model, by which `penstock.catalogue` knows it. It must implement
     `model` and `from_model`; it should implement `draw` and `size` (synthetic rows), `ask` and `questions`
     (where there is more to ask than conditions), and `pictures` (its part of the report).
     """
 
     kinds: ClassVar[tuple[str, ...]]
-    answer: ClassVar[KindOfAnswer]
+    answer: ClassVar[str]
     form: ClassVar[str]
 
     method: str

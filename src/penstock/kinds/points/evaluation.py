@@ -6,15 +6,18 @@ error |estimate - truth| / max(truth, 0.1 % of n), smoothed so that nearly empty
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from penstock.engine import read
 from penstock.errors import DataError
 from penstock.evaluation.evaluation import Score
+from penstock.evaluation.findings import Findings, Options
 from penstock.evaluation.metrics import tvd
 from penstock.kinds.points.box import Boxes, Reals, random_boxes
+from penstock.kinds.points.release import PointsRelease
 from penstock.progress import progress
 from penstock.releases.release import Release
 from penstock.report.maps import grid_map
@@ -38,10 +41,10 @@ PROFILE_BINS = 48
 MOST_SYNTHETIC = 2_000_000
 
 
-def evaluate_points(
-    release: Release, original: pl.DataFrame, schema: Schema, *, queries: int, seed: int
-) -> tuple[tuple[Score, ...], dict[str, Any], list[Section]]:
-    """Scores, details for JSON and sections for the report."""
+def evaluate_points(release: Release, source: Any, schema: Schema, options: Options) -> Findings:
+    """How far counts in boxes and the density map are from the original's."""
+    original = read(source, table=options.table).frame(list(schema.names))
+    seed = options.seed
     names = [field.name for field in schema.fields if field.ranged]
     if not names:
         raise DataError("Points are compared by the boxes they lie in, and the schema has no numeric field.")
@@ -56,12 +59,13 @@ def evaluate_points(
     rng = np.random.default_rng(seed)
     ceiling = points[rng.integers(len(points), size=len(points))]
     sorted_sets = {"original": _sorted(points), "release": _sorted(synthetic), "ceiling": _sorted(ceiling)}
-    answer = _model_counter(release)
+    answer = release.range_counts if isinstance(release, PointsRelease) else None
     scores: list[Score] = []
     absolute: dict[str, float] = {}
     with progress("asking for range counts", total=len(VOLUMES)) as step:
         for words, volumes in VOLUMES.items():
-            boxes = random_boxes(low, high, volumes, queries, np.random.default_rng([seed, len(scores)]))
+            rng = np.random.default_rng([seed, len(scores)])
+            boxes = random_boxes(low, high, volumes, options.queries, rng)
             counts = {key: count_boxes(ordered, boxes, high) for key, ordered in sorted_sets.items()}
             truth = counts["original"]
             uniform = len(points) * np.prod((boxes[1] - boxes[0]) / (high - low), axis=1)
@@ -74,7 +78,7 @@ def evaluate_points(
                     floor=relative_error(uniform, truth, len(points)),
                     ceiling=relative_error(counts["ceiling"], truth, len(points)),
                     model=None if model is None else relative_error(model, truth, len(points)),
-                    note=f"mean relative error of {queries} counts of boxes that cover "
+                    note=f"mean relative error of {options.queries} counts of boxes that cover "
                     f"{100 * volumes[0]:g} % to {100 * volumes[1]:g} % of the domain; floor: even spread",
                 )
             )
@@ -83,11 +87,11 @@ def evaluate_points(
     scores.append(_density_score(points, synthetic, ceiling, low, high))
     details = {
         "mean_absolute_error": absolute,
-        "queries": queries,
+        "queries": options.queries,
         "synthetic_points": len(synthetic),
         "smoothing": SMOOTHING,
     }
-    return tuple(scores), details, _sections(names, points, synthetic, low, high)
+    return Findings(tuple(scores), len(original), details, _sections(names, points, synthetic, low, high))
 
 
 def coordinates(frame: pl.DataFrame, schema: Schema, names: Sequence[str], low: Reals, high: Reals) -> Reals:
@@ -135,24 +139,6 @@ def count_boxes(ordered: Reals, boxes: Boxes, top: Reals) -> Reals:
 def relative_error(estimate: Reals, truth: Reals, points: int) -> float:
     """The mean of |estimate - truth| / max(truth, 0.1 % of the points)."""
     return float(np.mean(np.abs(estimate - truth) / np.maximum(truth, SMOOTHING * points)))
-
-
-def _model_counter(release: Release) -> Callable[[Reals, Reals], Reals] | None:
-    """The release's own answers to boxes, where it gives any."""
-    counts, count = getattr(release, "range_counts", None), getattr(release, "count", None)
-    if counts is not None or count is None:
-        return counts
-    from penstock.kinds.points.box import Box
-
-    def answer(low: Reals, high: Reals) -> Reals:
-        return np.array(
-            [
-                float(count(Box(tuple(below), tuple(above))))
-                for below, above in zip(low.tolist(), high.tolist(), strict=True)
-            ]
-        )
-
-    return answer
 
 
 def _density(points: Reals, low: Reals, high: Reals, axes: Sequence[int], side: int) -> Reals:

@@ -15,7 +15,6 @@ from penstock.kinds.points.box import Box, Reals
 from penstock.kinds.points.questions import condition_of, parse_box, read_boxes
 from penstock.releases import Answer, Question, Release
 from penstock.releases.example import example_query
-from penstock.releases.published import KindOfAnswer
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +28,7 @@ class PointsRelease(Release):
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("points",)
-    answer: ClassVar[KindOfAnswer] = "synthetic data"
+    answer: ClassVar[str] = "synthetic data"
 
     counts: NDArray[np.int64] | Reals
     deviation: float | None

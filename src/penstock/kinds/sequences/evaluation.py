@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import DataError
 from penstock.evaluation.evaluation import Score
+from penstock.evaluation.findings import Findings, Options
 from penstock.evaluation.metrics import tvd
 from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.markov import Markov, String
@@ -91,15 +92,14 @@ def transitions(text: Text) -> Counts:
     return np.bincount(pairs, minlength=width * width).reshape(width, width)
 
 
-def evaluate_sequences(
-    release: Release, source: Any, schema: Schema, *, table: str | None, seed: int
-) -> tuple[tuple[Score, ...], dict[str, Any], list[Section], int]:
-    """Scores, details for JSON, sections for the report, and the number of original sequences."""
+def evaluate_sequences(release: Release, source: Any, schema: Schema, options: Options) -> Findings:
+    """How far frequent strings, what follows what, and lengths are from the original's."""
+    seed = options.seed
     assert isinstance(release, SequenceRelease)
     if schema.unit.column is not None and schema.unit.column != SequenceLayout.of(schema).user:
         everything = schema.unit.model_copy(update={"at_most": 1 << 40})  # the truth leaves nobody out
         schema = schema.model_copy(update={"unit": everything})
-    original = open_sequences(source, schema, table=table)
+    original = open_sequences(source, schema, table=options.table)
     if not len(original.lengths):
         raise DataError("The data to compare with has no sequences.")
     alphabet = len(release.alphabet)
@@ -125,16 +125,16 @@ def evaluate_sequences(
             scores += _shape_scores(text, original, synthetic, ceiling, blind, rng)
             pictures.append(_length_picture(original.lengths, synthetic.lengths))
         step(1)
-    number = getattr(release, "number", None)
+    number = release.number.value if isinstance(release, MarkovRelease) else None
     details: dict[str, Any] = {
-        "estimated_sequences": None if number is None else number.value,
+        "estimated_sequences": number,
         "kept_at_most": release.longest,
         "longer_than_kept": int((original.lengths >= release.longest).sum()),
     }
     blocks: list[Block] = [Gallery(pictures)]
     lead = "The original beside the release."
     section = Section("What the sequences are like", blocks, short="Sequences", lead=lead)
-    return tuple(scores), details, [section], len(original.lengths)
+    return Findings(tuple(scores), len(original.lengths), details, [section])
 
 
 def _drawn(release: MarkovRelease, many: int, seed: int) -> tuple[NDArray[np.unsignedinteger], Counts]:

@@ -17,7 +17,6 @@ from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.markov import Markov
 from penstock.releases import Answer, Question, Release
 from penstock.releases.batch import answered
-from penstock.releases.published import KindOfAnswer
 from penstock.schema import Codec, Schema
 from penstock.schema.fact import nearest
 
@@ -134,7 +133,7 @@ class SequenceRelease(Release):
 class MarkovRelease(SequenceRelease):
     """A release that is a Markov model of the sequences."""
 
-    answer: ClassVar[KindOfAnswer] = "synthetic data"
+    answer: ClassVar[str] = "synthetic data"
 
     @property
     @abstractmethod

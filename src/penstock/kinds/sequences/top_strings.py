@@ -33,7 +33,6 @@ from penstock.privacy.mechanisms import choice
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.progress import progress
 from penstock.releases import Manifest, Model
-from penstock.releases.published import KindOfAnswer
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,7 +86,7 @@ class _Saved(BaseModel):
 class TopStringsRelease(SequenceRelease):
     """Strings that were chosen as frequent, in the order of their choice."""
 
-    answer: ClassVar[KindOfAnswer] = "selection"
+    answer: ClassVar[str] = "selection"
     form: ClassVar[str] = "top-strings"
 
     strings: tuple[String, ...]

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine import MemoryEngine, read
 from penstock.errors import DataError
 from penstock.evaluation.evaluation import Score
+from penstock.evaluation.findings import Findings, Options
 from penstock.evaluation.metrics import (
     Codes,
     Subset,
@@ -28,6 +30,7 @@ from penstock.evaluation.metrics import (
     tvd,
 )
 from penstock.kinds.table.accuracy import Accuracy, accuracies, choose_targets
+from penstock.kinds.table.release import AnswersMarginals
 from penstock.progress import progress
 from penstock.releases.release import Release
 from penstock.report.page import Block, Gallery, Section, Table, Text
@@ -36,7 +39,7 @@ from penstock.report.pictures import distribution
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 WAYS = (1, 2, 3)
 WORDS = {1: "single columns", 2: "pairs of columns", 3: "triples of columns"}
@@ -50,15 +53,15 @@ _LEARNING = (
 )
 
 
-def evaluate_table(
-    release: Release, original: pl.DataFrame, schema: Schema, *, target: str | None, limit: int, seed: int
-) -> tuple[tuple[Score, ...], dict[str, Any], list[Section]]:
-    """Scores, details for JSON and sections for the report."""
+def evaluate_table(release: Release, source: Any, schema: Schema, options: Options) -> Findings:
+    """How far marginals, columns and what a classifier learns are from the original's."""
+    original = read(source, table=options.table).frame(list(schema.names))
+    seed = options.seed
     codes = schema.encode(original)
     rows = original.height
     if rows == 0:
         raise DataError("The data to compare with has no records.")
-    targets = choose_targets(schema.attributes, codes, target)
+    targets = choose_targets(schema.attributes, codes, options.target)
     synthetic = schema.encode(release.sample(rows, seed=seed))
     rng = np.random.default_rng(seed)
     others: dict[str, Codes] = {
@@ -72,7 +75,7 @@ def evaluate_table(
     found: dict[int, tuple[list[Subset], dict[str, NDArray[np.float64]]]] = {}
     with progress("comparing marginals", total=len(ways) + len(targets)) as step:
         for way in ways:
-            chosen = subsets(names, way, limit, seed)
+            chosen = subsets(names, way, options.limit, seed)
             found[way] = chosen, distances(codes, others, sizes, chosen)
             scores.append(
                 _marginal_score(
@@ -102,7 +105,7 @@ def evaluate_table(
             str(way): {"compared": len(found[way][0]), "of": comb(len(names), way)} for way in ways
         },
     }
-    return tuple(scores), details, _sections(schema, codes, synthetic, found, learned)
+    return Findings(tuple(scores), rows, details, _sections(schema, codes, synthetic, found, learned))
 
 
 def _marginal_score(
@@ -128,16 +131,12 @@ def _from_model(
     release: Release, codes: Codes, sizes: dict[str, int], chosen: Sequence[Subset]
 ) -> float | None:
     """The mean distance when the release answers marginals from its model, where it can."""
-    answer = getattr(release, "marginal", None)
     small = [marginal for marginal in chosen if cells(marginal, sizes) <= MOST_MODEL_CELLS][:MOST_FROM_MODEL]
-    if answer is None or not small:
+    if not isinstance(release, AnswersMarginals) or not small:
         return None
-    from penstock.engine import MemoryEngine
-
     counts = MemoryEngine(codes, sizes).counts(small)
-    return float(
-        np.mean([tvd(count, answer(marginal)) for count, marginal in zip(counts, small, strict=True)])
-    )
+    pairs = zip(counts, small, strict=True)
+    return float(np.mean([tvd(count, release.marginal(marginal)) for count, marginal in pairs]))
 
 
 def _per_column(ones: tuple[list[Subset], dict[str, NDArray[np.float64]]]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from penstock.errors import QueryError, UsageError
 from penstock.releases import Answer, Release
 from penstock.releases.example import example_query
-from penstock.releases.published import KindOfAnswer
 from penstock.report.picture import Picture
 from penstock.report.pictures import distribution
 from penstock.schema import parse
@@ -37,12 +36,20 @@ ROUNDS = 1000  # of rejection sampling before a condition counts as one that the
 MOST_TERMS = 64  # alternatives of a condition that are drawn one by one
 
 
+@runtime_checkable
+class AnswersMarginals(Protocol):
+    """A release that can say of any few columns how often each combination of their codes occurs."""
+
+    def marginal(self, names: Sequence[str]) -> Reals:
+        """The estimated counts, an axis for each column."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class TableRelease(Release):
     """A distribution over the schema's codes, and the estimated number of records."""
 
     kinds: ClassVar[tuple[str, ...]] = ("table",)
-    answer: ClassVar[KindOfAnswer] = "synthetic data"
+    answer: ClassVar[str] = "synthetic data"
 
     total: float
 

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from penstock.engine import open_engine
 from penstock.errors import UsageError
 from penstock.evaluation.evaluation import Score
-
-if TYPE_CHECKING:
-    from penstock.releases.release import Release
-    from penstock.report.page import Section
-    from penstock.schema import Schema
+from penstock.evaluation.findings import Findings, Options
+from penstock.kinds.itemsets.layout import ItemSetLayout
+from penstock.kinds.itemsets.reading import open_itemsets
+from penstock.learn.selection.release import SelectionRelease
+from penstock.releases.release import Release
+from penstock.report.page import Gallery, Section
+from penstock.report.pictures import bars
+from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
 
@@ -50,15 +54,11 @@ def score_error_rate(scores: ArrayLike, chosen: Sequence[int], c: int) -> float:
     return float(1 - values[list(chosen)].sum() / best) if best else 0.0
 
 
-def evaluate_selection(
-    release: Release, source: Any, schema: Schema, *, table: str | None = None
-) -> tuple[tuple[Score, ...], dict[str, Any], list[Section], int]:
-    """Scores of a selection, and how many units the true counts are about at most."""
-    from penstock.learn.selection.release import SelectionRelease
-
+def evaluate_selection(release: Release, source: Any, schema: Schema, options: Options) -> Findings:
+    """What a selection missed, and how many units the true counts are about at most."""
     if not isinstance(release, SelectionRelease):
         raise UsageError("Only selections can be compared with true counts.")
-    truth = _truth(release, source, schema, table)
+    truth = _truth(release, source, schema, options.table)
     labels = list(schema.field(release.field).labels)
     places = {label: place for place, label in enumerate(labels)}
     chosen = [places[item] for item in release.items]
@@ -72,18 +72,15 @@ def evaluate_selection(
         off = np.abs(release.counts - truth[chosen])
         details["largest error of a count"] = float(off.max())
         details["mean error of a count"] = float(off.mean())
-    return scores, details, [_section(release, truth, chosen)] if chosen else [], int(truth.max(initial=0))
+    sections = [_section(release, truth, chosen)] if chosen else []
+    return Findings(scores, int(truth.max(initial=0)), details, sections)
 
 
-def _truth(release: Any, source: Any, schema: Schema, table: str | None) -> Reals:
+def _truth(release: SelectionRelease, source: Any, schema: Schema, table: str | None) -> Reals:
     size = len(schema.field(release.field).labels)
-    if schema.kind == "itemsets":
-        from penstock.kinds.itemsets.reading import open_itemsets
-
+    if isinstance(schema.layout, ItemSetLayout):
         found = open_itemsets(source, schema, table=table, order_key=b"evaluation")
         return found.holders(schema.codec(release.field).size)[:size].astype(np.float64)
-    from penstock.engine import open_engine
-
     (counts,) = open_engine(source, schema, table=table, order_key=b"evaluation").counts([(release.field,)])
     return counts[:size].astype(np.float64)
 
@@ -131,10 +128,7 @@ def _above(truth: Reals, chosen: Sequence[int], threshold: float, c: int | None)
     )
 
 
-def _section(release: Any, truth: Reals, chosen: Sequence[int]) -> Section:
-    from penstock.report.page import Gallery, Section
-    from penstock.report.pictures import bars
-
+def _section(release: SelectionRelease, truth: Reals, chosen: Sequence[int]) -> Section:
     series: dict[str, Any] = {"original": truth[list(chosen)]}
     if release.counts is not None:
         series["release"] = release.counts.astype(np.float64)

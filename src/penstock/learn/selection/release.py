@@ -12,7 +12,6 @@ from pydantic import BaseModel
 
 from penstock.errors import QueryError, ReleaseError
 from penstock.releases import Answer, Manifest, Model, Question, Release
-from penstock.releases.published import KindOfAnswer
 from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class SelectionRelease(Release):
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("table", "itemsets")
-    answer: ClassVar[KindOfAnswer] = "selection"
+    answer: ClassVar[str] = "selection"
     form: ClassVar[str] = "selection"
 
     field: str

@@ -18,7 +18,6 @@ from penstock.kinds.table.baselines.workload import Subset, workload
 from penstock.postprocessing import clamped
 from penstock.releases import Answer, Manifest, Model, Release
 from penstock.releases.example import example_query
-from penstock.releases.published import KindOfAnswer
 from penstock.report.picture import Picture
 from penstock.report.pictures import distribution
 from penstock.schema import parse
@@ -41,7 +40,7 @@ class MarginalsRelease(Release):
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("table",)
-    answer: ClassVar[KindOfAnswer] = "counts"
+    answer: ClassVar[str] = "counts"
     form: ClassVar[str] = "marginals"
 
     total: float

@@ -1,0 +1,47 @@
+"""What an evaluation of one kind of data is asked, and what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from penstock.evaluation.evaluation import Score
+from penstock.releases.release import Release
+from penstock.report.page import Section
+from penstock.schema import Schema
+
+LIMIT = 500
+QUERIES = 500
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to compare; a kind of data uses what makes sense for it.
+
+    `table` names a table of a database. `target` is the column to predict (None: a few categorical ones),
+    `limit` the most marginals of each number of columns that are compared, `queries` the number of random
+    questions of each sort.
+    """
+
+    table: str | None = None
+    target: str | None = None
+    limit: int = LIMIT
+    queries: int = QUERIES
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Scores, details for JSON, sections for the page, and how many records were compared with."""
+
+    scores: tuple[Score, ...]
+    rows: int
+    details: Mapping[str, Any] = field(default_factory=dict)
+    sections: Sequence[Section] = ()
+
+
+class Evaluator(Protocol):
+    """Compares a release with the records it came from."""
+
+    def __call__(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings: ...
