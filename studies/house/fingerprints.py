@@ -56,7 +56,25 @@ fields:
   - {name: sex, constraints: {enum: [f, m]}}
 """
 
-RENAMED: tuple[tuple[str, str, str], ...] = ()
+_SELECTIONS = "survey-select|baskets-.*|pages-top-strings"
+
+RENAMED: tuple[tuple[str, str, str], ...] = (
+    # The door: `load` is where every user looks for it.
+    ("", r"from penstock\.release import load", "from penstock import load"),
+    # Format 2: the kind of a selection is that of its data, and the kind of answer is said beside it.
+    ("", r'"format": 1,(\s+"version")', r'"format": 2,\1'),
+    ("survey-select", r'"kind": "selection"', '"kind": "table"'),
+    ("baskets-.*", r'"kind": "selection"', '"kind": "itemsets"'),
+    (_SELECTIONS, r'("kind": "\w+",\s+)("method")', r'\1"answer": "selection",\n  \2'),
+    ("", r'("kind": "\w+",\s+)("method")', r'\1"answer": "synthetic data",\n  \2'),
+    ("survey-select", "A selection with", "A selection from a table with"),
+    ("baskets-.*", "A selection with", "A selection from item sets with"),
+    ("pages-top-strings", "Sequences with", "A selection from sequences with"),
+    # Pages: the terms of a guarantee, and no colours that nothing is drawn in.
+    ("", r"(?m)^\.facts ", ".terms "),
+    ("", r'class="facts"', 'class="terms"'),
+    ("", r',"diverging":\[\[.*?\]\]', ""),
+)
 """(release, pattern, replacement): what files from before are expected to say now; '' is every release."""
 
 
