@@ -49,7 +49,7 @@ def main() -> int:
 def _shipped(verdicts: list[Verdict]) -> str:
     lines = ["| target | what it is | claim | exact loss | measured | verdict |", "|---|---|---|--:|--:|---|"]
     lines += [
-        f"| `{verdict.name}` | {verdict.summary} | {verdict.claim.words} | {measured(verdict.exact)} | "
+        f"| `{verdict.name}` | {verdict.summary} | {verdict.promise.words} | {measured(verdict.exact)} | "
         f"{measured(verdict.sampled)} | {verdict.status.value} |"
         for verdict in verdicts
     ]

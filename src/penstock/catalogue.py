@@ -196,7 +196,6 @@ ANSWERS: Mapping[str, str] = MappingProxyType(
 _forms: dict[str, str] = {
     "independent": "penstock.kinds.table.independent:IndependentRelease",
     "network": "penstock.kinds.table.network.release:NetworkRelease",
-    "privbayes": "penstock.kinds.table.network.release:NetworkRelease",  # as it was called in format 1
     "marginals": "penstock.kinds.table.baselines.marginals:MarginalsRelease",
     "full-table": "penstock.kinds.table.baselines.full_table:FullTableRelease",
     "uniform": "penstock.kinds.table.baselines.uniform:UniformRelease",

@@ -57,9 +57,25 @@ fields:
 """
 
 _CONFLUENCE = r"(survey|answers|visitors)-default(-duckdb)?"
+_SELECTIONS = "survey-select|baskets-.*|pages-top-strings"
 
 RENAMED: tuple[tuple[str, str, str], ...] = (
+    # The door: `load` is where every user looks for it.
     ("", r"from penstock\.release import load", "from penstock import load"),
+    # Format 2: the kind of a selection is that of its data, and the kind of answer is said beside it.
+    ("", r'"format": 1,(\s+"version")', r'"format": 2,\1'),
+    ("survey-select", r'"kind": "selection"', '"kind": "table"'),
+    ("baskets-.*", r'"kind": "selection"', '"kind": "itemsets"'),
+    (_SELECTIONS, r'("kind": "\w+",\s+)("method")', r'\1"answer": "selection",\n  \2'),
+    ("", r'("kind": "\w+",\s+)("method")', r'\1"answer": "synthetic data",\n  \2'),
+    ("survey-select", "A selection with", "A selection from a table with"),
+    ("baskets-.*", "A selection with", "A selection from item sets with"),
+    ("pages-top-strings", "Sequences with", "A selection from sequences with"),
+    # Pages: the terms of a guarantee, and no colours that nothing is drawn in.
+    ("", r"(?m)^\.facts ", ".terms "),
+    ("", r'class="facts"', 'class="terms"'),
+    ("", r',"diverging":\[\[.*?\]\]', ""),
+    # Our own table method has its own name, and the release of both is called after what it is.
     ("", r'"form": "privbayes"', '"form": "network"'),
     (_CONFLUENCE, r'"method": "privbayes"', '"method": "confluence"'),
     (_CONFLUENCE, r"by the method privbayes", "by the method confluence"),
@@ -81,8 +97,7 @@ def data() -> dict[str, tuple[Any, str]]:
     words = ("home", "news", "sport", "shop")
     goods = ("bread", "butter", "milk", "eggs", "tea", "salt")
     bits = {
-        name: [number(k * i, 4) < 1 + (i + k) % 3 for i in range(2000)]
-        for k, name in enumerate("abcd", 1)
+        name: [number(k * i, 4) < 1 + (i + k) % 3 for i in range(2000)] for k, name in enumerate("abcd", 1)
     }
     return {
         "survey": (survey(3000), survey_schema()),

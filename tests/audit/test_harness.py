@@ -22,7 +22,7 @@ from penstock.audit.harness import (
     lower_bound,
 )
 from penstock.audit.neighbours import Pair
-from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.target import Kind, Promise, Target
 from penstock.errors import UsageError
 from penstock.privacy.randomness import samplers
 from penstock.privacy.randomness.generator import Randomness
@@ -37,7 +37,7 @@ def coin(answer: int, randomness: Randomness, n: int) -> Any:
 
 
 def target(run: Run, first: Any = 0, second: Any = 1, epsilon: str = "1", delta: str = "0") -> Target:
-    claim = Claim(Fraction(epsilon), Fraction(delta))
+    claim = Promise(Fraction(epsilon), Fraction(delta))
     return Target("test", Kind.SHIPPED, claim, "for tests", [Pair(first, second)], run=run)
 
 
@@ -174,7 +174,7 @@ def test_known_weak_spot_can_be_given_as_an_event() -> None:
         return np.hstack([bits, (bits.all(axis=1) & (secret == 1))[:, None]])
 
     spot = whole_output([1] * 10)
-    given = Target("spot", Kind.BROKEN, Claim(Fraction(1)), "", [Pair(0, 1)], run=run, events=[spot])
+    given = Target("spot", Kind.BROKEN, Promise(Fraction(1)), "", [Pair(0, 1)], run=run, events=[spot])
     assert spot.count(np.ones((3, 10))) == 3
     found = lower_bound(given, 120_000)
     assert found.epsilon > 1
@@ -219,9 +219,9 @@ def test_confidence_of_one_is_refused() -> None:
 
 def test_target_needs_pairs_and_a_way_to_examine_it() -> None:
     with pytest.raises(UsageError, match="no pair"):
-        Target("empty", Kind.SHIPPED, Claim(Fraction(1)), "", [], run=coin)
+        Target("empty", Kind.SHIPPED, Promise(Fraction(1)), "", [], run=coin)
     with pytest.raises(UsageError, match="neither be run nor enumerated"):
-        Target("inert", Kind.SHIPPED, Claim(Fraction(1)), "", [Pair(0, 1)])
+        Target("inert", Kind.SHIPPED, Promise(Fraction(1)), "", [Pair(0, 1)])
 
 
 def test_runner_that_returns_too_few_outputs_is_refused() -> None:
@@ -233,7 +233,7 @@ def test_exact_loss_given_by_a_formula_is_a_bound_without_doubt() -> None:
     given = Target(
         "formula",
         Kind.BROKEN,
-        Claim(Fraction(1)),
+        Promise(Fraction(1)),
         "",
         [Pair(0, 1), Pair(0, 3)],
         loss=lambda first, second: abs(second - first) * 0.7,

@@ -195,7 +195,7 @@ def test_one_query_by_hand() -> None:
 @pytest.mark.parametrize("target", SHIPPED, ids=by_name)
 def test_exact_loss_of_every_shipped_selection_is_at_most_epsilon(target: Target) -> None:
     found = exact_bound(target)
-    claimed = float(target.claim.epsilon)
+    claimed = float(target.promise.epsilon)
     assert found.epsilon <= claimed * (1 + 1e-9)
     tight = {
         "sparse-vector",

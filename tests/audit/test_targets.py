@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from penstock.audit import broken, findings, mechanisms, run, select, targets
-from penstock.audit.harness import Status, Verdict, exact_bound, examine
+from penstock.audit.harness import Status, Verdict, exact_bound, examine, search
 from penstock.audit.neighbours import Pair
-from penstock.audit.search import screen, search
-from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.search import screen
+from penstock.audit.target import Kind, Promise, Target
 from penstock.audit.targets import every_audit
 from penstock.errors import UsageError
 from penstock.privacy.randomness import samplers
@@ -45,7 +45,7 @@ def by_name(target: Target) -> str:
 @pytest.mark.parametrize("target", SHIPPED, ids=by_name)
 def test_exact_loss_of_every_shipped_mechanism_is_at_most_epsilon(target: Target) -> None:
     found = exact_bound(target)
-    assert found.epsilon <= float(target.claim.epsilon) * (1 + 1e-9)
+    assert found.epsilon <= float(target.promise.epsilon) * (1 + 1e-9)
     if target.name in TIGHT:
         assert found.epsilon == pytest.approx(TIGHT[target.name], abs=1e-9)
 
@@ -112,7 +112,7 @@ def test_search_finds_the_one_pair_that_leaks() -> None:
         noise = samplers.discrete_laplace(Fraction(1), n, randomness)
         return len(records) + (0 * noise if records.count(3) == 2 else noise)
 
-    hidden = Target("hidden", Kind.BROKEN, Claim(Fraction(1)), "", [Pair((), (0,))], run=run)
+    hidden = Target("hidden", Kind.BROKEN, Promise(Fraction(1)), "", [Pair((), (0,))], run=run)
     assert examine(hidden, 2_000).status is Status.HOLDS
     found = search(hidden, range(4), 3, trials=2_000)
     assert found.epsilon > 1
@@ -124,7 +124,7 @@ def test_screening_prefers_the_worse_pair() -> None:
         return distance + samplers.discrete_laplace(Fraction(2), n, randomness)
 
     pairs = [Pair(0, step) for step in (1, 2, 3, 9)]
-    target = Target("steps", Kind.BROKEN, Claim(Fraction(1)), "", pairs, run=run)
+    target = Target("steps", Kind.BROKEN, Promise(Fraction(1)), "", pairs, run=run)
     assert screen(target, 500, Randomness.seeded(0)).second == 9
 
 
@@ -143,9 +143,7 @@ def test_verdicts_are_plain_json(verdicts: list[Verdict]) -> None:
     assert [row["status"] for row in read] == ["holds", "holds", "refuted"]
     assert read[2]["lower_bound"] > 4
     infinite = examine(
-        Target(
-            "gap", Kind.BROKEN, Claim(Fraction(1)), "", [Pair(0, 1)], loss=lambda first, second: float("inf")
-        ),
+        Target("gap", Kind.BROKEN, Promise(Fraction(1)), "", [Pair(0, 1)], loss=lambda *_: float("inf")),
         0,
     )
     assert infinite.to_dict()["lower_bound"] == "infinite"

@@ -43,7 +43,7 @@ fields:
   - {name: basket, constraints: {enum: [bread, butter, milk, eggs]}}
 """
 CATALOGUED: dict[str, tuple[str, str | None, dict[str, Any]]] = {
-    "privbayes": (PEOPLE, None, {}),
+    "network": (PEOPLE, None, {}),
     "independent": (PEOPLE, "independent", {}),
     "tree": (SQUARE, "privtree", {}),
     "grid": (SQUARE, "uniform-grid", {}),

@@ -301,6 +301,7 @@ def test_package_receipt_and_schema_must_tell_the_same(
         lambda receipt: receipt.update(relation="whatever"),
         lambda receipt: receipt.pop("unit"),
         lambda receipt: receipt.update(guarantee="<b>perfect</b>"),
+        lambda receipt: receipt["paid"]["together"].append({"label": "later", "sampled": []}),
     ],
 )
 def test_a_forged_receipt_is_refused(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:

@@ -17,7 +17,7 @@ from penstock.kinds.sequences.release import MarkovRelease, SequenceRelease
 from penstock.releases import Answer, Question, Release, Written
 from penstock.releases.published import Published
 
-TABLES = ("full-table", "independent", "marginals", "privbayes", "uniform")
+TABLES = ("full-table", "independent", "marginals", "network", "uniform")
 TREES = ("adaptive-grid", "simple-tree", "tree")
 MARKOV = ("n-gram", "suffix-tree")
 ASKED = {

@@ -8,15 +8,15 @@
 
 from penstock.audit.harness import Bound, Status, Verdict, examine, lower_bound
 from penstock.audit.neighbours import Pair
-from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.target import Kind, Promise, Target
 from penstock.audit.targets import TRIALS, run, select, targets
 
 __all__ = [
     "TRIALS",
     "Bound",
-    "Claim",
     "Kind",
     "Pair",
+    "Promise",
     "Status",
     "Target",
     "Verdict",

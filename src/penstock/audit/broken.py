@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from penstock.audit.exact import Distribution, discrete_gaussian, discrete_laplace, exponential, independent
 from penstock.audit.neighbours import Pair
-from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.target import Kind, Promise, Target
 from penstock.privacy.randomness import samplers
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.unit import Relation
@@ -44,7 +44,7 @@ def targets() -> tuple[Target, ...]:
             "noise for one changed cell where replacing a record changes two",
             [Pair((3, 1), (2, 2))],
             noisy_histogram,
-            claim=Claim(ONE, relation=Relation.REPLACE),
+            promise=Promise(ONE, relation=Relation.REPLACE),
             distribution=_noisy_histogram_law,
         ),
         _broken("forgotten-noise", "the exact counts", [Pair((3, 0), (3, 1))], exact_histogram),
@@ -99,7 +99,7 @@ def targets() -> tuple[Target, ...]:
             "Gaussian noise with half of the standard deviation",
             [Pair((3,), (4,))],
             half_deviation,
-            claim=Claim(ONE, SLACK),
+            promise=Promise(ONE, SLACK),
             distribution=lambda counts: discrete_gaussian(counts[0], float(_half_variance())),
         ),
     )
@@ -111,11 +111,17 @@ def _broken(
     pairs: Sequence[Pair],
     run: Callable[..., Any],
     *,
-    claim: Claim | None = None,
+    promise: Promise | None = None,
     distribution: Callable[[Any], Distribution] | None = None,
 ) -> Target:
     return Target(
-        f"broken-{name}", Kind.BROKEN, claim or Claim(ONE), summary, pairs, run=run, distribution=distribution
+        f"broken-{name}",
+        Kind.BROKEN,
+        promise or Promise(ONE),
+        summary,
+        pairs,
+        run=run,
+        distribution=distribution,
     )
 
 

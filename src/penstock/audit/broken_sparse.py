@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from penstock.audit import integration
 from penstock.audit.integration import Answer, Told, Variant
 from penstock.audit.neighbours import Pair, neighbours
-from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.target import Kind, Promise, Target
 from penstock.privacy.randomness import samplers
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.without_replacement import largest_noisy
@@ -143,7 +143,7 @@ def _found_by_search() -> tuple[Target, ...]:
         Target(
             "broken-top-one-price",
             Kind.BROKEN,
-            Claim(ONE),
+            Promise(ONE),
             "three choices at once with the noise of one",
             baskets,
             run=three_for_one,
@@ -156,7 +156,7 @@ def _found_by_search() -> tuple[Target, ...]:
         Target(
             "broken-sparse-forgotten-counter",
             Kind.BROKEN,
-            Claim(ONE),
+            Promise(ONE),
             "right noise for one yes, and no end to them",
             tuple(_crossing(40)),
             run=partial(simulate, Variant(threshold_scale=2, query_scale=4, most=None)),
@@ -165,7 +165,7 @@ def _found_by_search() -> tuple[Target, ...]:
         Target(
             "broken-sparse-same-noise",
             Kind.BROKEN,
-            Claim(ONE),
+            Promise(ONE),
             "one draw of noise for all queries",
             tuple(_crossing(4)),
             run=same_noise,
@@ -189,7 +189,7 @@ def _broken(
     return Target(
         f"broken-sparse-{name}",
         Kind.BROKEN,
-        Claim(ONE),
+        Promise(ONE),
         summary,
         [pair for pair, _ in cases],
         run=partial(simulate, variant, tells=any(isinstance(answer, Told) for answer in cases[0][1])),

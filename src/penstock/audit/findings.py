@@ -38,7 +38,7 @@ def table(verdicts: Sequence[Verdict]) -> Table:
         mark = "" if verdict.expected else "  <- unexpected"
         shown.add_row(
             verdict.name,
-            verdict.claim.words,
+            verdict.promise.words,
             measured(verdict.exact),
             measured(verdict.sampled),
             f"[{colour}]{verdict.status.value}{mark}[/{colour}]",
@@ -65,7 +65,7 @@ def markdown(verdicts: Sequence[Verdict]) -> str:
     """The same table for the documentation."""
     lines = ["| target | what it is | claim | exact loss | measured | verdict |", "|---|---|---|--:|--:|---|"]
     lines += [
-        f"| `{verdict.name}` | {verdict.summary} | {verdict.claim.words} | {measured(verdict.exact)} | "
+        f"| `{verdict.name}` | {verdict.summary} | {verdict.promise.words} | {measured(verdict.exact)} | "
         f"{measured(verdict.sampled)} | {verdict.status.value} |"
         for verdict in verdicts
     ]
@@ -84,7 +84,7 @@ def picture(verdicts: Sequence[Verdict]) -> Picture:
     names = [verdict.name for verdict in ordered]
     traces = [
         go.Scatter(
-            x=[float(verdict.claim.epsilon) for verdict in ordered],
+            x=[float(verdict.promise.epsilon) for verdict in ordered],
             y=names,
             mode="markers",
             name="claimed",
@@ -128,7 +128,7 @@ def picture(verdicts: Sequence[Verdict]) -> Picture:
         xaxis={"title": {"text": "epsilon"}, "rangemode": "tozero", "showgrid": True, "nticks": 8},
     )
     rows = tuple(
-        (verdict.name, plain(verdict.claim.epsilon), measured(verdict.bound), verdict.status.value)
+        (verdict.name, plain(verdict.promise.epsilon), measured(verdict.bound), verdict.status.value)
         for verdict in ordered
     )
     return Picture(

@@ -15,20 +15,21 @@ means only that nothing was found; it never means proven.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf, log
 from typing import Any
 
-from penstock.audit.events import Event, Outputs, learn, outputs_of, same_width, visible
+from penstock.audit.events import Event, Outputs, learn, visible
 from penstock.audit.exact import TOLERANCE, worst
-from penstock.audit.neighbours import Pair
-from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.neighbours import Pair, small_pairs
+from penstock.audit.sampling import CONFIDENCE, draw, quantile
+from penstock.audit.search import screen
+from penstock.audit.target import Kind, Promise, Target
 from penstock.errors import UsageError
 from penstock.privacy.randomness.generator import Randomness
 
-FAILURE = 1e-6
-CONFIDENCE = 1 - FAILURE
 FEWEST = 40
 
 
@@ -65,7 +66,7 @@ class Verdict:
 
     name: str
     kind: Kind
-    claim: Claim
+    promise: Promise
     summary: str
     bounds: tuple[Bound, ...]
     status: Status
@@ -108,9 +109,9 @@ class Verdict:
             "kind": self.kind.value,
             "summary": self.summary,
             "claim": {
-                "epsilon": float(self.claim.epsilon),
-                "delta": float(self.claim.delta),
-                "relation": self.claim.relation.value,
+                "epsilon": float(self.promise.epsilon),
+                "delta": float(self.promise.delta),
+                "relation": self.promise.relation.value,
             },
             "lower_bound": _number(self.bound.epsilon),
             "exact": None if self.exact is None else _number(self.exact.epsilon),
@@ -165,8 +166,6 @@ def lower_bound(
     several pairs, some further outputs of each pick the most promising pair (`search.screen`). The bound
     is wrong with probability at most 1 - confidence over the draws of `randomness`.
     """
-    from penstock.audit.search import screen
-
     failure = 1 - confidence
     if not 0 < failure < 1:
         raise UsageError(f"The confidence of an audit lies strictly between 0 and 1, not at {confidence}.")
@@ -179,7 +178,7 @@ def lower_bound(
     known = draw(target, pair, source.spawn("learn"), learning)
     found = learn(
         *known,
-        delta=float(target.claim.delta),
+        delta=float(target.promise.delta),
         z=quantile(failure),
         tests=tests,
         projections=target.projections,
@@ -193,7 +192,7 @@ def lower_bound(
         pair,
         fresh,
         first_is_likelier=found.first_is_likelier,
-        delta=float(target.claim.delta),
+        delta=float(target.promise.delta),
         failure=failure,
     )
 
@@ -215,28 +214,26 @@ def confirm(
     return Bound(epsilon, failure, pair, event.words, under, hits, len(likelier))
 
 
-def draw(target: Target, pair: Pair, source: Randomness, count: int) -> tuple[Outputs, Outputs]:
-    """Fresh independent outputs under both inputs of a pair."""
-    if target.run is None:
-        raise UsageError(f"The audit target '{target.name}' cannot be run, only enumerated.")
-    first = outputs_of(target.run(pair.first, source.spawn("first"), count))
-    second = outputs_of(target.run(pair.second, source.spawn("second"), count))
-    if len(first) != count or len(second) != count:
-        raise UsageError(f"The audit target '{target.name}' did not return as many outputs as asked for.")
-    return same_width(first, second)
-
-
-def quantile(failure: float) -> float:
-    """How many standard deviations half of the failure probability is."""
-    from scipy.special import ndtri
-
-    return float(-ndtri(failure / 2))
+def search(
+    target: Target,
+    universe: Sequence[Any],
+    largest: int,
+    *,
+    smallest: int = 0,
+    trials: int = 20_000,
+    most: int = 200,
+    confidence: float = CONFIDENCE,
+    randomness: Randomness | None = None,
+) -> Bound:
+    """Replace a target's own pairs by all small ones, find the worst, and bound epsilon on it."""
+    pairs = small_pairs(universe, largest, target.promise.relation, smallest=smallest, most=most)
+    return lower_bound(replace(target, pairs=pairs), trials, confidence, randomness)
 
 
 def exact_bound(target: Target) -> Bound:
     """The worst loss over all pairs of a target, computed without sampling."""
     if target.distribution is not None:
-        epsilon, pair = worst(target.distribution, target.pairs, float(target.claim.delta))
+        epsilon, pair = worst(target.distribution, target.pairs, float(target.promise.delta))
         return Bound(epsilon, 0.0, pair, "worst outcome", "either")
     if target.loss is None:
         raise UsageError(f"The audit target '{target.name}' has no exact output probabilities.")
@@ -252,7 +249,7 @@ def _most_visible(target: Target, worst_pair: Pair, tests: int, failure: float) 
     laws = {
         repr(each): target.distribution(each) for pair in target.pairs for each in (pair.first, pair.second)
     }
-    delta, z = float(target.claim.delta), quantile(failure)
+    delta, z = float(target.promise.delta), quantile(failure)
 
     def shown(pair: Pair) -> float:
         return visible(laws[repr(pair.first)], laws[repr(pair.second)], tests, delta, z)
@@ -280,12 +277,12 @@ def examine(target: Target, trials: int, *, confidence: float = CONFIDENCE, seed
     if target.run is not None:
         source = Randomness.seeded(seed).spawn(target.name)
         bounds.append(lower_bound(runnable, count, confidence, source))
-    claimed = float(target.claim.epsilon)
+    claimed = float(target.promise.epsilon)
     against = [bound for bound in bounds if bound.epsilon > claimed + bound.exact * TOLERANCE * (1 + claimed)]
     return Verdict(
         target.name,
         target.kind,
-        target.claim,
+        target.promise,
         target.summary,
         tuple(bounds),
         status=Status.REFUTED if against else Status.HOLDS,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from penstock.audit import exact
 from penstock.audit.exact import Distribution, independent
 from penstock.audit.neighbours import Pair, neighbours
-from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.target import Kind, Promise, Target
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise, response
 from penstock.privacy.randomness.generator import Randomness
@@ -45,8 +45,8 @@ def targets() -> tuple[Target, ...]:
 
 
 def _noise() -> tuple[Target, ...]:
-    added = Claim(ONE)
-    replaced = Claim(ONE, relation=Relation.REPLACE)
+    added = Promise(ONE)
+    replaced = Promise(ONE, relation=Relation.REPLACE)
     return (
         _target(
             "discrete-laplace",
@@ -54,8 +54,8 @@ def _noise() -> tuple[Target, ...]:
             added,
             CATEGORIES,
             3,
-            run=partial(run_histogram, claim=added),
-            distribution=partial(histogram_law, claim=added),
+            run=partial(run_histogram, promise=added),
+            distribution=partial(histogram_law, promise=added),
         ),
         _target(
             "discrete-laplace-replace",
@@ -63,8 +63,8 @@ def _noise() -> tuple[Target, ...]:
             replaced,
             CATEGORIES,
             3,
-            run=partial(run_histogram, claim=replaced),
-            distribution=partial(histogram_law, claim=replaced),
+            run=partial(run_histogram, promise=replaced),
+            distribution=partial(histogram_law, promise=replaced),
         ),
         _target(
             "lattice-laplace",
@@ -88,7 +88,7 @@ def _noise() -> tuple[Target, ...]:
         _target(
             "discrete-gaussian",
             "noisy counts of a histogram, Gaussian",
-            Claim(ONE, SLACK),
+            Promise(ONE, SLACK),
             (0, 1),
             2,
             run=run_gaussian,
@@ -98,8 +98,8 @@ def _noise() -> tuple[Target, ...]:
 
 
 def _choices() -> tuple[Target, ...]:
-    claim = Claim(ONE)
-    replaced = Claim(ONE, relation=Relation.REPLACE)
+    promise = Promise(ONE)
+    replaced = Promise(ONE, relation=Relation.REPLACE)
     both: list[Target] = []
     laws: dict[choice.Method, Law] = {
         "exponential": exact.exponential,
@@ -114,18 +114,18 @@ def _choices() -> tuple[Target, ...]:
                 BASKETS,
                 3,
                 effort=0.1,
-                run=partial(run_choice, method=method, claim=replaced),
-                distribution=partial(choice_law, law=law, claim=replaced),
+                run=partial(run_choice, method=method, promise=replaced),
+                distribution=partial(choice_law, law=law, promise=replaced),
             ),
             _target(
                 f"{method}-monotone",
                 "a choice among counts that all move the same way",
-                claim,
+                promise,
                 BASKETS,
                 3,
                 effort=0.1,
-                run=partial(run_choice, method=method, claim=claim),
-                distribution=partial(choice_law, law=law, claim=claim),
+                run=partial(run_choice, method=method, promise=promise),
+                distribution=partial(choice_law, law=law, promise=promise),
             ),
         ]
     return (
@@ -133,7 +133,7 @@ def _choices() -> tuple[Target, ...]:
         _target(
             "point",
             "a whole number by the exponential mechanism: a median",
-            claim,
+            promise,
             POINTS,
             3,
             effort=0.1,
@@ -146,7 +146,7 @@ def _choices() -> tuple[Target, ...]:
 def _target(
     name: str,
     summary: str,
-    claim: Claim,
+    promise: Promise,
     universe: Sequence[Any],
     largest: int,
     *,
@@ -155,11 +155,11 @@ def _target(
     loss: Callable[[Any, Any], float] | None = None,
     effort: float = 1.0,
 ) -> Target:
-    pairs: tuple[Pair, ...] = tuple(neighbours(universe, largest, claim.relation))
+    pairs: tuple[Pair, ...] = tuple(neighbours(universe, largest, promise.relation))
     return Target(
         name,
         Kind.SHIPPED,
-        claim,
+        promise,
         summary,
         pairs,
         run=run,
@@ -176,29 +176,32 @@ def _histogram(records: Records, cells: int = len(CATEGORIES)) -> NDArray[np.int
     return np.bincount(np.asarray(records, dtype=np.int64), minlength=cells).astype(np.int64)
 
 
-def _histogram_moves(claim: Claim) -> Sensitivity:
+def _histogram_moves(promise: Promise) -> Sensitivity:
     """One record is in one cell: one cell moves when it is added, two when it is replaced."""
-    return Sensitivity.of(1) if claim.relation is Relation.ADD_REMOVE else Sensitivity.of(2, linf=1)
+    return Sensitivity.of(1) if promise.relation is Relation.ADD_REMOVE else Sensitivity.of(2, linf=1)
 
 
-def run_histogram(records: Records, randomness: Randomness, n: int, claim: Claim) -> NDArray[np.int64]:
+def run_histogram(records: Records, randomness: Randomness, n: int, promise: Promise) -> NDArray[np.int64]:
     """n releases at once: the noise of every cell is drawn on its own, so n copies are n runs."""
     copies = np.tile(_histogram(records), (n, 1))
     sealed = Sealed(
         copies,
-        _histogram_moves(claim),
-        claim.relation,
+        _histogram_moves(promise),
+        promise.relation,
         because="a record falls into one cell; the n rows are n separate releases, each audited by itself",
     )
-    return noise.counts(sealed, pay=Budget(claim.epsilon, randomness=randomness))
+    return noise.counts(sealed, pay=Budget(promise.epsilon, randomness=randomness))
 
 
-def histogram_law(records: Records, claim: Claim) -> Distribution:
+def histogram_law(records: Records, promise: Promise) -> Distribution:
     counts = _histogram(records)
     sealed = Sealed(
-        counts, _histogram_moves(claim), claim.relation, because="a record falls into one cell of a histogram"
+        counts,
+        _histogram_moves(promise),
+        promise.relation,
+        because="a record falls into one cell of a histogram",
     )
-    scale = float(noise.noise_scale(sealed, claim.epsilon))
+    scale = float(noise.noise_scale(sealed, promise.epsilon))
     return independent([exact.discrete_laplace(int(count), scale, (-1, 4)) for count in counts])
 
 
@@ -270,24 +273,24 @@ def _scores(records: Records) -> NDArray[np.int64]:
     return _histogram([item for basket in records for item in basket], 4)
 
 
-def _score_moves(claim: Claim) -> Sensitivity:
-    return Sensitivity.scores(1, monotone=claim.relation is Relation.ADD_REMOVE, candidates=4)
+def _score_moves(promise: Promise) -> Sensitivity:
+    return Sensitivity.scores(1, monotone=promise.relation is Relation.ADD_REMOVE, candidates=4)
 
 
 def run_choice(
-    records: Records, randomness: Randomness, n: int, method: choice.Method, claim: Claim
+    records: Records, randomness: Randomness, n: int, method: choice.Method, promise: Promise
 ) -> list[int]:
     sealed = Sealed(
         _scores(records),
-        _score_moves(claim),
-        claim.relation,
+        _score_moves(promise),
+        promise.relation,
         because="a basket has an item or not: it moves each support by at most one, and added all upwards",
     )
     return [choice.best(sealed, Budget(1, randomness=randomness), method=method) for _ in range(n)]
 
 
-def choice_law(records: Records, law: Law, claim: Claim) -> Distribution:
-    rate = float(claim.epsilon / _score_moves(claim).spread)
+def choice_law(records: Records, law: Law, promise: Promise) -> Distribution:
+    rate = float(promise.epsilon / _score_moves(promise).spread)
     return law(_scores(records).tolist(), rate)
 
 

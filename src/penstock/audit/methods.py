@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from penstock import catalogue
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.sabotage import understated
-from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.target import Kind, Promise, Target
 from penstock.contracts.plug import data_class, method_class
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
@@ -66,14 +66,20 @@ class MethodAudit:
         return f"{self.method}{f'-{self.label}' if self.label else ''}"
 
     @property
-    def claim(self) -> Claim:
-        return Claim(self.epsilon, self.delta, Schema.from_yaml(self.schema).relation)
+    def promise(self) -> Promise:
+        return Promise(self.epsilon, self.delta, Schema.from_yaml(self.schema).relation)
 
     def target(self) -> Target:
         """The method as it is shipped."""
         info = catalogue.method(self.method)
         return Target(
-            self.name, Kind.SHIPPED, self.claim, info.summary, self._pairs(), run=self.run, effort=self.effort
+            self.name,
+            Kind.SHIPPED,
+            self.promise,
+            info.summary,
+            self._pairs(),
+            run=self.run,
+            effort=self.effort,
         )
 
     def sabotaged(self) -> Iterator[Target]:
@@ -160,7 +166,7 @@ class MethodAudit:
         # 'replace' all have the public size.
         size = Schema.from_yaml(self.schema).size
         smallest, largest = (1, self.largest) if size is None else (size, size)
-        return small_pairs(self.universe, largest, self.claim.relation, smallest=smallest, most=24)
+        return small_pairs(self.universe, largest, self.promise.relation, smallest=smallest, most=24)
 
 
 def numbers_of(release: Release) -> NDArray[np.float64]:

@@ -8,14 +8,11 @@ were tried, the reported bound rests on one test.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from math import inf
-from typing import Any
 
 from penstock.audit.events import Outputs, learn
-from penstock.audit.harness import CONFIDENCE, FAILURE, Bound, draw, lower_bound, quantile
-from penstock.audit.neighbours import Pair, small_pairs
+from penstock.audit.neighbours import Pair
+from penstock.audit.sampling import FAILURE, draw, quantile
 from penstock.audit.target import Target
 from penstock.privacy.randomness.generator import Randomness
 
@@ -38,25 +35,9 @@ def _promise(target: Target, pair: Pair, runs: int, randomness: Randomness, fail
     # Few runs cannot show a difference at the final confidence; three deviations are enough to rank by.
     found = learn(
         *outputs,
-        delta=float(target.claim.delta),
+        delta=float(target.promise.delta),
         z=min(3.0, quantile(failure)),
         projections=target.projections,
         events=target.events,
     )
     return found.promise if found is not None else -inf
-
-
-def search(
-    target: Target,
-    universe: Sequence[Any],
-    largest: int,
-    *,
-    smallest: int = 0,
-    trials: int = 20_000,
-    most: int = 200,
-    confidence: float = CONFIDENCE,
-    randomness: Randomness | None = None,
-) -> Bound:
-    """Replace a target's own pairs by all small ones, find the worst, and bound epsilon on it."""
-    pairs = small_pairs(universe, largest, target.claim.relation, smallest=smallest, most=most)
-    return lower_bound(replace(target, pairs=pairs), trials, confidence, randomness)

@@ -22,7 +22,7 @@ from penstock.audit import exact, integration
 from penstock.audit.exact import Distribution
 from penstock.audit.integration import Variant
 from penstock.audit.neighbours import Pair
-from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.target import Kind, Promise, Target
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.retraversal import retraverse
 from penstock.privacy.mechanisms.sparse import above_threshold, error_queries
@@ -62,7 +62,7 @@ def targets() -> tuple[Target, ...]:
         Target(
             "sparse-vector-numbers",
             Kind.SHIPPED,
-            Claim(EPSILON),
+            Promise(EPSILON),
             "a yes comes with a number that has noise of its own",
             _pairs(1, monotone=False, noes=3),
             run=run_numbers,
@@ -72,7 +72,7 @@ def targets() -> tuple[Target, ...]:
         Target(
             "sparse-vector-errors",
             Kind.SHIPPED,
-            Claim(EPSILON),
+            Promise(EPSILON),
             "errors of public estimates of counts",
             _pairs(1, monotone=True, noes=10),
             run=run_errors,
@@ -82,7 +82,7 @@ def targets() -> tuple[Target, ...]:
         Target(
             "retraversal",
             Kind.SHIPPED,
-            Claim(EPSILON),
+            Promise(EPSILON),
             "candidates asked again until enough are found",
             tuple(_small(3, monotone=True)),
             run=run_retraversal,
@@ -92,7 +92,7 @@ def targets() -> tuple[Target, ...]:
         Target(
             "broken-sparse-vector-halved-sensitivity",
             Kind.BROKEN,
-            Claim(EPSILON),
+            Promise(EPSILON),
             "the shipped code, told half of the sensitivity",
             _pairs(1, monotone=True, noes=10)[:2],
             run=run_understated,
@@ -111,7 +111,7 @@ def _indicators(name: str, summary: str, *, c: int, **options: Any) -> Target:
     return Target(
         name,
         Kind.SHIPPED,
-        Claim(EPSILON),
+        Promise(EPSILON),
         summary,
         _pairs(c, monotone=monotone, noes=NOES if c == 1 or not design.redraw else 20),
         run=partial(run_indicators, c=c, options=options),

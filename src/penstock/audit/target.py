@@ -34,10 +34,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Claim:
+class Promise:
     """The guarantee that an audit tries to refute.
 
-    >>> Claim(Fraction(1, 2)).words
+    >>> Promise(Fraction(1, 2)).words
     'epsilon 0.5, add-remove'
     """
 
@@ -65,7 +65,7 @@ class Target:
 
     name: str
     kind: Kind
-    claim: Claim
+    promise: Promise
     summary: str
     pairs: Sequence[Pair]
     run: Runner | None = None

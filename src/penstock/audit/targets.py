@@ -12,8 +12,9 @@ from functools import cache
 
 from penstock import catalogue
 from penstock.audit import broken, broken_sparse, mechanisms, sparse, top
-from penstock.audit.harness import FAILURE, Verdict, examine
+from penstock.audit.harness import Verdict, examine
 from penstock.audit.methods import Audits
+from penstock.audit.sampling import FAILURE
 from penstock.audit.target import Kind, Target
 from penstock.errors import UsageError
 from penstock.progress import progress

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from penstock.audit import exact
 from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import neighbours
-from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.target import Kind, Promise, Target
 from penstock.errors import UsageError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.choice import SeveralMethod, best_several
@@ -38,8 +38,8 @@ BASKETS = ((0,), (1,), (0, 1), (0, 1, 2))
 
 def targets() -> tuple[Target, ...]:
     """Every way to choose several at once; none may be refuted."""
-    added = Claim(Fraction(1))
-    replaced = Claim(Fraction(1), relation=Relation.REPLACE)
+    added = Promise(Fraction(1))
+    replaced = Promise(Fraction(1), relation=Relation.REPLACE)
     return (
         _target(
             "top-one-shot", "two of four items, noise once, counts that move together", "one-shot", added
@@ -50,15 +50,15 @@ def targets() -> tuple[Target, ...]:
     )
 
 
-def _target(name: str, summary: str, method: SeveralMethod, claim: Claim) -> Target:
+def _target(name: str, summary: str, method: SeveralMethod, promise: Promise) -> Target:
     return Target(
         name,
         Kind.SHIPPED,
-        claim,
+        promise,
         summary,
-        tuple(neighbours(BASKETS, 3, claim.relation)),
-        run=partial(run_several, method=method, claim=claim),
-        distribution=partial(several_law, method=method, claim=claim),
+        tuple(neighbours(BASKETS, 3, promise.relation)),
+        run=partial(run_several, method=method, promise=promise),
+        distribution=partial(several_law, method=method, promise=promise),
         effort=0.1,
     )
 
@@ -68,30 +68,30 @@ def _scores(records: Records) -> NDArray[np.int64]:
     return np.bincount(held, minlength=ITEMS).astype(np.int64)
 
 
-def _moves(claim: Claim) -> Sensitivity:
-    return Sensitivity.scores(1, ITEMS, monotone=claim.relation is Relation.ADD_REMOVE)
+def _moves(promise: Promise) -> Sensitivity:
+    return Sensitivity.scores(1, ITEMS, monotone=promise.relation is Relation.ADD_REMOVE)
 
 
 def run_several(
-    records: Records, randomness: Randomness, n: int, method: SeveralMethod, claim: Claim
+    records: Records, randomness: Randomness, n: int, method: SeveralMethod, promise: Promise
 ) -> NDArray[np.int64]:
     sealed = Sealed(
         _scores(records),
-        _moves(claim),
-        claim.relation,
+        _moves(promise),
+        promise.relation,
         because="a basket has an item or not: it moves each support by at most one, and added all upwards",
     )
     return np.array(
         [
-            best_several(sealed, CHOSEN, Budget(claim.epsilon, randomness=randomness), method=method)
+            best_several(sealed, CHOSEN, Budget(promise.epsilon, randomness=randomness), method=method)
             for _ in range(n)
         ]
     )
 
 
-def several_law(records: Records, method: SeveralMethod, claim: Claim) -> Distribution:
+def several_law(records: Records, method: SeveralMethod, promise: Promise) -> Distribution:
     scores = _scores(records).tolist()
-    rate = float(claim.epsilon / CHOSEN / _moves(claim).spread)
+    rate = float(promise.epsilon / CHOSEN / _moves(promise).spread)
     if method == "one-shot":
         return one_shot(scores, rate, CHOSEN)
     once = exact.exponential if method == "exponential" else exact.permute_and_flip

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.audit.neighbours import Pair
-from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.target import Kind, Promise, Target
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.growth import Level
 from penstock.privacy.mechanisms.splitting import Constant, Splitter, log_chances
@@ -151,5 +151,5 @@ def loss_target(name: str, summary: str, hierarchy: Hierarchy, pairs: Sequence[P
     kind = Kind.BROKEN if name.startswith("broken-") else Kind.SHIPPED
     relation = Schema.from_yaml(hierarchy.schema).relation
     return Target(
-        name, kind, Claim(hierarchy.epsilon, relation=relation), summary, pairs, loss=hierarchy.loss
+        name, kind, Promise(hierarchy.epsilon, relation=relation), summary, pairs, loss=hierarchy.loss
     )

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
     import polars as pl
 
-DemoKind = Literal["table", "points"]
-
 
 def demo(
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder for the release.")
     ] = "demo-release",
-    kind: Annotated[DemoKind, typer.Option(help="A household survey, or bicycle rides on a map.")] = "table",
+    kind: Annotated[
+        str, typer.Option(metavar="KIND", help="table: a household survey; points: bicycle rides on a map.")
+    ] = "table",
     epsilon: Annotated[
         str, typer.Option("--epsilon", "-e", metavar="E", help="What the release may cost.")
     ] = "1",
@@ -49,7 +50,10 @@ def demo(
     from penstock.errors import UsageError
     from penstock.releases import check_destination
 
-    story = _STORIES[kind]
+    story = next((each for each in _STORIES if each.kind == kind), None)
+    if story is None:
+        known = " or ".join(each.kind for each in _STORIES)
+        raise UsageError(f"The demo has made-up data of kind {known}, not '{kind}'.")
     if data_only is not None:
         if Path(data_only).exists():
             raise UsageError(f"'{data_only}' exists already; choose another file.")
@@ -143,30 +147,34 @@ def _typed(word: str) -> str:
 
 @dataclass(frozen=True)
 class _Story:
+    kind: str
     what: str
     file: str
     question: str
+    made_up: str
 
     def data(self) -> pl.DataFrame:
-        from penstock import demo as made_up
-
-        return made_up.survey() if self.file == "survey.csv" else made_up.rides()
+        found: pl.DataFrame = getattr(import_module("penstock.demo"), self.made_up)()
+        return found
 
     def schema(self) -> str:
-        from penstock import demo as made_up
+        found: str = getattr(import_module("penstock.demo"), f"{self.made_up}_schema")()
+        return found
 
-        return made_up.survey_schema() if self.file == "survey.csv" else made_up.rides_schema()
 
-
-_STORIES: dict[DemoKind, _Story] = {
-    "table": _Story(
+_STORIES = (
+    _Story(
+        "table",
         "The Lindland household survey: 10,000 people who never lived, 12 columns.",
         "survey.csv",
         "income > 2000 and commute = 'bicycle'",
+        "survey",
     ),
-    "points": _Story(
+    _Story(
+        "points",
         "Bicycle rides: 20,000 starting points in a town that does not exist.",
         "rides.csv",
         "x_km < 10 and y_km >= 7",
+        "rides",
     ),
-}
+)

@@ -12,9 +12,10 @@ from typing import Any, cast
 
 from penstock import catalogue
 from penstock.errors import UsageError
-from penstock.evaluation.evaluation import Evaluation, Score
+from penstock.evaluation.evaluation import Evaluation
 from penstock.evaluation.findings import LIMIT, QUERIES, Evaluator, Findings, Options
 from penstock.evaluation.metrics import mean_tvd, tvd
+from penstock.evaluation.score import Score
 from penstock.releases.release import Release
 from penstock.schema import Schema
 

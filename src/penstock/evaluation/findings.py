@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from penstock.evaluation.evaluation import Score
+from penstock.evaluation.score import Score
 from penstock.releases.release import Release
 from penstock.report.page import Section
 from penstock.schema import Schema

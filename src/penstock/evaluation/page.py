@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.evaluation.evaluation import NOTICE, Evaluation, Score
+from penstock.evaluation.score import NOTICE, Score
 from penstock.report.numbers import percent
 from penstock.report.page import Block, Card, Cards, Section, Table, Text, render
 from penstock.report.picture import Picture
@@ -13,13 +13,15 @@ STAMP = "Not for publication"
 BELOW = -0.02
 
 
-def page(evaluation: Evaluation) -> str:
-    """One self-contained HTML page."""
+def page(
+    method: str, guarantee: str, rows: int, scores: Sequence[Score], sections: Sequence[Section]
+) -> str:
+    """One self-contained HTML page about an evaluation."""
     return render(
-        f"How good is this {evaluation.method} release?",
-        [_overview(evaluation), *evaluation.sections, _reading()],
+        f"How good is this {method} release?",
+        [_overview(scores), *sections, _reading()],
         eyebrow="For the custodian's eyes only",
-        subtitle=f"{_sentence(evaluation.guarantee)} Compared with {evaluation.rows:,} original records.",
+        subtitle=f"{_sentence(guarantee)} Compared with {rows:,} original records.",
         stamp=STAMP,
         banner=NOTICE,
         footer="Made by penstock evaluate. It quotes statistics of the original records without noise.",
@@ -30,10 +32,10 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def _overview(evaluation: Evaluation) -> Section:
-    blocks: list[Block] = [Cards([_card(score) for score in evaluation.scores])]
-    if any(score.position is not None for score in evaluation.scores):
-        blocks.append(_ladder(evaluation.scores))
+def _overview(scores: Sequence[Score]) -> Section:
+    blocks: list[Block] = [Cards([_card(score) for score in scores])]
+    if any(score.position is not None for score in scores):
+        blocks.append(_ladder(scores))
     rows = [
         [
             score.name,
@@ -44,7 +46,7 @@ def _overview(evaluation: Evaluation) -> Section:
             _position(score),
             score.note,
         ]
-        for score in evaluation.scores
+        for score in scores
     ]
     blocks.append(
         Table(

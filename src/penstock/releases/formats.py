@@ -12,6 +12,7 @@ from typing import Any
 FORMAT = 2
 
 _ANSWERS_1 = {"marginals": "counts", "selection": "selection", "top-strings": "selection"}
+_FORMS_1 = {"privbayes": "network"}
 _KINDS_1 = {"select-items": "itemsets", "select-categories": "table"}
 
 
@@ -27,11 +28,18 @@ def upgraded(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_1(about: dict[str, Any]) -> dict[str, Any]:
-    """Format 1 had no kind of answer, and gave selections a kind of their own in place of their data's."""
+    """Format 1 had no kind of answer, and gave selections a kind of their own in place of their data's.
+
+    What is now the method confluence was a preset of privbayes, after which the form of both was called.
+    """
     form, kind, method = (about.get(key) for key in ("form", "kind", "method"))
+    parameters = about.get("parameters")
+    ours = isinstance(parameters, dict) and parameters.get("preset") == "adaptive"
     return {
         **about,
         "format": 2,
+        "form": _FORMS_1.get(str(form), form),
+        "method": "confluence" if method == "privbayes" and ours else method,
         "kind": _KINDS_1.get(str(method), kind) if kind == "selection" else kind,
         "answer": _ANSWERS_1.get(str(form), "synthetic data"),
     }

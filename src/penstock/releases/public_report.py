@@ -151,16 +151,19 @@ def meaning(receipt: Receipt) -> list[str]:
 
 
 class _Whose(NamedTuple):
+    """Words for a unit, and whether one person may have several of them."""
+
     one: str
     yours: str
     verb: str
     had: str
+    several: bool = False
 
 
 _WHOSE = {
-    "record": _Whose("record", "your record", "is", "has"),
+    "record": _Whose("record", "your record", "is", "has", several=True),
     "user": _Whose("user", "your records", "are", "have"),
-    "sequence": _Whose("sequence", "your sequence", "is", "has"),
+    "sequence": _Whose("sequence", "your sequence", "is", "has", several=True),
     "edge": _Whose("connection", "one of your connections", "is", "has"),
     "node": _Whose("node", "you, with all your connections,", "are", "have"),
 }
@@ -273,15 +276,16 @@ def _commands(release: Published, folder: str) -> list[tuple[str, str]]:
 
 def _limits(release: Published) -> list[str]:
     receipt = release.receipt
-    one = _WHOSE[receipt.unit.protects].one
-    book = f"the custodian's ledger keeps the sum (entry {receipt.ledger})"
+    whose = _WHOSE[receipt.unit.protects]
+    one = whose.one
+    kept = f"the custodian's ledger keeps the sum (entry {receipt.ledger})"
     sentences = [
         "The promise is about this release. Other releases from the same records add to the cost; "
-        f"{book if receipt.ledger else 'this one is in no ledger, so nobody keeps the sum'}.",
+        f"{kept if receipt.ledger else 'this one is in no ledger, so nobody keeps the sum'}.",
         f"Differential privacy hides whether one {one} took part. It does not hide what is true of many: a "
         "pattern in the population can be learned from the release, and is meant to be.",
     ]
-    if receipt.unit.protects in ("record", "sequence"):
+    if whose.several:
         sentences.append(
             f"One {one} is protected at a time. A person with several {one}s, or whose {one} comes only "
             "together with others, is protected less: by the epsilon times their number."

@@ -12,7 +12,20 @@ from penstock.releases.published import Published
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Release(Published):
-    """A differentially private model of the records: save it, sample it, ask it."""
+    """A differentially private model of the records: save it, sample it, ask it.
+
+    >>> import polars as pl
+    >>> from penstock import Schema, release
+    >>> schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}]")
+    >>> people = pl.DataFrame({"smoker": [True] * 300 + [False] * 700})
+    >>> made = release(people, schema, epsilon=1, method="independent", seed=1)
+    >>> made.kind, made.answer, list(made.questions())
+    ('table', 'synthetic data', ['condition'])
+    >>> made.sample(5).columns
+    ['smoker']
+    >>> 280 < made.query("smoker = true").value < 320
+    True
+    """
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the release as a folder of plain files: all of it, or nothing.

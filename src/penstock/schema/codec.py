@@ -132,12 +132,6 @@ class Codec:
                 drawn = (drawn * 1_000_000).cast(pl.Datetime("us"))
         return drawn.set(pl.Series(~inside), None).alias(self.field.name)
 
-    def matches(self, question: str) -> NDArray[np.float64]:
-        """For every code the share of it for which a question about this field alone holds."""
-        from penstock.schema.expression import parse
-
-        return parse(question, {self.field.name: self}).table((self.field.name,))
-
     def expression(self, column: ir.Value) -> ir.IntegerValue:
         """The very same codes computed inside a database; REFUSED (-1) marks refused values."""
         from penstock.schema.database import codes

@@ -12,7 +12,7 @@ import numpy as np
 
 from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
 from penstock.audit.neighbours import Pair, small_pairs
-from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.target import Kind, Promise, Target
 from penstock.audit.worst_loss import Numbers, Reals, Record, without_bias, without_clamp, worst_loss
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.space import Space
@@ -170,7 +170,7 @@ def decisions() -> tuple[Target, ...]:
 
 def _target(name: str, summary: str, forest: Forest, pairs: Sequence[Pair]) -> Target:
     kind = Kind.BROKEN if name.startswith("broken-") else Kind.SHIPPED
-    return Target(name, kind, Claim(forest.epsilon), summary, pairs, loss=forest.loss)
+    return Target(name, kind, Promise(forest.epsilon), summary, pairs, loss=forest.loss)
 
 
 SQUARE = """

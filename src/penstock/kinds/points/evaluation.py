@@ -13,9 +13,9 @@ import numpy as np
 
 from penstock.engine import read
 from penstock.errors import DataError
-from penstock.evaluation.evaluation import Score
 from penstock.evaluation.findings import Findings, Options
 from penstock.evaluation.metrics import tvd
+from penstock.evaluation.score import Score
 from penstock.kinds.points.box import Boxes, Reals, random_boxes
 from penstock.kinds.points.release import PointsRelease
 from penstock.progress import progress

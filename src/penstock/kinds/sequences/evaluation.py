@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import DataError
-from penstock.evaluation.evaluation import Score
 from penstock.evaluation.findings import Findings, Options
 from penstock.evaluation.metrics import tvd
+from penstock.evaluation.score import Score
 from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.markov import Markov, String
 from penstock.kinds.sequences.occurrences import Grams, Text

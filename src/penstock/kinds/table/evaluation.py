@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from penstock.engine import MemoryEngine, read
 from penstock.errors import DataError
-from penstock.evaluation.evaluation import Score
 from penstock.evaluation.findings import Findings, Options
 from penstock.evaluation.metrics import (
     Codes,
@@ -29,6 +28,7 @@ from penstock.evaluation.metrics import (
     subsets,
     tvd,
 )
+from penstock.evaluation.score import Score
 from penstock.kinds.table.accuracy import Accuracy, accuracies, choose_targets
 from penstock.kinds.table.release import AnswersMarginals
 from penstock.progress import progress

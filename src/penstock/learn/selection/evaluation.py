@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from penstock.engine import open_engine
 from penstock.errors import UsageError
-from penstock.evaluation.evaluation import Score
 from penstock.evaluation.findings import Findings, Options
+from penstock.evaluation.score import Score
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.reading import open_itemsets
 from penstock.learn.selection.release import SelectionRelease

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from penstock.audit import exact
 from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import Pair, small_pairs
-from penstock.audit.target import Claim, Kind, Target
+from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.encoding import encoded
@@ -40,7 +40,7 @@ from penstock.schema import Schema
 Records = Sequence[tuple[int, ...]]
 Counts = NDArray[np.int64]
 
-ADDED, REPLACED = Claim(Fraction(1)), Claim(Fraction(1), relation=Relation.REPLACE)
+ADDED, REPLACED = Promise(Fraction(1)), Promise(Fraction(1), relation=Relation.REPLACE)
 BITS = ((0, 0), (0, 1), (1, 0), (1, 1))
 THREE_BITS = tuple((a, *rest) for a in (0, 1) for rest in BITS)
 CELL_PRICE = 0.25  # a table of four cells costs 1
@@ -57,7 +57,7 @@ class Step:
     """
 
     columns: int
-    claim: Claim = ADDED
+    promise: Promise = ADDED
     at_most: int | None = None
     expected: Callable[[Records, int, int], Counts] = lambda records, one, two: 2 * np.eye(2, dtype=np.int64)
     price: Callable[[Records], float] = lambda records: CELL_PRICE
@@ -70,7 +70,7 @@ class Step:
         facts: dict[str, Any] = {
             "fields": [{"name": name, "type": "integer", "constraints": {"enum": [0, 1]}} for name in names]
         }
-        if self.claim.relation is Relation.REPLACE:
+        if self.promise.relation is Relation.REPLACE:
             facts |= {"relation": "replace", "size": len(records)}
         if self.at_most is not None:
             facts["unit"] = {"protects": "user", "column": "person", "at_most": self.at_most}
@@ -90,7 +90,7 @@ class Step:
     def choice_law(self, records: Records) -> Distribution:
         _, sealed = self.gaps(records)
         scores = [*(open_seal(sealed) - round(4 * self.price(records))).tolist(), 0]
-        return exact.permute_and_flip(scores, float(self.claim.epsilon / sealed.sensitivity.spread))
+        return exact.permute_and_flip(scores, float(self.promise.epsilon / sealed.sensitivity.spread))
 
     def choices(self, records: Records, randomness: Randomness, n: int) -> list[int]:
         gaps, sealed = self.gaps(records)
@@ -101,7 +101,7 @@ class Step:
                 sealed,
                 gaps.candidates,
                 [variable.sizes for variable in gaps.variables],
-                Budget(self.claim.epsilon, randomness=randomness),
+                Budget(self.promise.epsilon, randomness=randomness),
                 most=1,
                 share=Fraction(1),
                 scale=self.price(records),
@@ -115,13 +115,13 @@ class Step:
     def mean_law(self, records: Records) -> Distribution:
         """The noisy sum at the scale of the stated sensitivity; the mean is the sum over a public number."""
         gaps, sealed = self.gaps(records)
-        scale = float(sealed.sensitivity.linf * len(gaps.couples) / self.claim.epsilon)
+        scale = float(sealed.sensitivity.linf * len(gaps.couples) / self.promise.epsilon)
         return exact.discrete_laplace(int(open_seal(sealed).sum()), scale, WINDOW)
 
     def means(self, records: Records, randomness: Randomness, n: int) -> list[float]:
         gaps, sealed = self.gaps(records)
         return [
-            gaps.mean(sealed, Budget(self.claim.epsilon, randomness=randomness)) * len(gaps.couples)
+            gaps.mean(sealed, Budget(self.promise.epsilon, randomness=randomness)) * len(gaps.couples)
             for _ in range(n)
         ]
 
@@ -199,9 +199,9 @@ def _target(
     return Target(
         name,
         Kind.BROKEN if name.startswith("broken") else Kind.SHIPPED,
-        step.claim,
+        step.promise,
         summary,
-        pairs or small_pairs(universe, 2, step.claim.relation, smallest=1, most=80),
+        pairs or small_pairs(universe, 2, step.promise.relation, smallest=1, most=80),
         run=run,
         distribution=law,
         effort=0.02,

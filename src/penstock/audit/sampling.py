@@ -1,0 +1,30 @@
+"""Running a target on both inputs of a pair, and how sure a finding must be."""
+
+from __future__ import annotations
+
+from penstock.audit.events import Outputs, outputs_of, same_width
+from penstock.audit.neighbours import Pair
+from penstock.audit.target import Target
+from penstock.errors import UsageError
+from penstock.privacy.randomness.generator import Randomness
+
+FAILURE = 1e-6
+CONFIDENCE = 1 - FAILURE
+
+
+def draw(target: Target, pair: Pair, source: Randomness, count: int) -> tuple[Outputs, Outputs]:
+    """Fresh independent outputs under both inputs of a pair."""
+    if target.run is None:
+        raise UsageError(f"The audit target '{target.name}' cannot be run, only enumerated.")
+    first = outputs_of(target.run(pair.first, source.spawn("first"), count))
+    second = outputs_of(target.run(pair.second, source.spawn("second"), count))
+    if len(first) != count or len(second) != count:
+        raise UsageError(f"The audit target '{target.name}' did not return as many outputs as asked for.")
+    return same_width(first, second)
+
+
+def quantile(failure: float) -> float:
+    """How many standard deviations half of the failure probability is."""
+    from scipy.special import ndtri
+
+    return float(-ndtri(failure / 2))
