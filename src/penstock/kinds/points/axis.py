@@ -11,15 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.coordinates import Coordinate
-
-if TYPE_CHECKING:
-    from penstock.schema import Codec, Field, Taxonomy
+from penstock.schema import Codec, Field, Taxonomy
 
 Numbers = NDArray[np.int64]
 Reals = NDArray[np.float64]
