@@ -59,8 +59,9 @@ def main() -> int:
         shot.take("report.png", 1600, 900, framed, framed=True)
         shot.take("independent.png", 1180, 900, [View(columns, 0, 0, 1180, 900)])
         shot.take("uniform-grid.png", 1180, 800, [View(map_of_rides, 0, 0, 1180, 800)])
-        network = f"{survey.release('privbayes')}#the-released-data"
-        shot.take("privbayes.png", 1180, 1000, [View(network, 0, 0, 1180, 1000)])
+        for method in ("confluence", "privbayes"):
+            network = f"{survey.release(method)}#the-released-data"
+            shot.take(f"{method}.png", 1180, 1000, [View(network, 0, 0, 1180, 1000)])
         tree = f"{rides.release('privtree')}#the-released-data"
         shot.take("privtree.png", 1180, 800, [View(tree, 0, 0, 1180, 800)])
         sequences = f"{Records('visits', folder).release()}#the-released-data"

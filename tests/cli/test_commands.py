@@ -376,7 +376,7 @@ def test_the_script_works_end_to_end_as_a_process(desk: Desk) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     shown = penstock("inspect", desk.out, "--json")
-    assert json.loads(shown.stdout)["method"] == "privbayes"
+    assert json.loads(shown.stdout)["method"] == "confluence"
     assert (
         penstock(
             "release", desk.data, "--schema", desk.schema, "--epsilon", "1", "--out", desk.out

@@ -88,6 +88,10 @@ KNOBS = Knobs()
 class Confluence(Method[Table]):
     """A Bayesian network made of tables of counts, each counted for what it is worth.
 
+    Pure epsilon for one unit added or removed, or one record replaced where the schema says so: every look
+    at the records is a table of noisy counts, one noisy mean or a noisy choice, each with its part of the
+    budget, and the parts add up to the whole.
+
     There is nothing to set: how the budget is divided follows from the schema, from the number of records
     and from noisy counts that are paid for before.
 

@@ -69,7 +69,10 @@ FEW_PARENTS = 2
 
 @dataclass(frozen=True)
 class PrivBayes(Method[Table]):
-    """A Bayesian network of noisy conditional tables.
+    """A Bayesian network of noisy conditional tables, as published.
+
+    Pure epsilon for one unit added or removed, or one record replaced where the schema says so: the choices
+    of the network and the counts of its tables have parts of the budget that add up to the whole.
 
     `preset` names the other parameters together:
 
