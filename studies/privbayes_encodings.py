@@ -1,4 +1,4 @@
-"""Four encodings of tables that are not binary (claims 2 and 3; figures 5 to 8).
+"""Four encodings of tables that are not binary (statements 2 and 3; figures 5 to 8).
 
 python studies/privbayes_encodings.py
 python studies/privbayes_encodings.py --full
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from math import nan
 from typing import Any
 
-from frame import Claim, Reference, Results, Study, Summary, Verdict, load, main
-from frame.claims import count_of
+from frame import Reference, Results, Statement, Study, Summary, Verdict, load, main
+from frame.statements import count_of
 from frame.tabular import MeanDistance, Misclassified
 from privbayes_methods import BUDGETS, journal
 
@@ -137,21 +137,21 @@ def hierarchical_learns_education_earlier(results: Results) -> Verdict:
     )
 
 
-CLAIMS = (
-    Claim(
+STATEMENTS = (
+    Statement(
         "2",
         "On counts, vanilla and hierarchical beat binary and Gray for ε up to 0.2.",
         attributes_beat_bits(BUDGETS[:3]),
     ),
-    Claim("2", "The gap is smaller at ε 1.6 than at 0.1.", gap_shrinks),
-    Claim("2", "Hierarchical-R is like Vanilla-R (within 10 %, averaged over ε).", alike),
-    Claim("3", "On SVMs Hierarchical-R is best on average.", hierarchical_best_on_average),
-    Claim(
+    Statement("2", "The gap is smaller at ε 1.6 than at 0.1.", gap_shrinks),
+    Statement("2", "Hierarchical-R is like Vanilla-R (within 10 %, averaged over ε).", alike),
+    Statement("3", "On SVMs Hierarchical-R is best on average.", hierarchical_best_on_average),
+    Statement(
         "3",
         "Vanilla-R keeps no correlation with education until ε exceeds 0.8.",
         vanilla_learns_nothing_about_education,
     ),
-    Claim("3", "There Hierarchical-R is better.", hierarchical_learns_education_earlier),
+    Statement("3", "There Hierarchical-R is better.", hierarchical_learns_education_earlier),
 )
 
 
@@ -172,7 +172,7 @@ def study() -> Study:
         fewer={(name, method): 2 for name in (*WHOLE, *TRAIN) for method in BITS},
         references=references(),
         source="of the prototype",
-        claims=CLAIMS,
+        statements=STATEMENTS,
         notes=(
             "SVM errors are misclassification rates on the held-out fifth after training on synthetic rows. "
             "Which columns of BR2000 the paper predicts is not known for the public copy; four binary ones "

@@ -1,4 +1,4 @@
-"""Where the error comes from: the network or the marginals (claim 5; figure 11).
+"""Where the error comes from: the network or the marginals (statement 5; figure 11).
 
     python studies/privbayes_error.py
     python studies/privbayes_error.py --full
@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
-from frame import Claim, Results, Study, Summary, Verdict, load, main
-from frame.claims import count_of
+from frame import Results, Statement, Study, Summary, Verdict, load, main
+from frame.statements import count_of
 from frame.tabular import MeanDistance, Misclassified
 from privbayes_methods import BUDGETS, BestMarginal, BestNetwork, journal
 
@@ -68,14 +68,14 @@ def network_matters_for_classification(results: Results) -> Verdict:
     )
 
 
-CLAIMS = (
-    Claim(
+STATEMENTS = (
+    Statement(
         "5",
         "The error of counts comes mainly from noisy marginals (nine cases in ten).",
         marginals_matter_for_counts,
     ),
-    Claim("5", "More so on Adult and BR2000.", much_more_on_large_domains),
-    Claim(
+    Statement("5", "More so on Adult and BR2000.", much_more_on_large_domains),
+    Statement(
         "5",
         "Classification suffers more from the noisy network.",
         network_matters_for_classification,
@@ -97,7 +97,7 @@ def study() -> Study:
         },
         repetitions=3,
         fewer={"acs": 1, "br2000": 2},
-        claims=CLAIMS,
+        statements=STATEMENTS,
         notes=("`BestNetwork` and `BestMarginal` look at the records without paying and are not private.",),
     )
 

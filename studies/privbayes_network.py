@@ -1,4 +1,4 @@
-"""How good the learned networks are, and the marginals that follow from them (claim 1; figure 4).
+"""How good the learned networks are, and the marginals that follow from them (statement 1; figure 4).
 
 python studies/privbayes_network.py            # a few minutes
 python studies/privbayes_network.py --full     # 100 repetitions, as in the paper
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from math import exp, log
 
-from frame import Claim, Reference, Results, Study, Verdict, main
-from frame.claims import count_of
+from frame import Reference, Results, Statement, Study, Verdict, main
+from frame.statements import count_of
 from frame.tabular import MeanDistance
 from penstock.kinds.table.privbayes.method import FEW_PARENTS
 from privbayes_methods import (
@@ -176,15 +176,15 @@ def auto_is_right(results: Results) -> Verdict:
     )
 
 
-CLAIMS = (
-    Claim("1", "The quality of every network grows with ε.", grows),
-    Claim("1", "On NLTCS and ACS, F and R beat I at every ε.", beat_information),
-    Claim("1", "The same for ε up to 0.4.", beat_information_at_small_budgets),
-    Claim("1", "F is better than R below ε 0.4.", f_below_four_tenths),
-    Claim("1", "F and R are alike from ε 0.4 on (within 5 %).", f_like_r_from_four_tenths),
-    Claim("1", "The quality without privacy levels off from ε 0.4 on (less than 10 % more).", levels_off),
-    Claim("1", "On Adult and BR2000 (vanilla), R beats I.", distance_beats_information),
-    Claim(
+STATEMENTS = (
+    Statement("1", "The quality of every network grows with ε.", grows),
+    Statement("1", "On NLTCS and ACS, F and R beat I at every ε.", beat_information),
+    Statement("1", "The same for ε up to 0.4.", beat_information_at_small_budgets),
+    Statement("1", "F is better than R below ε 0.4.", f_below_four_tenths),
+    Statement("1", "F and R are alike from ε 0.4 on (within 5 %).", f_like_r_from_four_tenths),
+    Statement("1", "The quality without privacy levels off from ε 0.4 on (less than 10 % more).", levels_off),
+    Statement("1", "On Adult and BR2000 (vanilla), R beats I.", distance_beats_information),
+    Statement(
         "ours",
         "Score `auto` (F up to two parents, R beyond) is on average no worse than F or R everywhere.",
         auto_is_right,
@@ -226,7 +226,7 @@ def study() -> Study:
         skip=frozenset(skip),
         references=references(),
         source="of the prototype",
-        claims=CLAIMS,
+        statements=STATEMENTS,
         higher_is_better=frozenset({"quality"}),
         notes=(
             "Quality is the sum of mutual informations between attributes and their parents in the records "

@@ -1,4 +1,4 @@
-"""Marginals grouped by their overlap with what was measured (claim 9; thesis figures 3.14 and 3.15).
+"""Marginals grouped by their overlap with what was measured (statement 9; thesis figures 3.14 and 3.15).
 
 python studies/privbayes_overlap.py
 python studies/privbayes_overlap.py --full
@@ -10,8 +10,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from math import nan
 
-from frame import Claim, Dataset, Results, Study, Verdict, main
-from frame.claims import count_of
+from frame import Dataset, Results, Statement, Study, Verdict, main
+from frame.statements import count_of
 from frame.tabular import Outcome, distances
 from privbayes_methods import BUDGETS, journal
 
@@ -69,10 +69,10 @@ def no_overlap_of_three(results: Results) -> Verdict:
     return Verdict(there is None, "k = 1, so pairs are all that is counted")
 
 
-CLAIMS = (
-    Claim("9", "Less overlap means more error, always.", less_overlap_more_error),
-    Claim("9", "The effect is stronger on NLTCS.", stronger_on_nltcs),
-    Claim("9", "On NLTCS at ε 0.05 no overlap of 3 occurs.", no_overlap_of_three),
+STATEMENTS = (
+    Statement("9", "Less overlap means more error, always.", less_overlap_more_error),
+    Statement("9", "The effect is stronger on NLTCS.", stronger_on_nltcs),
+    Statement("9", "On NLTCS at ε 0.05 no overlap of 3 occurs.", no_overlap_of_three),
 )
 
 
@@ -86,7 +86,7 @@ def study() -> Study:
         metrics={"overlap": ByOverlap()},
         repetitions=8,
         fewer={"acs": 3},
-        claims=CLAIMS,
+        statements=STATEMENTS,
         notes=("Three-way marginals; the figures are mean total variation distances.",),
     )
 

@@ -1,4 +1,4 @@
-"""How the two parameters matter: beta, the share for the network, and theta (claim 4; figures 9 and 10).
+"""How the two parameters matter: beta, the share for the network, and theta (statement 4; figures 9 and 10).
 
 python studies/privbayes_parameters.py
 python studies/privbayes_parameters.py --full
@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import exp, log
 from typing import Any
 
-from frame import Claim, Results, Study, Verdict, load, main
+from frame import Results, Statement, Study, Verdict, load, main
 from frame.tabular import MeanDistance, Misclassified
 from penstock.kinds.table.privbayes.usefulness import degree
 from privbayes_methods import journal
@@ -85,16 +85,18 @@ def beta_resets(results: Results) -> Verdict:
 
 
 GOOD_BETAS, GOOD_THETAS = BETAS[1:5], THETAS[2:6]
-CLAIMS = (
-    Claim(
+STATEMENTS = (
+    Statement(
         "4", "Every beta from 0.2 to 0.5 is good (within 10 % of the best).", good("beta", BETAS, GOOD_BETAS)
     ),
-    Claim("4", "The error rises at both ends of beta.", worse_at_both_ends("beta", BETAS, GOOD_BETAS)),
-    Claim("4", "ACS at ε 0.1 and beta 0.9 is special: k = 0 resets beta.", beta_resets),
-    Claim(
+    Statement("4", "The error rises at both ends of beta.", worse_at_both_ends("beta", BETAS, GOOD_BETAS)),
+    Statement("4", "ACS at ε 0.1 and beta 0.9 is special: k = 0 resets beta.", beta_resets),
+    Statement(
         "4", "Every theta from 3 to 6 is good (within 10 % of the best).", good("theta", THETAS, GOOD_THETAS)
     ),
-    Claim("4", "The error rises at both ends of theta.", worse_at_both_ends("theta", THETAS, GOOD_THETAS)),
+    Statement(
+        "4", "The error rises at both ends of theta.", worse_at_both_ends("theta", THETAS, GOOD_THETAS)
+    ),
 )
 
 
@@ -114,7 +116,7 @@ def study() -> Study:
         },
         repetitions=3,
         fewer={"acs": 1, "br2000": 2, ("br2000", "1.6"): 1},
-        claims=CLAIMS,
+        statements=STATEMENTS,
         notes=("Sweeps of one parameter keep the other at beta 0.3 or theta 4.",),
     )
 

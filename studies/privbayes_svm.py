@@ -1,4 +1,4 @@
-"""Four classifiers from one synthetic table (claims 7 and 10; figures 16 to 19, thesis figure 3.20).
+"""Four classifiers from one synthetic table (statements 7 and 10; figures 16 to 19, thesis figure 3.20).
 
 python studies/privbayes_svm.py
 python studies/privbayes_svm.py --full
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from frame import Claim, Reference, Results, Study, Summary, Verdict, load, main
-from frame.claims import count_of
+from frame import Reference, Results, Statement, Study, Summary, Verdict, load, main
+from frame.statements import count_of
 from frame.tabular import Misclassified, Original
 from privbayes_classifiers import Majority, PrivateERM, PrivGene, Tuned
 from privbayes_methods import BUDGETS, confluence, journal
@@ -127,41 +127,41 @@ def falls(results: Results) -> Verdict:
 
 
 NOT_ADULT = tuple(name for name in DATASETS if name != "adult train")
-CLAIMS = (
-    Claim(
+STATEMENTS = (
+    Statement(
         "7",
         "PrivBayes beats PrivateERM almost everywhere (nine cases in ten).",
         below("PrivBayes", "PrivateERM", DATASETS, 0.9),
     ),
-    Claim(
+    Statement(
         "7",
         "PrivBayes beats PrivGene almost everywhere (nine cases in ten).",
         below("PrivBayes", "PrivGene", DATASETS, 0.9),
     ),
-    Claim(
+    Statement(
         "7",
         "PrivateERM with the whole budget for each classifier beats PrivBayes mostly, Adult aside.",
         below("PrivateERM (single)", "PrivBayes", NOT_ADULT, 0.5),
     ),
-    Claim(
+    Statement(
         "7",
         "On Adult it does not (PrivBayes is better in most cases).",
         below("PrivBayes", "PrivateERM (single)", ("adult train",), 0.5),
     ),
-    Claim(
+    Statement(
         "7",
         "PrivBayes is better than Majority (nine cases in ten).",
         below("PrivBayes", "Majority", DATASETS, 0.9),
     ),
-    Claim("7", "Its error is smaller at ε 1.6 than at 0.05.", falls),
-    Claim("7", "Majority is flat in ε (within .02).", majority_is_flat),
-    Claim("10", "Tuning C on the synthetic rows changes little (within .02, NLTCS).", tuned_is_like_one),
-    Claim(
+    Statement("7", "Its error is smaller at ε 1.6 than at 0.05.", falls),
+    Statement("7", "Majority is flat in ε (within .02).", majority_is_flat),
+    Statement("10", "Tuning C on the synthetic rows changes little (within .02, NLTCS).", tuned_is_like_one),
+    Statement(
         "10",
         "PrivateERM with C tuned is worse than with C = 1.",
         below_on_average("PrivateERM", TUNED[1], ("nltcs train",)),
     ),
-    Claim(
+    Statement(
         "ours",
         "Confluence is at least as good as the published PrivBayes (SVM, mean of the tasks).",
         below_on_average("Confluence", "PrivBayes", DATASETS),
@@ -196,7 +196,7 @@ def study() -> Study:
         formerly={"Confluence": "Penstock"},
         references=references(),
         source="of the prototype",
-        claims=CLAIMS,
+        statements=STATEMENTS,
         notes=(
             "Misclassification rates on the held-out fifth; linear SVM with hinge loss and C = 1, one-hot "
             "features. One synthetic table serves all tasks; PrivateERM and PrivGene share the budget among "

@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import exp, inf, log, nan
 from typing import Any
 
-from frame import Claim, Results, Study, Verdict, main
+from frame import Results, Statement, Study, Verdict, main
 from frame.study import Method
 from frame.table import markdown, number
 from frame.tabular import Fit, MeanDistance
@@ -190,44 +190,44 @@ def nothing_better(results: Results) -> Verdict:
     return Verdict(known[best] >= 0.98, f"best: {best}, error multiplied by {known[best]:.3f}")
 
 
-CLAIMS = (
-    Claim(
+STATEMENTS = (
+    Statement(
         "ours", "Adult of the race, ε 1: at most .060 / .120.", within("adult-race train", "1", 0.060, 0.120)
     ),
-    Claim(
+    Statement(
         "ours",
         "Adult of the race, ε 0.1: at most .110 / .200.",
         within("adult-race train", "0.1", 0.110, 0.200),
     ),
-    Claim(
+    Statement(
         "ours",
         "Adult of the race, ε 1: at most MST's .045 / .096.",
         within("adult-race train", "1", 0.045, 0.096),
     ),
-    Claim(
+    Statement(
         "ours",
         "NLTCS, ε 1: triples at most .057, the best pure peer.",
         within("nltcs train", "1", inf, 0.057),
     ),
-    Claim(
+    Statement(
         "ours",
         "Projection onto the simplex helps the published algorithm on average over the four tables.",
         helps("privbayes, plain", "cut off and rescale, no simplex"),
     ),
-    Claim(
+    Statement(
         "ours", "Mutual consistency helps it on average.", helps("privbayes, plain", "no mutual consistency")
     ),
-    Claim(
+    Statement(
         "ours",
         "Least squares across views help confluence on average.",
         helps("confluence", "no least squares across views"),
     ),
-    Claim(
+    Statement(
         "ours",
         "Projection onto the simplex helps confluence on average.",
         helps("confluence", "cut off and rescale"),
     ),
-    Claim("ours", "No single change improves confluence by more than 2 % on average.", nothing_better),
+    Statement("ours", "No single change improves confluence by more than 2 % on average.", nothing_better),
 )
 
 
@@ -244,7 +244,7 @@ def study() -> Study:
         repetitions=3,
         skip=frozenset(skip),
         paired=True,
-        claims=CLAIMS,
+        statements=STATEMENTS,
         summary=summary,
         notes=(
             "Training parts (80 %) of the tables; `adult-race` is Adult in the binning of the MST papers. "

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from frame import Claim, Reference, Results, Study, Verdict, main
-from frame.claims import Figure, count_of
+from frame import Reference, Results, Statement, Study, Verdict, main
 from frame.sequences import (
     MANY,
     Exponential,
@@ -19,6 +18,7 @@ from frame.sequences import (
     PrivTree,
     Truncate,
 )
+from frame.statements import Figure, count_of
 
 BUDGETS = ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6")
 DATASETS = ("markov", "bpic", "msnbc")
@@ -147,25 +147,25 @@ def within_bands(results: Results) -> Verdict:
     return count_of(parts)
 
 
-CLAIMS = (
-    Claim("Q1", "PrivTree finds more of the frequent strings than N-gram.", lambda r: beats(r, "N-gram")),
-    Claim("Q2", "PrivTree finds more of the frequent strings than EM.", lambda r: beats(r, "EM")),
-    Claim("Q3", "On msnbc PrivTree finds more than Truncate from ε 0.8 on.", above_truncate),
-    Claim("Q4", "N-gram never finds more than Truncate.", ngram_below_truncate),
-    Claim(
+STATEMENTS = (
+    Statement("Q1", "PrivTree finds more of the frequent strings than N-gram.", lambda r: beats(r, "N-gram")),
+    Statement("Q2", "PrivTree finds more of the frequent strings than EM.", lambda r: beats(r, "EM")),
+    Statement("Q3", "On msnbc PrivTree finds more than Truncate from ε 0.8 on.", above_truncate),
+    Statement("Q4", "N-gram never finds more than Truncate.", ngram_below_truncate),
+    Statement(
         "Q5a",
         "N-gram is more than 0.1 below PrivTree in most settings.",
         lambda r: beats(r, "N-gram", margin=0.1),
     ),
-    Claim(
+    Statement(
         "Q5b",
         "The same on the generated source, which the paper does not have.",
         lambda r: beats(r, "N-gram", ("markov",), margin=0.1),
     ),
-    Claim("Q6", "EM is worse for more strings.", worse_with_more_strings),
-    Claim("Q7", "Lengths: PrivTree within 0.05 of Truncate from ε 0.2 on.", lengths_like_truncate),
-    Claim("Q8", "Lengths: N-gram is very far off at all ε.", lengths_of_ngrams),
-    Claim(
+    Statement("Q6", "EM is worse for more strings.", worse_with_more_strings),
+    Statement("Q7", "Lengths: PrivTree within 0.05 of Truncate from ε 0.2 on.", lengths_like_truncate),
+    Statement("Q8", "Lengths: N-gram is very far off at all ε.", lengths_of_ngrams),
+    Statement(
         "A6", "On the generated source PrivTree is within 0.05 of the specification's figures.", within_bands
     ),
 )
@@ -194,7 +194,7 @@ def study() -> Study:
         source="of the prototype",
         tolerance=BAND,
         few_runs_tolerance=0.15,
-        claims=CLAIMS,
+        statements=STATEMENTS,
         higher_is_better=frozenset(STRINGS),
         notes=(
             "Precision is the share of the 50, 100 or 200 most frequent strings of the whole sequences that "
@@ -204,7 +204,7 @@ def study() -> Study:
             "one.",
             "bpic stands in for mooc, which cannot be had; none of its sequences is cut, and it has only 56 "
             "different strings, so that its top 100 and top 200 are the same.",
-            "A tie does not refute a claim that one method finds more than another.",
+            "A tie does not refute a statement that one method finds more than another.",
         ),
     )
 

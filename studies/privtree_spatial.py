@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import hypot, log, nan, sqrt
 from statistics import fmean, geometric_mean
 
-from frame import Claim, Reference, Results, Study, Verdict, main
-from frame.claims import Figure, count_of
+from frame import Reference, Results, Statement, Study, Verdict, main
 from frame.points import (
     MADE,
     REAL,
@@ -26,6 +25,7 @@ from frame.points import (
     SyntheticError,
 )
 from frame.results import Summary
+from frame.statements import Figure, count_of
 from penstock.kinds.points.baselines import Hierarchy, Privelet, SimpleTree
 from penstock.kinds.points.privtree import PrivTree
 
@@ -113,7 +113,7 @@ def below(
     factor: float = 1.0,
     needed: float = 1.0,
 ) -> Verdict:
-    """A claim that one method's error, times a factor, is below those of others in all settings."""
+    """A statement that one method's error, times a factor, is below those of others in all settings."""
     parts: list[tuple[str, Figure, Figure]] = []
     for dataset in datasets:
         for name in sets:
@@ -270,19 +270,19 @@ PUBLISHED = "PrivTree, published constant"
 SIMPLE = ("SimpleTree", "SimpleTree, inner counts")
 
 
-def on_roads(number: str, text: str, check: Callable[[Results, str], Verdict]) -> tuple[Claim, ...]:
-    """A claim about road data: on as many points as published, and on the whole country's intersections."""
+def on_roads(number: str, text: str, check: Callable[[Results, str], Verdict]) -> tuple[Statement, ...]:
+    """A statement about roads: on as many points as published, and on the whole country's intersections."""
 
     def bound(dataset: str) -> Callable[[Results], Verdict]:
         return lambda results: check(results, dataset)
 
     return tuple(
-        Claim(f"{number}{letter}", f"On {dataset}: {text}", bound(dataset))
+        Statement(f"{number}{letter}", f"On {dataset}: {text}", bound(dataset))
         for letter, dataset in zip("ab", ROADS, strict=True)
     )
 
 
-CLAIMS = (
+STATEMENTS = (
     *on_roads(
         "S1",
         "PrivTree's relative error is below that of UG, AG, Hierarchy and Privelet* for every set of queries "
@@ -291,83 +291,89 @@ CLAIMS = (
     ),
     *on_roads(
         "S2",
-        "on large boxes at most a quarter of AG's.",
+        "PrivTree's error on large boxes is at most a quarter of AG's.",
         lambda r, roads: below(r, "PrivTree", ["AG"], [roads], ["large"], factor=4),
     ),
     *on_roads(
         "S3",
-        "on large boxes at most a tenth of UG's and Hierarchy's.",
+        "PrivTree's error on large boxes is at most a tenth of UG's and Hierarchy's.",
         lambda r, roads: below(r, "PrivTree", ["UG", "Hierarchy"], [roads], ["large"], factor=10),
     ),
-    Claim("S4", "In absolute error the others are less far behind.", closer_in_absolute_error),
+    Statement("S4", "In absolute error the others are less far behind.", closer_in_absolute_error),
     *on_roads(
         "S5",
         "in absolute error on large boxes AG is slightly better than PrivTree, in most cases.",
         lambda r, roads: below(r, "AG", ["PrivTree"], [roads], ["large"], metric=ABSOLUTE, needed=0.5),
     ),
-    Claim(
+    Statement(
         "S6",
         "AG is better than UG and Hierarchy in all cases.",
         lambda r: below(r, "AG", ["UG", "Hierarchy"], FLAT),
     ),
-    Claim(
+    Statement(
         "S7",
         "Privelet* and Hierarchy are less far behind on large boxes than on medium ones, in most cases.",
         better_when_large,
     ),
-    Claim(
+    Statement(
         "S8",
         "Privelet* and Hierarchy do not adapt to ε: from 0.05 to 1.6 their error falls no faster than the "
         "noise, 32 times.",
         lambda r: between([f for m in ("Privelet*", "Hierarchy") for f in falls(r, m, FLAT)], 0, 33),
     ),
-    Claim("S9", "DAWA is never better than PrivTree.", lambda r: below(r, "PrivTree", ["DAWA"], tuple(REAL))),
+    Statement(
+        "S9", "DAWA is never better than PrivTree.", lambda r: below(r, "PrivTree", ["DAWA"], tuple(REAL))
+    ),
     *on_roads(
         "S10",
         "DAWA's error on small and medium boxes is 2 to 3 times PrivTree's for ε from 0.8 on.",
         lambda r, roads: between(ratios(r, roads, "DAWA", ("small", "medium"), ("0.8", "1.6")), 2, 3),
     ),
-    Claim("S11", "On Gowalla PrivTree is best.", lambda r: below(r, "PrivTree", ALL, ["gowalla"])),
+    Statement("S11", "On Gowalla PrivTree is best.", lambda r: below(r, "PrivTree", ALL, ["gowalla"])),
     *on_roads("S12", "the gaps between PrivTree and the others are larger than on Gowalla.", smaller_gaps),
-    Claim(
+    Statement(
         "S13",
         "On Gowalla DAWA is noticeably (by half or more) worse on small and medium boxes.",
         lambda r: below(r, "PrivTree", ["DAWA"], ["gowalla"], ("small", "medium"), factor=1.5),
     ),
-    Claim(
+    Statement(
         "S14",
         "On taxi trips in four dimensions PrivTree is best everywhere.",
         lambda r: below(r, "PrivTree", ("UG", "Privelet*", "DAWA"), ["nyc_taxi"]),
     ),
-    Claim("S15", "And by a large margin (others half as much again or more).", large_margin),
-    Claim(
+    Statement(
+        "S15",
+        "PrivTree is best on taxi trips by a large margin (others half as much again or more).",
+        large_margin,
+    ),
+    Statement(
         "S16a",
         "DAWA's error on New York falls only about twofold (at most fourfold) from ε 0.05 to 1.6.",
         lambda r: between(falls(r, "DAWA", ["nyc_taxi"]), 1, 4),
     ),
-    Claim(
+    Statement(
         "S16b",
         "The same on trips4d, which has as many trips as the published data.",
         lambda r: between(falls(r, "DAWA", ["trips4d"]), 1, 4),
     ),
-    Claim("S17", "UG and DAWA improve on Beijing.", lambda _: Verdict(None, "its trips cannot be had")),
-    Claim(
+    Statement("S17", "UG and DAWA improve on Beijing.", lambda _: Verdict(None, "its trips cannot be had")),
+    Statement(
         "A1",
         "Made-up data: PrivTree is within 25 % of the specification's figures, every one.",
         in_bands,
     ),
-    Claim("A2", "Our defaults are equal to them or better.", default_against_prototype),
-    Claim(
+    Statement("A2", "Our defaults are equal to them or better.", default_against_prototype),
+    Statement(
         "A3",
         "On skew2d PrivTree beats every other method on small and medium boxes at every ε.",
         lambda r: below(r, "PrivTree", (*SIMPLE, *ALL), ["skew2d"], ("small", "medium")),
     ),
-    Claim(
+    Statement(
         "A4",
         "And on large boxes for ε up to 0.8.",
         lambda r: below(r, "PrivTree", (*SIMPLE, *ALL), ["skew2d"], ("large",), BUDGETS[:-1]),
     ),
-    Claim("A5", "The published constant's error is higher than our tight one's, on average.", constants),
+    Statement("A5", "The published constant's error is higher than our tight one's, on average.", constants),
 )
 
 
@@ -401,11 +407,11 @@ def study() -> Study:
         source="in the specification",
         tolerance=BAND,
         few_runs_tolerance=BAND,
-        claims=CLAIMS,
+        statements=STATEMENTS,
         notes=(
             "two_states has as many points as the paper's road data, along the roads of the same two states "
             "in the public network us_roads; us_roads itself are the 87,575 intersections of that network. "
-            "two_states was added after the claims about roads failed on us_roads: see a and b. "
+            "two_states was added after the statements about roads failed on us_roads: see a and b. "
             "gowalla and checkin stand in for the paper's Gowalla points, nyc_taxi (16,451 trips) for its "
             "98,013; Beijing's 4-D trips could not be had. UG and AG know the exact number of points, as "
             "published. DAWA is told 500 queries of each set and answers that set alone, as published; it "

@@ -4,7 +4,7 @@
     python studies/scaling_privbayes.py --largest 1000000      # quicker
     python studies/scaling_privbayes.py --command              # `penstock release` on ten million rows
     python studies/scaling_privbayes.py --show                 # what has been measured so far
-    python studies/scaling_privbayes.py --write                # the same as docs/studies/scaling.md
+    python studies/scaling_privbayes.py --write                # the same as pages in docs/studies
 
 The tables are made up by DuckDB from a public rule, so that anybody gets the same ones. Every line is
 measured in a process of its own, CPU seconds of all threads, and kept in results/: a second run goes on
@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from frame.page import Page, listed
 from frame.store import RESULTS
 from frame.table import markdown
 
@@ -43,7 +44,6 @@ SIZES = (2, 3, 5, 8, 2, 4, 16, 6)  # of the columns, again and again
 COLUMNS = (8, 16, 32, 64)
 KEPT = RESULTS / "scaling_privbayes.jsonl"
 COMMAND = RESULTS / "scaling_command.json"
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "studies" / "scaling.md"
 
 
 @dataclass(frozen=True)
@@ -285,63 +285,29 @@ def sets(lines: Sequence[Line]) -> list[list[str]]:
     return found
 
 
-def text(lines: Sequence[Line]) -> str:
+def in_order(lines: Sequence[Line]) -> list[Line]:
+    return sorted(lines, key=lambda line: (line.task.engine != "memory", line.task.rows, line.task.columns))
+
+
+def sections(lines: Sequence[Line]) -> list[str]:
     """The tables of everything that has been measured."""
-    order = sorted(lines, key=lambda line: (line.task.engine != "memory", line.task.rows, line.task.columns))
+    order = in_order(lines)
     plain = [line for line in order if not line.task.binary]
-    parts = [
-        "**Every phase, CPU seconds**",
+    by_rows = ("from, to × columns", "engine", "open", "count", "learn", "sample", "all")
+    by_sets = ("columns", "sets counted", "count s", "exponent", "offered", "learn s", "exponent")
+    return [
+        "## Every phase, CPU seconds",
         "\n".join(markdown(HEADS, [row(line) for line in plain])),
-        "**Growth with the rows**: the exponent between two sizes; 1 is linear, 0 is constant",
-        "\n".join(
-            markdown(
-                ("from, to × columns", "engine", "open", "count", "learn", "sample", "all"), growth(order)
-            )
-        ),
-        "**Growth with the candidate sets**: 10,000 rows of 0/1 columns, `privbayes`, degree 2, score R",
-        "\n".join(
-            markdown(
-                ("columns", "sets counted", "count s", "exponent", "offered", "learn s", "exponent"),
-                sets(order),
-            )
-        ),
+        "## Growth with the rows",
+        "The exponent between two sizes; 1 is linear, 0 is constant.",
+        "\n".join(markdown(by_rows, growth(order))),
+        "## Growth with the candidate sets",
+        "10,000 rows of 0/1 columns, `privbayes`, degree 2, score R.",
+        "\n".join(markdown(by_sets, sets(order))),
     ]
-    return "\n\n".join(parts) + "\n"
 
 
-def page(lines: Sequence[Line]) -> str:
-    file = next((line for line in lines if (line.task.rows, line.task.columns) == (10**7, 15)), None)
-    by_command = ""
-    if COMMAND.exists():
-        whole = json.loads(COMMAND.read_text(encoding="utf-8"))
-        by_command = (
-            f" The command `penstock release` on the same file, to a folder with\nsynthetic rows and report: "
-            f"{whole['seconds']:.0f} CPU seconds, {whole['peak']:,.0f} MiB."
-        )
-    parquet = (
-        ""
-        if file is None
-        else f"""## A file larger than you want in memory
-
-Ten million rows of 15 columns in a Parquet file, through DuckDB, from opening to 100,000 synthetic rows:
-{total(file):.0f} CPU seconds and a peak of {file.peak:,.0f} MiB for the whole process. The goal was
-{LIMIT_MIB:,} MiB.{by_command}
-
-"""
-    )
-    return f"""# How confluence and privbayes scale
-
-Written by `python studies/scaling_privbayes.py --write`. The tables are made up from a public rule, their
-columns have 2 to 16 values; every line is one process with confluence at epsilon 1. Seconds are CPU
-seconds of all threads on a busy machine with two cores: figures vary by tens of percent between runs.
-
-`open` reads, checks and encodes the file; `count` is the engine; `learn` is the rest of fitting: choices,
-noise and post-processing; `sample` draws 100,000 synthetic rows.
-
-{parquet}## The tables
-
-{text(lines)}
-## What they say
+SAY = """## What the tables say
 
 - Opening and counting touch every row and grow at most linearly with them: fixed costs of a call hide the
   growth of small tables, and rows that agree in what is counted are counted together.
@@ -350,8 +316,67 @@ noise and post-processing; `sample` draws 100,000 synthetic rows.
 - Confluence counts every pair of columns once, so its counting grows with the square of the columns.
 - Privbayes tries every set of two parents for every attribute: each set is counted once, and
   offered to every choice until its attribute is placed. Counting grows about linearly with the sets, learning
-  about linearly with the offers.
-"""
+  about linearly with the offers."""
+
+PHASES = """## The phases
+
+`open` reads, checks and encodes the file; `count` is the engine; `learn` is the rest of fitting: choices,
+noise and post-processing; `sample` draws 100,000 synthetic rows."""
+
+
+def page(lines: Sequence[Line], command: Mapping[str, float] | None) -> Page:
+    """The largest file and the growth on one screen, what the tables say below it, the tables beside it."""
+    file = next((line for line in lines if (line.task.rows, line.task.columns) == (10**7, 15)), None)
+    found = []
+    if file is not None:
+        found.append(
+            f"""Ten million rows of 15 columns in a Parquet file, through DuckDB, from opening to 100,000
+            synthetic rows: {total(file):.0f} CPU seconds and a peak of {file.peak:,.0f} MiB for the whole
+            process. The goal was {LIMIT_MIB:,} MiB."""
+        )
+    if command is not None:
+        found.append(
+            f"""The command `penstock release` on the same file, to a folder with synthetic rows and report:
+            {command["seconds"]:.0f} CPU seconds, {command["peak"]:,.0f} MiB."""
+        )
+    grown = growth(in_order(lines))
+    exponents = {
+        phase: [float(cells[place]) for cells in grown if cells[place]]
+        for place, phase in enumerate(("open", "count", "learn", "sample"), 2)
+    }
+    if grown:
+        told = ", ".join(
+            f"{phase} {min(known):.2f} to {max(known):.2f}" for phase, known in exponents.items()
+        )
+        found.append(f"Ten times the rows cost 10 to the power of: {told}.")
+    chosen = [line for line in in_order(lines) if line.task.columns == 16 and not line.task.binary]
+    largest = {line.task.columns: line for line in lines if line.task.rows == 10**7}
+    limits = []
+    if {16, 64} <= set(largest):
+        few, many = largest[16], largest[64]
+        limits.append(
+            f"Columns cost more than rows: ten million rows of 64 columns instead of 16 take "
+            f"{total(many):.0f} CPU seconds instead of {total(few):.0f}, {many.counting / total(many):.0%} "
+            f"of them for counting {many.marginals:,} marginals, and {many.peak:,.0f} MiB."
+        )
+    return Page(
+        name="scaling",
+        title="How confluence and privbayes scale",
+        asked="""How do time and memory of a release grow with rows, columns and candidate sets, and does a
+            file that is larger than you want in memory pass?""",
+        found=[
+            " ".join(found) or "Nothing has been measured yet.",
+            "\n".join(markdown(HEADS, [row(line) for line in chosen])),
+            *(["What does not scale as well:", listed(limits)] if limits else []),
+        ],
+        again="""`python studies/scaling_privbayes.py` and `python studies/scaling_privbayes.py --command`,
+            then `--write` for these pages; `--largest 1000000` is quicker.""",
+        rests_on="""One process for each line, confluence at epsilon 1, tables made up from a public
+            rule with columns of 2 to 16 values. CPU seconds of all threads on a busy machine with two cores:
+            figures vary by tens of percent between runs. PostgreSQL and Spark were not run.""",
+        details=[PHASES, SAY],
+        tables=sections(lines),
+    )
 
 
 def measured() -> list[Line]:
@@ -371,7 +396,7 @@ def main() -> None:
     parser.add_argument("--largest", type=int, default=10_000_000, help="the most rows")
     parser.add_argument("--command", action="store_true", help="measure the command line only")
     parser.add_argument("--show", action="store_true", help="measure nothing")
-    parser.add_argument("--write", action="store_true", help="measure nothing and write the page")
+    parser.add_argument("--write", action="store_true", help="measure nothing and write the pages")
     given = parser.parse_args()
     KEPT.parent.mkdir(parents=True, exist_ok=True)
     if given.command:
@@ -381,8 +406,8 @@ def main() -> None:
         run([task for task in tasks(given.largest) if task not in {line.task for line in measured()}])
     lines = measured()
     if given.write:
-        PAGE.write_text(page(lines), encoding="utf-8")
-    print(text(lines))
+        page(lines, json.loads(COMMAND.read_text(encoding="utf-8")) if COMMAND.exists() else None).write()
+    print("\n\n".join(sections(lines)))
     highest = max((line.peak for line in lines), default=0.0)
     if highest > LIMIT_MIB:
         raise SystemExit(f"the peak of {highest:.0f} MiB exceeds {LIMIT_MIB} MiB")

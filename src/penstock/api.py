@@ -61,6 +61,13 @@ def draft(
 
     With an `epsilon`, types, bounds and categories are found privately and paid for instead, and need
     no review. `unit` says whose presence is protected, where that is not a single record.
+
+    >>> import polars as pl
+    >>> proposal = draft(pl.DataFrame({"age": [34, 51, 29], "smoker": ["yes", "no", "no"]}))
+    >>> proposal.names
+    ('age', 'smoker')
+    >>> len(proposal.to_review()) > 0  # bounds and categories that somebody has to confirm
+    True
     """
     if epsilon is None:
         if ledger is not None or account is not None or delta != 0:
@@ -103,6 +110,14 @@ def release(
     `data` is a CSV or Parquet file, a database URL with `table`, or a frame (Polars, pandas, Arrow,
     Ibis). A `seed` makes the run reproducible, and for that very reason the release unpublishable. A
     method with a pure guarantee has no use for a `delta`, and none is booked for it.
+
+    >>> from penstock import Schema
+    >>> from penstock.demo import survey, survey_schema
+    >>> made = release(survey(500), Schema.from_yaml(survey_schema()), epsilon="1/2", method="independent")
+    >>> made.receipt.epsilon, made.publishable
+    (Fraction(1, 2), True)
+    >>> made.sample(1000).height
+    1000
     """
     facts = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
     info = catalogue.default_method(facts.kind) if method is None else catalogue.method(method)
@@ -155,6 +170,12 @@ def select(
     For data of kind 'itemsets' the candidates are the items of the declared universe; for a table they are
     the categories of `column`. `counts` is the share of epsilon for noisy counts of what is selected.
     Everything else is as in `release`, including the order in which mistakes are found.
+
+    >>> from penstock import Schema
+    >>> from penstock.demo import survey, survey_schema
+    >>> found = select(survey(2000), Schema.from_yaml(survey_schema()), epsilon=1, c=2, column="commute")
+    >>> len(found.items)
+    2
     """
     facts = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
     asked = {"c": c, "threshold": threshold, "counts": counts, "mechanism": mechanism, "column": column}
@@ -194,12 +215,31 @@ def _selecting(kind: str) -> MethodInfo:
 
 
 def load(folder: Place) -> Release:
-    """The release saved in a folder, verified; nothing in the folder is executed."""
+    """The release saved in a folder, verified; nothing in the folder is executed.
+
+    >>> import tempfile
+    >>> from penstock import Schema
+    >>> from penstock.demo import rides, rides_schema
+    >>> schema = Schema.from_yaml(rides_schema())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = release(rides(500), schema, epsilon=1, method="uniform-grid", out=f"{folder}/rides")
+    ...     print(load(f"{folder}/rides").receipt.epsilon)
+    1
+    """
     return open_folder(fspath(folder))
 
 
 def evaluate(release: Release | Place, data: Any, **options: Any) -> Evaluation:
-    """How close a release is to the records it came from: for the custodian's eyes only."""
+    """How close a release is to the records it came from: for the custodian's eyes only.
+
+    >>> from penstock import Schema
+    >>> from penstock.demo import rides, rides_schema
+    >>> records = rides(500)
+    >>> made = release(records, Schema.from_yaml(rides_schema()), epsilon=1, method="uniform-grid", seed=1)
+    >>> compared = evaluate(made, records)
+    >>> compared.scores[0].value < compared.scores[0].floor
+    True
+    """
     return compare(release if isinstance(release, Release) else load(release), data, **options)
 
 

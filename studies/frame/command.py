@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from frame.data import MissingDataError
+from frame.page import Page
 from frame.plot import page as plot
 from frame.run import MOST_PROCESSES, run
 from frame.store import RESULTS, Store
@@ -56,14 +57,12 @@ def main(study: Study | Callable[[], Study], arguments: Sequence[str] | None = N
     print(f"plot: {_near(RESULTS / f'{chosen.name}.html')}")
 
 
-def all_of(studies: Sequence[str], page: Callable[[], str], place: Path, arguments: Sequence[str]) -> None:
-    """Run studies by the names of their modules; with --write, make the page of what is there."""
+def all_of(studies: Sequence[str], page: Callable[[], Page], arguments: Sequence[str]) -> None:
+    """Run studies by the names of their modules; with --write, make the pages of what is there."""
     for name in studies:
         main(import_module(name).study, [argument for argument in arguments if argument != "--write"])
     if "--write" in arguments:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(page(), encoding="utf-8")
-        print(f"written: {place.name}")
+        page().write()
 
 
 def narrowed(study: Study, datasets: Sequence[str] | None, budgets: Sequence[str] | None) -> Study:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from frame.claims import Claim
     from frame.data import Dataset
     from frame.results import Results
+    from frame.statements import Statement
 
 
 class Method(Protocol):
@@ -59,7 +59,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Study:
-    """Datasets x methods x budgets x metrics x repetitions, with references and claims.
+    """Datasets x methods x budgets x metrics x repetitions, with references and statements.
 
     `budgets` are written as they are given to `Budget`. Datasets named in `fewer`, by themselves or with a
     method or a budget, are repeated that often by default. `skip` leaves out cells (by dataset, method and
@@ -87,7 +87,7 @@ class Study:
     source: str = "published"
     tolerance: float = 0.05
     few_runs_tolerance: float = 0.15
-    claims: Sequence[Claim] = ()
+    statements: Sequence[Statement] = ()
     higher_is_better: frozenset[str] = frozenset()
     notes: Sequence[str] = field(default=())
     summary: Callable[[Results], str] | None = None

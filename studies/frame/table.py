@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from frame.results import Results
+from frame.statements import checked
 
 
 def number(value: float) -> str:
@@ -58,6 +59,22 @@ def _tables(results: Results, dataset: str) -> Iterator[str]:
         yield "\n".join([f"**{dataset}, {metric}**{bracket}", "", *markdown(["ε", *budgets], rows)])
 
 
+def excerpt(
+    results: Results,
+    what: str,
+    datasets: Sequence[str],
+    methods: Sequence[str],
+    epsilon: str,
+    metric: str,
+) -> str:
+    """One figure for each dataset and method, for a first screen; empty where it was not measured."""
+    rows = []
+    for dataset in datasets:
+        found = [results.get(dataset, method, epsilon, metric) for method in methods]
+        rows.append([dataset, *("" if one is None else number(one.mean) for one in found)])
+    return "\n".join(markdown([f"{what}, ε {epsilon}", *methods], rows))
+
+
 def comparison(results: Results) -> list[str]:
     """How our figures stand to the references: one line in words, then those that disagree."""
     compared = results.compared()
@@ -86,34 +103,56 @@ def comparison(results: Results) -> list[str]:
     return lines
 
 
-def report(results: Results, *, claims: bool = True, fold: bool = False) -> str:
-    """Everything about a study in Markdown.
-
-    The claims can be left to a table of their own, and the tables of each dataset folded away, as in the
-    documentation.
-    """
+def report(results: Results) -> str:
+    """Everything about a study, for the terminal."""
+    lines = []
+    for one in checked(results):
+        numbers = f" ({one.verdict.numbers})" if one.verdict.numbers else ""
+        lines.append(f"- Statement {one.number}: {one.text} **{one.verdict.words}**{numbers}.")
     study = results.study
-    few, many = results.runs()
-    runs = f"{few} to {many} runs" if few != many else f"{few} run{'s' if few != 1 else ''}"
-    parts = [f"### {study.title}", f"Means of {runs} for each figure."]
-    parts += list(study.notes)
-    for claim in study.claims if claims else ():
-        verdict = claim.verdict(results)
-        numbers = f" ({verdict.numbers})" if verdict.numbers else ""
-        parts.append(f"- Claim {claim.number}: {claim.text} **{verdict.words}**{numbers}.")
-    parts.append("\n".join(comparison(results)))
+    shown = [study.summary(results)] if study.summary is not None else list(tables(results))
+    return _joined([f"### {study.title}", *_about(results), *lines, "\n".join(comparison(results)), *shown])
+
+
+def account(results: Results, page: str) -> str:
+    """What a study measured and how it stands to the references: a section of its page."""
+    link = f"[The tables]({page}-tables.md#{results.study.name})."
+    return _joined([f"### {results.study.title}", *_about(results), "\n".join(comparison(results)), link])
+
+
+def every_table(results: Results) -> str:
+    """All that a study measured: a section of the appendix."""
+    study = results.study
+    head = f"## {study.title} {{ #{study.name} }}"
     if study.summary is not None:
-        parts.append(study.summary(results))
-    elif fold:
-        parts += [folded(dataset, list(tables(results, [dataset]))) for dataset in study.datasets]
-    else:
-        parts += list(tables(results))
+        return _joined([head, study.summary(results)])
+    parts = [head]
+    for dataset in study.datasets:
+        shown = list(tables(results, [dataset]))
+        parts += [f"### {dataset}", *shown] if shown else []
+    return _joined(parts)
+
+
+def agreement(*studies: Results) -> str:
+    """How many of all figures agree with the references, in one sentence."""
+    compared = [one for results in studies for one in results.compared()]
+    off = [one for one in compared if not one.agrees]
+    better = sum(one.better for one in off)
+    return (
+        f"{len(compared) - len(off)} of {len(compared)} figures agree with those {studies[0].study.source}, "
+        f"{better} {'is' if better == 1 else 'are'} better, {len(off) - better} worse."
+    )
+
+
+def runs(results: Results) -> str:
+    """How many runs are behind a figure, in words."""
+    few, many = results.runs()
+    return f"{few} to {many} runs" if few != many else f"{few} run{'s' if few != 1 else ''}"
+
+
+def _about(results: Results) -> list[str]:
+    return [f"Means of {runs(results)} for each figure.", *results.study.notes]
+
+
+def _joined(parts: Sequence[str]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def folded(title: str, parts: Sequence[str]) -> str:
-    """A block that the reader opens; nothing where there is nothing in it."""
-    if not parts:
-        return ""
-    lines = "\n\n".join(parts).splitlines()
-    return "\n".join([f'??? info "{title}"', "", *(f"    {line}" if line else "" for line in lines)])

@@ -5,7 +5,7 @@
     python studies/race/run.py --all --limit 1800           # also those that take long, after the others
     python studies/race/run.py --peer "OpenDP AIM"          # one more, for the run that was made last
     python studies/race/run.py --show                       # the table of that run
-    python studies/race/run.py --show --write               # all tables, as docs/studies/race.md
+    python studies/race/run.py --show --write               # all tables, as pages in docs/studies
 
 Peers see the training part (80 %) as integer codes with the number of codes of each column. Wall and CPU time
 are those of the whole process, imports, reading and writing included; each draws 45,222 synthetic rows.
@@ -32,15 +32,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import polars as pl
 
 from frame.data import Dataset, MissingDataError, load
+from frame.page import Page
 from frame.store import RESULTS
 from race.environments import python_of
 from race.peers import PEERS, Peer
 from race.scores import bounds, scored
-from race.table import TITLES, Standing, page, table
+from race.table import page, table
 
 DRIVERS = Path(__file__).resolve().parent / "drivers"
 TABLES = ("nltcs", "adult-race")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "studies" / "race.md"
 DELTA = 1e-5
 LIMIT = 900.0
 ROWS = 45_222  # of synthetic data; the complete records of Adult
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=1)
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for each process")
     parser.add_argument("--show", action="store_true", help="run nothing")
-    parser.add_argument("--write", action="store_true", help="write the page of the documentation")
+    parser.add_argument("--write", action="store_true", help="write the pages of the documentation")
     given = parser.parse_args()
     if given.peer:
         peers = [peer for peer in PEERS if peer.name in given.peer]
@@ -91,23 +91,18 @@ def main() -> None:
                     race(name, epsilon, begun, peers, given.repetitions, given.limit)
                 print(table(name, epsilon, runs(name, epsilon), bounds(name, ROWS)))
         if given.write:
-            PAGE.write_text(written(), encoding="utf-8")
+            written().write()
     except MissingDataError as missing:
         raise SystemExit(str(missing)) from None
 
 
-def written() -> str:
-    """The page, from the last run of every table and budget."""
-    shown = {}
-    for name in TABLES:
-        texts = [
-            table(name, epsilon, found, bounds(name, ROWS))
-            for epsilon in ("1", "0.1")
-            if (found := runs(name, epsilon))
-        ]
-        if texts:
-            shown[TITLES[name]] = "\n".join(texts)
-    return page(shown, {name: Standing(runs(name, "1")) for name in TABLES})
+def written() -> Page:
+    """The pages, from the last run of every table and budget."""
+    races = {(name, epsilon): runs(name, epsilon) for name in TABLES for epsilon in ("1", "0.1")}
+    return page(
+        {place: found for place, found in races.items() if found},
+        {name: bounds(name, ROWS) for name in TABLES},
+    )
 
 
 def race(name: str, epsilon: str, begun: str, peers: list[Peer], repetitions: int, limit: float) -> None:

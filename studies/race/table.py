@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from statistics import mean
 from typing import TYPE_CHECKING
 
+from frame.page import LONGEST_TABLE, Page, listed
 from frame.table import markdown, number
 from race.peers import EARLIER, PEERS, Peer
 
@@ -41,6 +43,30 @@ HOW = """## How the runs of November 2026 were made
   after 299 CPU seconds; two parents where `k = 2` is said.
 """
 
+MEASURES = """## What was measured
+
+Every entry is one process: it reads 80 % of the table as integer codes with the public domain, fits, draws
+45,222 rows and writes them. CPU seconds are those of the whole process and its children, imports included.
+Compare within one table: machines differ. Those with an approximate guarantee get δ = 1e-5.
+
+`2-way` and `3-way` are mean total variation distances of all pairs and triples from the training part (lower
+is better); `accuracy` is that of a gradient boosting classifier trained on the synthetic rows and tried on
+the other 20 % of the original."""
+
+GUARANTEES = """## What each one really guarantees
+
+What the software does, found by reading and attacking it, and not what it claims.
+
+{}"""
+
+EARLIER_RUNS = """## Measured earlier, not in these runs
+
+Figures from before this race existed, at ε 1, on another machine of the same size and by other drivers.
+OpenDP's AIM came out closer there than in our one run of it, which goes with its defaults, and smartnoise's
+less close; MST on NLTCS took 14-15 s with both libraries. Ours was not measured there."""
+
+ON_REQUEST = """smartnoise-synth (a 6 GB install) is run on request only: `--peer "smartnoise MST"`."""
+
 
 class Standing:
     """The runs of one table and budget, by peer."""
@@ -68,7 +94,12 @@ class Standing:
 
 
 def table(name: str, epsilon: str, runs: Sequence[Run], bounds: Bounds) -> str:
-    """Means over runs, then what failed, then what was found."""
+    """Means over runs, then what was found, then what failed: for the terminal."""
+    return "\n\n".join([figures(name, epsilon, runs, bounds), *outcome(runs)]) + "\n"
+
+
+def figures(name: str, epsilon: str, runs: Sequence[Run], bounds: Bounds) -> str:
+    """Means over runs."""
     standing = Standing(runs)
     base = standing.cpu(PEERS[0]) if standing.done(PEERS[0]) else None
     rows = []
@@ -89,14 +120,20 @@ def table(name: str, epsilon: str, runs: Sequence[Run], bounds: Bounds) -> str:
     rows += [
         [label, *[""] * 6, *(number(known[score]) for score in SCORES)] for label, known in bounds.items()
     ]
-    parts = [f"**{name}, ε {epsilon}**", "\n".join(markdown(HEADS, rows)), "\n".join(findings(standing))]
+    return "\n\n".join([f"**{name}, ε {epsilon}**", "\n".join(markdown(HEADS, rows))])
+
+
+def outcome(runs: Sequence[Run]) -> list[str]:
+    """What was found, and what failed."""
+    standing = Standing(runs)
+    parts = ["\n".join(findings(standing))]
     if standing.failed:
         lines = [
             f"- {peer.name}: {run.failure}; it had used {run.cpu:.0f} CPU seconds."
             for peer, run in standing.failed
         ]
         parts.append("Did not end with rows:\n\n" + "\n".join(lines))
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return [part for part in parts if part]
 
 
 def findings(standing: Standing) -> list[str]:
@@ -147,46 +184,91 @@ def in_short(standings: Mapping[str, Standing]) -> list[str]:
     return found
 
 
-def page(tables: Mapping[str, str], standings: Mapping[str, Standing]) -> str:
-    """The page of the documentation; `tables` by title, `standings` at epsilon 1 by name."""
+def shortened(standings: Mapping[str, Standing], bounds: Mapping[str, Bounds]) -> str:
+    """Our default, then the others from the closest on: triples, classifier, CPU seconds on every table."""
+    shown, tables = SCORES[1:], " / ".join(standings)
+    rows: list[tuple[float, list[str]]] = []
+    for peer in (peer for peer in PEERS if peer == PEERS[0] or not peer.ours):
+        known = [standing if standing.done(peer) else None for standing in standings.values()]
+        if any(known):
+            cells = [[number(one.score(peer, score)) if one else "–" for one in known] for score in shown]
+            cells.append([f"{one.cpu(peer):.1f}" if one else "–" for one in known])
+            first = known[0].score(peer, shown[0]) if known[0] else inf
+            row = [peer.name, peer.short, *(" / ".join(pair) for pair in cells)]
+            rows.append((-1.0 if peer == PEERS[0] else first, row))
+    closest = [row for _, row in sorted(rows, key=lambda row: row[0])][: LONGEST_TABLE - 1]
+    ceiling = [bounds[name]["original, resampled"] for name in standings]
+    last = [
+        "original, resampled",
+        "",
+        *(" / ".join(number(one[score]) for one in ceiling) for score in shown),
+        "",
+    ]
+    return "\n".join(markdown([tables, "guarantee", *shown, "CPU s"], [*closest, last]))
+
+
+def behind(standings: Mapping[tuple[str, str], Standing]) -> list[str]:
+    """Where others are better than our default: one line for each table, budget and score."""
+    lines = []
+    for (name, epsilon), standing in standings.items():
+        if not standing.done(PEERS[0]):
+            continue
+        for score in SCORES:
+            own, sign = standing.score(PEERS[0], score), -1 if score == "accuracy" else 1
+            better = [
+                f"{peer.name}, {peer.short}, {number(standing.score(peer, score))}"
+                for peer in standing.finished
+                if not peer.ours and sign * standing.score(peer, score) < sign * own
+            ]
+            if better:
+                lines.append(f"{name}, ε {epsilon}, {score}: {'; '.join(better)}; ours {number(own)}")
+    return lines
+
+
+def page(races: Mapping[tuple[str, str], Sequence[Run]], bounds: Mapping[str, Bounds]) -> Page:
+    """The pages of the documentation, from the last race of every table and budget."""
     earlier = markdown(
         ("table", "peer", "CPU s", "2- / 3-way"),
         [[entry.table, entry.peer, entry.cpu, entry.scores] for entry in EARLIER],
     )
-    guarantees = [f"- **{peer.name}**: {peer.guarantee}." for peer in PEERS]
-    shown = "\n".join(f"## {title}\n\n{text}" for title, text in tables.items())
-    return f"""# The race
+    standings = {place: Standing(runs) for place, runs in races.items()}
+    main = {name: standing for (name, epsilon), standing in standings.items() if epsilon == "1"}
+    lost = behind(standings)
+    details = ["## What was found"]
+    for (name, epsilon), runs in races.items():
+        details += [f"### {TITLES[name]}, ε {epsilon}", *outcome(runs)]
+    return Page(
+        name="race",
+        title="The race",
+        asked="""What do you get from Penstock, and what from the software that you might pick instead, on the
+            same table and budget: how close, how fast, and with which guarantee that really holds?""",
+        found=[
+            "At ε 1 (`3-way`: mean distance of all triples, lower is better; a dash: it did not finish):",
+            "\n".join(in_short(main)),
+            shortened(main, bounds),
+            *(["Others are better than our default here:", listed(lost)] if lost else []),
+        ],
+        again="""`python studies/race/run.py --all --epsilon 1 --epsilon 0.1` (hours; every peer in an
+            environment of its own), then `--show --write` for these pages.""",
+        rests_on="""One core of a machine with two, November 2026; most peers ran **once**, ours five or ten
+            times ([how](#how-the-runs-of-november-2026-were-made)). NLTCS and Adult, 80 % of each for
+            training.""",
+        details=[
+            MEASURES,
+            *details,
+            HOW,
+            GUARANTEES.format("\n".join(guarantees())),
+            EARLIER_RUNS,
+            "\n".join(earlier),
+            ON_REQUEST,
+        ],
+        tables=[
+            part
+            for (name, epsilon), runs in races.items()
+            for part in (f"## {TITLES[name]}, ε {epsilon}", figures(name, epsilon, runs, bounds[name]))
+        ],
+    )
 
-Penstock and what you might pick instead, on the same table and budget. Written by
-`python studies/race/run.py --show --write` from the runs that were made last.
 
-Every entry is one process: it reads 80 % of the table as integer codes with the public domain, fits, draws
-45,222 rows and writes them. CPU seconds are those of the whole process and its children, imports included.
-Compare within one table: machines differ. Those with an approximate guarantee get δ = 1e-5.
-
-`2-way` and `3-way` are mean total variation distances of all pairs and triples from the training part (lower
-is better); `accuracy` is that of a gradient boosting classifier trained on the synthetic rows and tried on
-the other 20 % of the original.
-
-At ε 1, in these runs:
-
-{chr(10).join(in_short(standings))}
-
-{shown}
-{HOW}
-## What each one really guarantees
-
-What the software does, found by reading and attacking it, and not what it claims.
-
-{chr(10).join(guarantees)}
-
-## Measured earlier, not in these runs
-
-Figures from before this race existed, at ε 1, on another machine of the same size and by other drivers.
-OpenDP's AIM came out closer there than in our one run of it, which goes with its defaults, and smartnoise's
-less close; MST on NLTCS took 14-15 s with both libraries. Ours was not measured there.
-
-{chr(10).join(earlier)}
-
-smartnoise-synth (a 6 GB install) is run on request only: `--peer "smartnoise MST"`.
-"""
+def guarantees() -> list[str]:
+    return [f"- **{peer.name}**: {peer.guarantee}." for peer in PEERS]

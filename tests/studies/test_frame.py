@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from frame import Cell, Claim, MissingDataError, Reference, Results, Study, Summary, Verdict, load, run
+from frame import Cell, MissingDataError, Reference, Results, Statement, Study, Summary, Verdict, load, run
 from frame import data as datasets
-from frame.claims import count_of
 from frame.command import narrowed
+from frame.statements import count_of
 from frame.store import Store
 from frame.table import report
 from frame.tabular import Fit, MeanDistance, Misclassified, Original, one_hot
@@ -171,12 +171,15 @@ def test_report_says_what_holds_with_the_numbers(tmp_path: Path) -> None:
 
     probe = study(
         Drawn(),
-        claims=[Claim("1", "It grows.", grows), Claim("2", "It is unknown.", lambda _: Verdict(None, ""))],
+        statements=[
+            Statement("1", "It grows.", grows),
+            Statement("2", "It is unknown.", lambda _: Verdict(None, "")),
+        ],
         references=[Reference("made-up", "drawn", "1", "value", 1.0)],
     )
     text = report(run(probe, folder=tmp_path))
-    assert "Claim 1: It grows. **holds** (" in text
-    assert "Claim 2: It is unknown. **not measured**." in text
+    assert "Statement 1: It grows. **holds** (" in text
+    assert "Statement 2: It is unknown. **not measured**." in text
     assert "1 of 1 figures agree" in text
     assert "| ε     |" in text
 

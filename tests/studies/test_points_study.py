@@ -1,4 +1,4 @@
-"""The study of points: the generated squares, their acceptance bands, and the words of its claims."""
+"""The study of points: the generated squares, their acceptance bands, and the words of its statements."""
 
 from __future__ import annotations
 
@@ -81,28 +81,30 @@ def test_synthetic_points_are_nearly_as_good_as_the_tree(skewed: PointData) -> N
     assert all(rows[name] <= 1.25 * tree[name] for name in tree)
 
 
-def test_every_claim_has_a_verdict_in_words_even_before_anything_is_measured() -> None:
+def test_every_statement_has_a_verdict_in_words_even_before_anything_is_measured() -> None:
     from frame.results import Results
 
     made = study()
-    verdicts = [claim.verdict(Results(made, {}, {})) for claim in made.claims]
+    verdicts = [statement.verdict(Results(made, {}, {})) for statement in made.statements]
     assert {verdict.words for verdict in verdicts} == {"not measured"}
 
 
-def test_the_page_has_a_row_for_every_claim_of_points_and_sequences() -> None:
-    import privtree_all
+def test_the_page_has_a_row_for_every_statement_of_points_and_sequences() -> None:
     import privtree_sequences
     from frame.results import Results
+    from frame.statements import checked, statement_table
 
     for made in (study(), privtree_sequences.study()):
-        rows = privtree_all.claims(Results(made, {}, {})).splitlines()[2:]
-        assert [row.split("|")[1].strip() for row in rows] == [claim.number for claim in made.claims]
-        assert len({claim.number for claim in made.claims}) == len(made.claims)
+        rows = statement_table(checked(Results(made, {}, {}))).splitlines()[2:]
+        assert [row.split("|")[1].strip() for row in rows] == [
+            statement.number for statement in made.statements
+        ]
+        assert len({statement.number for statement in made.statements}) == len(made.statements)
 
 
 def test_a_tie_is_a_tie_however_its_mean_was_added_up() -> None:
-    from frame.claims import count_of
     from frame.results import Summary
+    from frame.statements import count_of
 
     seven = Summary(float(np.nextafter(0.9, 1)), 0.0, 7)  # larger by one rounding
     assert count_of([("somewhere", seven, 0.9)]).holds

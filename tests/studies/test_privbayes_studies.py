@@ -1,4 +1,4 @@
-"""The PrivBayes studies: their classifiers, and claims that are never decided without numbers."""
+"""The PrivBayes studies: their classifiers, and statements that are never decided without numbers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from frame import MissingDataError, load, run
-from frame.table import report
+from frame.statements import checked, statement_table
+from frame.table import account, report
 from frame.tabular import Misclassified, Original, best_c, examples
-from privbayes_all import STUDIES, claim_table
+from privbayes_all import STUDIES
 from privbayes_classifiers import Majority, PrivateERM, PrivGene, Tuned, objective_budget
 
 
@@ -19,14 +20,14 @@ from privbayes_classifiers import Majority, PrivateERM, PrivGene, Tuned, objecti
 def test_a_study_without_results_decides_nothing(name: str, tmp_path: Path) -> None:
     try:
         results = run(import_module(name).study(), seconds=-1, folder=tmp_path)
-        verdicts = {claim.text: claim.verdict(results) for claim in results.study.claims}
+        verdicts = {statement.text: statement.verdict(results) for statement in results.study.statements}
     except MissingDataError as missing:
         pytest.skip(str(missing))
     assert verdicts
     assert {text for text, verdict in verdicts.items() if verdict.holds is not None} == set()
     assert "not measured" in report(results)
-    assert "Claim" not in report(results, claims=False)
-    assert claim_table([results]).count("**not measured**") == len(results.study.claims)
+    assert "Statement" not in account(results, "privbayes")
+    assert statement_table(checked(results)).count("**not measured**") == len(results.study.statements)
 
 
 def test_cells_of_all_studies_are_known_to_them() -> None:

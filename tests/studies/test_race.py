@@ -15,6 +15,7 @@ from race.run import Run, watched
 from race.table import Standing, in_short, table
 
 BUSY = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+"""A third of a second of the processor, however long that takes on a busy machine."""
 
 
 def python(code: str) -> list[str]:
@@ -25,8 +26,7 @@ def test_time_and_memory_of_a_process_are_those_of_the_process(tmp_path: Path) -
     work = f"x = bytearray(200_000_000)\n{BUSY}"
     wall, cpu, memory, failure = watched(python(work), tmp_path / "log", 60, tmp_path)
     assert failure == ""
-    assert 0.3 <= cpu < 5
-    assert wall > 0.3
+    assert 0.3 <= cpu <= 1.1 * wall + 0.1  # one process after the other: no more than the clock
     assert 190 < memory < 400
 
 
@@ -41,8 +41,8 @@ def test_a_peer_that_takes_too_long_is_stopped_and_said_so(tmp_path: Path) -> No
     work = f"{BUSY}\nx = bytearray(100_000_000)\nwhile True: pass"
     wall, cpu, memory, failure = watched(python(work), tmp_path / "log", 3, tmp_path)
     assert failure == "not finished after 3 s"
-    assert 3 <= wall < 20
-    assert cpu > 0.2  # also where the machine is busy
+    assert wall >= 3
+    assert 0 < cpu <= 1.1 * wall + 0.1
     assert memory > 5
 
 

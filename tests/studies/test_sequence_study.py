@@ -1,4 +1,4 @@
-"""The study of sequences: the generated source, its acceptance bands, and the words of its claims."""
+"""The study of sequences: the generated source, its acceptance bands, and the words of its statements."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_the_order_of_the_methods_is_the_published_one(source: SequenceData) -> 
     assert LengthDistance()(source, choice, 1) is None
 
 
-def test_the_study_names_its_cells_and_claims() -> None:
+def test_the_study_names_its_cells_and_statements() -> None:
     planned = study()
-    assert len(planned.claims) == 10
+    assert len(planned.statements) == 10
     assert {cell.dataset for cell in planned.cells(1)} == {"markov", "bpic", "msnbc"}

@@ -73,6 +73,7 @@ class UniformGrid(Method[Points]):
     side: Annotated[int | None, Whole(least=1)] = None
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
+        """Count the points, unless `side` is given, then the cells; spends the whole budget."""
         domain = Box(points.low, points.high)
         dimensions = domain.dimensions
         if self.side is not None and self.side**dimensions > MOST_CELLS:
@@ -117,7 +118,17 @@ class _Saved(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GridRelease(PointsRelease):
-    """A noisy histogram over a regular grid: counts of boxes, synthetic points, a map."""
+    """A noisy histogram over a regular grid: counts of boxes, synthetic points, a map.
+
+    >>> from penstock import Schema, release
+    >>> from penstock.demo import rides, rides_schema
+    >>> schema = Schema.from_yaml(rides_schema())
+    >>> grid = release(rides(500), schema, epsilon=1, method="uniform-grid", seed=1)
+    >>> grid.count(Box((0, 0), (20, 14))).value == grid.total
+    True
+    >>> grid.sample(3, seed=1).columns
+    ['x_km', 'y_km']
+    """
 
     form: ClassVar[str] = "grid"
 

@@ -69,6 +69,7 @@ class PrivTree(Method[Points]):
     most_nodes: Annotated[int, Whole(least=1)] = MOST_NODES
 
     def fit(self, points: Points, budget: Budget) -> TreeRelease:
+        """Grow the tree, then count its leaves; spends the whole budget."""
         space = Space.of(points.schema, together=self.together, deepest=self.deepest)
         budget.check(points.relation)
         share = exact(self.tree_frac, "tree_frac")

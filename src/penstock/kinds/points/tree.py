@@ -45,6 +45,14 @@ class TreeRelease(PointsRelease):
 
     Counts are kept as they came out of the noise, also negative ones: cutting them off would bias
     every sum. `together` and `deepest` are what, besides the schema, defines the space.
+
+    >>> from penstock import Schema, release
+    >>> from penstock.demo import rides, rides_schema
+    >>> tree = release(rides(500), Schema.from_yaml(rides_schema()), epsilon=1, method="privtree", seed=1)
+    >>> 50 < tree.query("x_km < 10 and y_km < 7").value < 110
+    True
+    >>> tree.sample(3, seed=1).columns
+    ['x_km', 'y_km']
     """
 
     form: ClassVar[str] = "tree"

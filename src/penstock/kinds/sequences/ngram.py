@@ -47,6 +47,14 @@ class NGram(Method[Sequences]):
 
     >>> NGram(longest_gram=3).longest_gram
     3
+
+    >>> from penstock.demo import visits, visits_schema
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
+    >>> sequences = Sequences.open(visits(500), Schema.from_yaml(visits_schema()))
+    >>> release = NGram(longest_gram=2).fit(sequences, Budget(2, randomness=Randomness.seeded(1)))
+    >>> release.top(1)["string"].to_list()
+    ['search']
     """
 
     name: ClassVar[str] = "n-gram"
@@ -54,6 +62,7 @@ class NGram(Method[Sequences]):
     longest_gram: Annotated[int, Whole(1, LONGEST_GRAM)] = 5
 
     def fit(self, sequences: Sequences, budget: Budget) -> NGramRelease:
+        """Count, lengthen what is frequent, and count again; spends the whole budget."""
         budget.check(sequences.relation)
         exploration = Exploration.paid(sequences, budget.rest("strings"))
         tree, width = _Tree(len(sequences.alphabet), self.longest_gram), sequences.width
@@ -164,7 +173,15 @@ class _Saved(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class NGramRelease(MarkovRelease):
-    """Strings of symbols, each with consistent counts of what follows it."""
+    """Strings of symbols, each with consistent counts of what follows it.
+
+    >>> from penstock import Schema, release
+    >>> from penstock.demo import visits, visits_schema
+    >>> schema = Schema.from_yaml(visits_schema())
+    >>> grams = release(visits(500), schema, epsilon=2, method="n-gram", seed=1)
+    >>> grams.count("search").value > grams.count("contact").value
+    True
+    """
 
     form: ClassVar[str] = "n-gram"
 

@@ -84,6 +84,7 @@ class PrivTreeSequences(Method[Sequences]):
     deepest: Annotated[int | None, Whole(least=0)] = None
 
     def fit(self, sequences: Sequences, budget: Budget) -> SuffixTreeRelease:
+        """Choose the length if asked to, grow the tree, count what follows; spends the whole budget."""
         width = sequences.width
         share = Fraction(1, width) if self.tree_share is None else exact(self.tree_share, "tree_share")
         budget.check(sequences.relation)
@@ -147,6 +148,15 @@ class SuffixTreeRelease(MarkovRelease):
 
     `counts` has a row for every leaf and a column for every symbol and, last, the end; entries may be
     negative. `deviation` is the standard deviation of the noise of each.
+
+    >>> from penstock import Schema, release
+    >>> from penstock.demo import visits, visits_schema
+    >>> schema = Schema.from_yaml(visits_schema())
+    >>> tree = release(visits(500), schema, epsilon=2, method="privtree-sequences", seed=1)
+    >>> tree.top(2)["string"].to_list()
+    ['search', 'book']
+    >>> tree.sample(3, seed=1)["visitor"].n_unique()
+    3
     """
 
     form: ClassVar[str] = "suffix-tree"

@@ -44,6 +44,14 @@ class TopStrings(Method[Sequences]):
 
     >>> TopStrings(many=10).many
     10
+
+    >>> from penstock.demo import visits, visits_schema
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
+    >>> sequences = Sequences.open(visits(500), Schema.from_yaml(visits_schema()))
+    >>> release = TopStrings(many=2).fit(sequences, Budget(2, randomness=Randomness.seeded(1)))
+    >>> release.top()["string"].to_list()
+    ['search', 'home']
     """
 
     name: ClassVar[str] = "top-strings"
@@ -52,6 +60,7 @@ class TopStrings(Method[Sequences]):
     constant: Literal["tight", "published"] = "tight"
 
     def fit(self, sequences: Sequences, budget: Budget) -> TopStringsRelease:
+        """Choose one string after the other, for equal parts of the budget; spends all of it."""
         budget.check(sequences.relation)
         candidates = sequences.candidates()
         found: list[String] = []
@@ -84,7 +93,16 @@ class _Saved(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class TopStringsRelease(SequenceRelease):
-    """Strings that were chosen as frequent, in the order of their choice."""
+    """Strings that were chosen as frequent, in the order of their choice.
+
+    >>> from penstock import Schema, release
+    >>> from penstock.demo import visits, visits_schema
+    >>> schema = Schema.from_yaml(visits_schema())
+    >>> known = {"many": 2}
+    >>> found = release(visits(500), schema, epsilon=2, method="top-strings", parameters=known, seed=1)
+    >>> found.top()["string"].to_list()
+    ['search', 'home']
+    """
 
     answer: ClassVar[str] = "selection"
     form: ClassVar[str] = "top-strings"

@@ -101,7 +101,17 @@ class _Saved(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class IndependentRelease(TableRelease):
-    """One noisy histogram for each column."""
+    """One noisy histogram for each column.
+
+    >>> from penstock import Schema, release
+    >>> from penstock.demo import survey, survey_schema
+    >>> schema = Schema.from_yaml(survey_schema())
+    >>> made = release(survey(500), schema, epsilon=1, method="independent", seed=1)
+    >>> made.sample(3, seed=1).columns[:3]
+    ['district', 'age', 'sex']
+    >>> len(made.counts["sex"])
+    3
+    """
 
     form: ClassVar[str] = "independent"
 

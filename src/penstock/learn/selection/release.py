@@ -33,6 +33,15 @@ class SelectionRelease(Release):
 
     `counts` are noisy, and within `margin` of the truth with 95 % probability each; both are None where they
     were not paid for. `counted` says what they count.
+
+    >>> from penstock import Schema, select
+    >>> from penstock.demo import survey, survey_schema
+    >>> schema = Schema.from_yaml(survey_schema())
+    >>> found = select(survey(2000), schema, epsilon=1, c=2, column="commute", counts="1/2", seed=1)
+    >>> found.items
+    ('home', 'bus')
+    >>> len(found.counts), found.counted
+    (2, 'records')
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("table", "itemsets")

@@ -112,6 +112,7 @@ class SelectItems(_Selection[ItemSets]):
 
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
     >>> schema = Schema.from_yaml('''
     ... kind: itemsets
     ... items: {item: basket}
@@ -131,7 +132,16 @@ class SelectItems(_Selection[ItemSets]):
 
 @dataclass(frozen=True)
 class SelectCategories(_Selection[Table]):
-    """The categories of a table's column that hold most records; `column` may be left out of one."""
+    """The categories of a table's column that hold most records; `column` may be left out of one.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
+    >>> schema = Schema.from_yaml("fields: [{name: commute, constraints: {enum: [bus, car, foot, tram]}}]")
+    >>> table = Table.open(pl.DataFrame({"commute": ["bus"] * 90 + ["tram"] * 60 + ["car"] * 5}), schema)
+    >>> SelectCategories(c=2).fit(table, Budget(1, randomness=Randomness.seeded(1))).items
+    ('bus', 'tram')
+    """
 
     name: ClassVar[str] = "select-categories"
 

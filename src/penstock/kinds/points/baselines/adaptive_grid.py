@@ -44,6 +44,15 @@ class AdaptiveGrid(Method[Points]):
 
     `coarse` is the share of the budget for the coarse counts. `size` is the number of points where
     that is public; otherwise a hundredth of the budget pays for a noisy one.
+
+    >>> from penstock.demo import rides, rides_schema
+    >>> from penstock.kinds.points.box import Box
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
+    >>> points = Points.open(rides(500), Schema.from_yaml(rides_schema()))
+    >>> release = AdaptiveGrid().fit(points, Budget(1, randomness=Randomness.seeded(1)))
+    >>> 50 < release.count(Box((0, 0), (10, 7))).value < 110
+    True
     """
 
     name: ClassVar[str] = "adaptive-grid"
@@ -52,6 +61,7 @@ class AdaptiveGrid(Method[Points]):
     size: Annotated[int | None, Whole(least=0)] = None
 
     def fit(self, points: Points, budget: Budget) -> AdaptiveGridRelease:
+        """Counts of both grids, and of the points where `size` is not public; spends the whole budget."""
         space = Space.of(points.schema, deepest=0)
         if len(points.low) != 2:
             raise SchemaError("The adaptive grid is defined for two numeric fields. Nothing was spent.")
@@ -126,7 +136,15 @@ class _Saved(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AdaptiveGridRelease(TreeRelease):
-    """Counts of a patchwork of grids, asked and drawn from like a tree."""
+    """Counts of a patchwork of grids, asked and drawn from like a tree.
+
+    >>> from penstock import Schema, release
+    >>> from penstock.demo import rides, rides_schema
+    >>> schema = Schema.from_yaml(rides_schema())
+    >>> grids = release(rides(500), schema, epsilon=1, method="adaptive-grid", seed=1)
+    >>> len(grids.inner) == grids.side**2
+    True
+    """
 
     form: ClassVar[str] = "adaptive-grid"
 

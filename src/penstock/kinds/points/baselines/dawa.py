@@ -58,6 +58,15 @@ class Dawa(Method[Points]):
 
     `stretches` is the share of the budget that finds them. `workload` are public boxes that the counts
     should be good for, as rows of lower and of upper corners; without it, boxes of all sizes.
+
+    >>> from penstock.demo import rides, rides_schema
+    >>> from penstock.kinds.points.box import Box
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
+    >>> points = Points.open(rides(500), Schema.from_yaml(rides_schema()))
+    >>> release = Dawa(bits=8).fit(points, Budget(1, randomness=Randomness.seeded(1)))
+    >>> 20 < release.count(Box((0, 0), (10, 7))).value < 120
+    True
     """
 
     name: ClassVar[str] = "dawa"
@@ -67,6 +76,7 @@ class Dawa(Method[Points]):
     workload: Annotated[Boxes | None, FromPython("rows of lower and of upper corners of boxes")] = None
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
+        """Choose the stretches, then count them; spends the whole budget."""
         domain = Box(points.low, points.high)
         levels = self.bits // domain.dimensions
         if levels < 1:

@@ -30,7 +30,17 @@ from penstock.privacy.mechanisms import noise
 
 @dataclass(frozen=True)
 class Hierarchy(Method[Points]):
-    """Grids of `fan` cells along each axis, each cell cut again, `height` times; the root is not counted."""
+    """Grids of `fan` cells along each axis, each cell cut again, `height` times; the root is not counted.
+
+    >>> from penstock.demo import rides, rides_schema
+    >>> from penstock.kinds.points.box import Box
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
+    >>> points = Points.open(rides(500), Schema.from_yaml(rides_schema()))
+    >>> release = Hierarchy().fit(points, Budget(1, randomness=Randomness.seeded(1)))
+    >>> 20 < release.count(Box((0, 0), (10, 7))).value < 120
+    True
+    """
 
     name: ClassVar[str] = "hierarchy"
 
@@ -38,6 +48,7 @@ class Hierarchy(Method[Points]):
     height: Annotated[int, Whole(least=1)] = 3
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
+        """Noisy grids, coarsest first, for equal parts of the budget; spends all of it."""
         domain = Box(points.low, points.high)
         dimensions = domain.dimensions
         if (self.fan**self.height) ** dimensions > MOST_CELLS:

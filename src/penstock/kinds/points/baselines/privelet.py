@@ -39,6 +39,15 @@ class Privelet(Method[Points]):
     """A grid of 2**`bits` cells, evenly divided among the axes, seen through wavelets.
 
     `hybrid` leaves short axes untransformed, as Privelet* does; without it all axes are transformed.
+
+    >>> from penstock.demo import rides, rides_schema
+    >>> from penstock.kinds.points.box import Box
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
+    >>> points = Points.open(rides(500), Schema.from_yaml(rides_schema()))
+    >>> release = Privelet(bits=8).fit(points, Budget(1, randomness=Randomness.seeded(1)))
+    >>> 50 < release.count(Box((0, 0), (10, 7))).value < 150
+    True
     """
 
     name: ClassVar[str] = "privelet"
@@ -47,6 +56,7 @@ class Privelet(Method[Points]):
     hybrid: bool = True
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
+        """Noisy coefficients, and the counts behind them; spends the whole budget."""
         domain = Box(points.low, points.high)
         levels = self.bits // domain.dimensions
         sides = (1 << levels,) * domain.dimensions

@@ -41,6 +41,15 @@ class SimpleTree(Method[Points]):
 
     Without a `theta` it is two standard deviations of the noise. `inner` answers from inner nodes,
     too, where a box contains them; without it leaves alone answer.
+
+    >>> from penstock.demo import rides, rides_schema
+    >>> from penstock.kinds.points.box import Box
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
+    >>> points = Points.open(rides(500), Schema.from_yaml(rides_schema()))
+    >>> release = SimpleTree().fit(points, Budget(1, randomness=Randomness.seeded(1)))
+    >>> 20 < release.count(Box((0, 0), (10, 7))).value < 140
+    True
     """
 
     name: ClassVar[str] = "simple-tree"
@@ -50,6 +59,7 @@ class SimpleTree(Method[Points]):
     inner: bool = True
 
     def fit(self, points: Points, budget: Budget) -> SimpleTreeRelease:
+        """Count and split, level by level, each level for an equal part of the budget."""
         space = Space.of(points.schema, deepest=self.height - 1)
         budget.check(points.relation)
         parts = budget.evenly([f"level {depth}" for depth in range(self.height)])
@@ -86,7 +96,15 @@ class SimpleTree(Method[Points]):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SimpleTreeRelease(TreeRelease):
-    """A tree with a count in every node; the topmost node inside a box answers for all below it."""
+    """A tree with a count in every node; the topmost node inside a box answers for all below it.
+
+    >>> from penstock import Schema, release
+    >>> from penstock.demo import rides, rides_schema
+    >>> schema = Schema.from_yaml(rides_schema())
+    >>> tree = release(rides(500), schema, epsilon=1, method="simple-tree", seed=1)
+    >>> len(tree.nodes) > len(tree.counts)
+    True
+    """
 
     form: ClassVar[str] = "simple-tree"
 

@@ -77,6 +77,18 @@ class FullTableRelease(TableRelease):
     With `order` clamp-first, negative cells are cut off in the whole table; with project-first the table
     is summed to what a question is about and cut off there, where the noise has partly cancelled. Rows are
     drawn from the cut-off table in both cases, because only that one is a distribution.
+
+    >>> import polars as pl
+    >>> from penstock.kinds.table.baselines import Contingency
+    >>> from penstock.kinds.table.data import Table
+    >>> from penstock.privacy.budgets.budget import Budget
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
+    >>> schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}, {name: coughs, type: boolean}]")
+    >>> table = Table.open(pl.DataFrame({"smoker": [True] * 9, "coughs": [False] * 9}), schema)
+    >>> release = Contingency().fit(table, Budget(1, randomness=Randomness.seeded(1)))
+    >>> release.values.shape
+    (2, 2)
     """
 
     form: ClassVar[str] = "full-table"

@@ -37,6 +37,18 @@ class MarginalsRelease(Release):
 
     `deviations` are the standard deviations of the noise in one cell of each. Answers cut negative
     counts off and rescale to the total, marginal by marginal.
+
+    >>> import polars as pl
+    >>> from penstock.kinds.table.baselines import LaplaceMarginals
+    >>> from penstock.kinds.table.data import Table
+    >>> from penstock.privacy.budgets.budget import Budget
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
+    >>> schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}, {name: coughs, type: boolean}]")
+    >>> table = Table.open(pl.DataFrame({"smoker": [True] * 9, "coughs": [False] * 9}), schema)
+    >>> release = LaplaceMarginals(way=2).fit(table, Budget(1, randomness=Randomness.seeded(1)))
+    >>> release.can_query, release.can_sample
+    (True, False)
     """
 
     kinds: ClassVar[tuple[str, ...]] = ("table",)

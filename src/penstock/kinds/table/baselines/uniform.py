@@ -63,7 +63,17 @@ class _Saved(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class UniformRelease(TableRelease):
-    """A domain and a number of records."""
+    """A domain and a number of records.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
+    >>> schema = Schema.from_yaml("fields: [{name: a, type: boolean}]")
+    >>> table = Table.open(pl.DataFrame({"a": [True] * 9}), schema)
+    >>> release = Uniform().fit(table, Budget(1, randomness=Randomness.seeded(1)))
+    >>> release.sample(3, seed=1).columns
+    ['a']
+    """
 
     form: ClassVar[str] = "uniform"
 

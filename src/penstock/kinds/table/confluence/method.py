@@ -97,6 +97,7 @@ class Confluence(Method[Table]):
 
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
     >>> schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}, {name: coughs, type: boolean}]")
     >>> rows = pl.DataFrame({"smoker": [True, False] * 500, "coughs": [True, False] * 500})
     >>> budget = Budget(1, randomness=Randomness.seeded(1))

@@ -36,6 +36,14 @@ class NetworkRelease(TableRelease):
 
     `measured` are the noisy counts that were paid for, `network` is what was made of them, and
     `encoding` says how its variables and the schema's codes translate.
+
+    >>> from penstock import Schema, release
+    >>> from penstock.demo import survey, survey_schema
+    >>> made = release(survey(500), Schema.from_yaml(survey_schema()), epsilon=1, seed=1)
+    >>> len(made.measured) > 0
+    True
+    >>> made.sample(3, seed=1).columns == list(made.schema.names)
+    True
     """
 
     form: ClassVar[str] = "network"
