@@ -65,9 +65,7 @@ def page(points: Results, sequences: Results, speed: str) -> Page:
         asked=ASKED,
         found=[
             lead,
-            excerpt(
-                points, "error, medium boxes", BOXES_OF, BOXES_BY, "0.2", "relative error medium"
-            ),
+            excerpt(points, "error, medium boxes", BOXES_OF, BOXES_BY, "0.2", "relative error medium"),
             excerpt(
                 sequences,
                 "found of the top 100",
