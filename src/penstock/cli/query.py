@@ -75,6 +75,7 @@ def _kinds_of(option: OptionInfo) -> list[str]:
 
 def with_options() -> None:
     """Give the command the options of all kinds, in place of the mapping that collects them."""
+    query.__signature__ = None  # type: ignore[attr-defined]  # that of the function itself
     plain = inspect.signature(query)
     fixed = {name: each for name, each in plain.parameters.items() if name != "asked"}
     expression = typer.Argument(

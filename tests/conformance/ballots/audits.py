@@ -1,0 +1,11 @@
+"""Poll under audit."""
+
+from penstock.audit.methods import SUBTLE, Audits, MethodAudit
+
+BALLOTS = """
+kind: ballots
+ballot: {vote: party}
+fields:
+  - {name: party, constraints: {enum: [red, green]}}
+"""
+AUDITS = Audits((MethodAudit("poll", BALLOTS, (("red",), ("green",)), copies=SUBTLE),))

@@ -1,0 +1,42 @@
+"""What a poll publishes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from pydantic import BaseModel
+
+from penstock.errors import QueryError
+from penstock.releases import Answer, Manifest, Model, Question, Release
+
+
+class _Saved(BaseModel):
+    votes: dict[str, int]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PollRelease(Release):
+    """Noisy votes."""
+
+    kinds: ClassVar[tuple[str, ...]] = ("ballots",)
+    answer: ClassVar[str] = "counts"
+    form: ClassVar[str] = "poll"
+
+    votes: Mapping[str, int]
+
+    def model(self) -> Model:
+        return Model(json=_Saved(votes=dict(self.votes)).model_dump())
+
+    @classmethod
+    def from_model(cls, manifest: Manifest, model: Model) -> Self:
+        return cls(**manifest.common, votes=model.read(_Saved).votes)
+
+    def questions(self) -> Mapping[str, Question]:
+        return {"votes": Question("votes are told", self._votes_of)}
+
+    def _votes_of(self, name: str) -> Answer:
+        if name not in self.votes:
+            raise QueryError(f"'{name}' did not stand; there were {', '.join(self.votes)}.")
+        return Answer(self.votes[name], None, "votes")

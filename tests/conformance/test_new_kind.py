@@ -1,0 +1,78 @@
+"""A new kind of data is one package and one entry: the made-up ballots go through the whole house."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.conformance import checks
+from tests.conformance.ballots.entry import FORMS, KIND, METHOD
+
+from penstock import catalogue
+from penstock.audit import run as audit
+from penstock.audit import targets
+from penstock.audit.harness import Status
+from penstock.cli import query
+from penstock.cli import run as command
+
+
+@pytest.fixture
+def ballots() -> Iterator[None]:
+    """Ballots are in the catalogue, and what was read from it before is read again."""
+    with catalogue.extended(kinds=(KIND,), methods=(METHOD,), forms=FORMS):
+        targets.cache_clear()
+        query.with_options()
+        yield
+    targets.cache_clear()
+    query.with_options()
+
+
+@pytest.mark.usefixtures("ballots")
+@pytest.mark.parametrize("check", checks.CHECKS, ids=lambda check: check.__name__)
+def test_a_new_method_keeps_every_promise(
+    check: checks.Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "docs" / "methods" / "poll.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("\n".join(f"## {title}\n" for title in checks.SECTIONS), encoding="utf-8")
+    monkeypatch.setattr(checks, "DOCS", tmp_path / "docs")
+    check(catalogue.method("poll"), tmp_path)
+
+
+@pytest.mark.usefixtures("ballots")
+def test_a_new_kind_goes_through_every_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("votes.csv").write_text("party\n" + "red\n" * 300 + "green\n" * 200, encoding="utf-8")
+    assert command(["draft", "votes.csv", "--kind", "ballots"]) == 0
+    draft = Path("votes.schema.yaml")
+    text = draft.read_text(encoding="utf-8")
+    assert "ballot: {vote: party}" in text
+    draft.write_text(text.replace("review: true", "review: false"), encoding="utf-8")
+    assert command(["release", "votes.csv", "-s", str(draft), "-e", "1", "-o", "poll"]) == 0
+    assert command(["inspect", "poll"]) == 0
+    assert "ballots released with poll" in capsys.readouterr().out
+    assert command(["query", "poll", "--votes", "red", "--json"]) == 0
+    assert 250 < json.loads(capsys.readouterr().out)["value"] < 350
+    assert command(["query", "poll", "--top", "3"]) != 0
+    assert "--top is for releases of sequences" in capsys.readouterr().err
+    assert command(["evaluate", "poll", "votes.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "ballots"
+    assert command(["methods", "--json"]) == 0
+    assert "poll" in [each["name"] for each in json.loads(capsys.readouterr().out)]
+
+
+@pytest.mark.usefixtures("ballots")
+def test_a_new_method_is_audited_and_its_broken_copies_are_refuted() -> None:
+    names = ["poll", *(f"broken-poll-{mistake}" for mistake in ("forgotten-noise", "budget-used-twice"))]
+    standing, *refuted = audit(names, trials=100_000)
+    assert standing.status is Status.HOLDS
+    assert all(verdict.status is Status.REFUTED for verdict in refuted)
+
+
+def test_nothing_of_it_stays_behind() -> None:
+    assert "ballots" not in [kind.name for kind in catalogue.kinds()]
+    assert "--votes" not in [f"--{name}" for name in query.options()]
