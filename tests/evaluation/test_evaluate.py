@@ -160,9 +160,9 @@ def test_records_that_do_not_fit_the_schema_are_refused() -> None:
 
 
 def test_other_kinds_of_release_are_refused_by_name() -> None:
-    calls = PEOPLE.model_copy(update={"kind": "calls"})
-    release = Copy(method="copy", schema=calls, receipt=Budget(1).receipt(), rows=people())
-    with pytest.raises(UsageError, match="'calls' cannot be evaluated"):
+    baskets = PEOPLE.model_copy(update={"kind": "itemsets"})
+    release = Copy(method="copy", schema=baskets, receipt=Budget(1).receipt(), rows=people())
+    with pytest.raises(UsageError, match="'itemsets' cannot be evaluated"):
         evaluate(release, people())
 
 

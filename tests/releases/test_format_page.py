@@ -17,8 +17,10 @@ from tests.releases.tiny import tiny
 from penstock import catalogue
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.sequences.layout import SequenceLayout
-from penstock.privacy.budgets.receipt import Apart, Charge, Concentrated, Portion, Receipt, Together
-from penstock.privacy.ledger.ledger import Ledger, Status
+from penstock.privacy.budgets.charges import Apart, Charge, Concentrated, Portion, Together
+from penstock.privacy.budgets.receipt import Receipt
+from penstock.privacy.ledger.entries import Status
+from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.unit import Relation, Unit
 from penstock.releases.formats import FORMAT
 from penstock.releases.package import About, Package, Resource

@@ -63,7 +63,7 @@ def demo(
     check_destination(out)
     office = Path(f"{out.rstrip('/')}-custodian")
     office.mkdir(parents=True, exist_ok=True)
-    data, schema, book = (
+    data, schema, ledger = (
         office / story.file,
         office / f"{Path(story.file).stem}.schema.yaml",
         office / "ledger.db",
@@ -88,9 +88,9 @@ def demo(
     tell.print(
         f"You compare the draft with what is public anyway, correct it, and keep it as {clean(schema)}."
     )
-    if not book.exists():
-        step("Open a ledger, and decide what these data may cost in all", "ledger", "init", str(book))
-    step("", "ledger", "limit", str(book), account, "--epsilon", "10")
+    if not ledger.exists():
+        step("Open a ledger, and decide what these data may cost in all", "ledger", "init", str(ledger))
+    step("", "ledger", "limit", str(ledger), account, "--epsilon", "10")
     step(
         "Release: everything is checked first, then paid for, then written",
         "release",
@@ -100,7 +100,7 @@ def demo(
         "--epsilon",
         epsilon,
         "--ledger",
-        str(book),
+        str(ledger),
         "--account",
         account,
         "--out",
@@ -117,7 +117,7 @@ def demo(
         "--out",
         str(office / "evaluation.html"),
     )
-    step("And the ledger remembers", "ledger", "show", str(book))
+    step("And the ledger remembers", "ledger", "show", str(ledger))
     endings = (
         ("The release, to publish", f"{out.rstrip('/')}/"),
         ("Its report", Path(out).resolve() / "report.html"),

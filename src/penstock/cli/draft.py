@@ -13,6 +13,12 @@ from penstock.cli.options import AccountName, File, LedgerUrl, TableName
 _KINDS = ", ".join(info.name for info in catalogue.kinds())
 
 
+def _known(kind: str) -> str:
+    if kind not in [info.name for info in catalogue.kinds()]:
+        raise typer.BadParameter(f"'{kind}' is not one of {', '.join(i.name for i in catalogue.kinds())}.")
+    return kind
+
+
 def draft(
     file: File,
     out: Annotated[
@@ -26,7 +32,7 @@ def draft(
         ),
     ] = None,
     kind: Annotated[
-        str, typer.Option(metavar="KIND", help=f"What the records are: one of {_KINDS}.")
+        str, typer.Option(metavar="KIND", callback=_known, help=f"What the records are: one of {_KINDS}.")
     ] = "table",
     headers_only: Annotated[
         bool, typer.Option("--headers-only", help="Read the column names and not a single value.")

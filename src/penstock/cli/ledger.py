@@ -81,9 +81,9 @@ def limit(
     from penstock.privacy.budgets.amounts import plain
     from penstock.privacy.ledger.ledger import Ledger
 
-    book = Ledger.open(ledger)
-    book.set_limit(account, epsilon, delta, relation)
-    balance = book.account(account).balance()
+    opened = Ledger.open(ledger)
+    opened.set_limit(account, epsilon, delta, relation)
+    balance = opened.account(account).balance()
     note(f"{clean(account)}: epsilon {plain(balance.left[0])} left of {plain(balance.limit[0])}.")
 
 
@@ -108,16 +108,16 @@ def show(
     from penstock.cli.screen import print_json, screen
     from penstock.privacy.ledger.ledger import Ledger
 
-    book = Ledger.open(ledger)
-    balances = book.balances() if account is None else [book.account(account).balance()]
+    opened = Ledger.open(ledger)
+    balances = opened.balances() if account is None else [opened.account(account).balance()]
     if as_json:
         print_json(
             {
-                "ledger": book.place,
+                "ledger": opened.place,
                 "accounts": [
                     {
                         **balance.to_dict(),
-                        "book": [entry.to_dict() for entry in book.account(balance.account).entries()],
+                        "book": [entry.to_dict() for entry in opened.account(balance.account).entries()],
                     }
                     for balance in balances
                 ],
@@ -130,7 +130,7 @@ def show(
         return
     _accounts(out, balances)
     if account is not None:
-        _entries(out, book, account)
+        _entries(out, opened, account)
 
 
 def _accounts(out: Console, balances: list[Balance]) -> None:
@@ -159,7 +159,7 @@ def _amount(epsilon: str, delta: str, with_delta: bool) -> str:
     return f"{epsilon}, {delta}" if with_delta else epsilon
 
 
-def _entries(out: Console, book: Ledger, account: str) -> None:
+def _entries(out: Console, opened: Ledger, account: str) -> None:
     from rich.table import Table
 
     from penstock.cli.screen import clean
@@ -168,7 +168,7 @@ def _entries(out: Console, book: Ledger, account: str) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
     for title in ("entry", "when", "epsilon", "delta", "status", "for"):
         table.add_column(title, justify="right" if title in ("epsilon", "delta") else "left")
-    for entry in book.account(account).entries():
+    for entry in opened.account(account).entries():
         table.add_row(
             clean(entry.name),
             clean(entry.time.replace("T", " ")[:16]),

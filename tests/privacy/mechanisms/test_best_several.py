@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.effort import work_of
 from tests.privacy.goodness import fits
-from tests.privacy.work import work_of
 
 from penstock.audit import exact
 from penstock.audit.exact import Distribution, pure_loss

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.effort import work_of
 from tests.privacy.goodness import fits
 from tests.privacy.mechanisms.choice_law import probabilities
-from tests.privacy.work import work_of
 
 from penstock.errors import BudgetError, DataError, UsageError
 from penstock.privacy.budgets.budget import Budget

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from tests.effort import work_of
 from tests.privacy.goodness import fits
-from tests.privacy.work import work_of
 
 from penstock.audit import integration
 from penstock.audit.integration import Variant

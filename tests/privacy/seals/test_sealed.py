@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
-from penstock.privacy.seals.sealed import Sealed, join, open_seal
+from penstock.privacy.seals.sealed import Form, Sealed, form_of, join, open_seal
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
@@ -103,6 +103,22 @@ def test_what_a_seal_promises_cannot_be_edited() -> None:
 
 def test_the_seal_opens_only_by_name() -> None:
     assert open_seal(sealed()) == SECRET
+
+
+@pytest.mark.parametrize(
+    ("value", "form"),
+    [
+        (SECRET, Form("i", (), False)),
+        (10**30, Form("i", (), False)),  # NumPy would tell that it needs more than 64 bits
+        (0.5, Form("f", (), False)),
+        (np.zeros((2, 3)), Form("f", (2, 3), True)),
+        (np.zeros(4, dtype=np.uint8), Form("u", (4,), True)),
+        ("text", Form("U", (), False)),
+    ],
+)
+def test_type_and_shape_are_public_and_no_more(value: Any, form: Form) -> None:
+    assert form_of(sealed(value)) == form
+    assert form.size == np.size(value)
 
 
 def tables(records: int) -> Iterator[tuple[int, ...]]:

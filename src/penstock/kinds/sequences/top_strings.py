@@ -72,7 +72,7 @@ class TopStrings(Method[Sequences]):
                     scores = scores.claim(
                         lambda counts: counts,
                         Sensitivity.scores(sequences.places, len(candidates)),
-                        because="a monotone score is also a score",
+                        because="each count is bounded as before; that all move alike is left unsaid",
                     )
                 found.append(candidates.take(choice.best(scores, pay=part, method="exponential")))
                 step(1)

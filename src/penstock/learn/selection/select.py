@@ -159,7 +159,7 @@ class SelectCategories(_Selection[Table]):
         scores = counts.claim(
             lambda whole: whole[:size],
             counts.sensitivity,
-            because="a table of counts without the cells for missing and other values",
+            because="without the cells for missing and other values the rest moves by no more than all",
         )
         return _Candidates(field.labels, scores, "records", field.name)
 

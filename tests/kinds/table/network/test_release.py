@@ -256,7 +256,8 @@ def test_releases_saved_under_the_first_name_of_the_form_are_loaded(tmp_path: Pa
     contents = RELEASE.save(tmp_path / "release") / "datapackage.json"
     package = json.loads(contents.read_text(encoding="utf-8"))
     assert package["penstock"]["form"] == "network"
-    package["penstock"] |= {"form": "privbayes", "method": "privbayes"}
+    package["penstock"] |= {"format": 1, "form": "privbayes", "method": "privbayes"}
+    del package["penstock"]["answer"]
     contents.write_text(json.dumps(package), encoding="utf-8")
     again = load(tmp_path / "release")
     assert isinstance(again, NetworkRelease)

@@ -90,14 +90,16 @@ class Dawa(Method[Points]):
         for_stretches, for_counts = budget.split(stretches=share, counts=1 - share)
         histogram = points.histogram(grid.sides)
         curve = histogram.claim(
-            lambda counts: counts[order], histogram.sensitivity, because="the same cells in another order"
+            lambda counts: counts[order],
+            histogram.sensitivity,
+            because="the same cells in another order, that of a public curve",
         )
         starts = least_uneven(curve, for_stretches, length=grid.cells, price=1 / for_counts.epsilon)
         lengths = np.diff(np.append(starts, grid.cells))
         buckets = curve.claim(
             lambda counts: np.add.reduceat(counts, starts),
             curve.sensitivity,
-            because="sums over disjoint stretches",
+            because="the stretches share no cell: their sums move by no more in all than the cells do",
         )
         questions = _in_buckets(grid, _fewer(workload, MOST_SHARES // len(starts)), order, starts)
         estimates = greedy_hierarchy(buckets, questions, for_counts, len(starts))

@@ -50,7 +50,11 @@ def greedy_hierarchy(sealed: Sealed[Counts], questions: Reals, pay: Budget, leng
             full[:length] = counts
             return np.asarray(full.reshape(-1, width).sum(axis=1))
 
-        level = sealed.claim(sums, sealed.sensitivity, because="sums over the disjoint nodes of one level")
+        level = sealed.claim(
+            sums,
+            sealed.sensitivity,
+            because="nodes of one level share no cell: their sums move by no more in all than the cells do",
+        )
         deviation = noise.standard_deviation(level.sensitivity.l1, pay_level.epsilon)
         measured.append((noise.counts(level, pay=pay_level).astype(np.float64), deviation**2))
     return settle(measured)[:length]
