@@ -256,9 +256,7 @@ class Budget(_Spendable):
         self._node.parts.append(Charge(self.label, mechanism, *self.left, sensitivity, detail))
 
     def check(self, relation: Relation) -> None:
-        """Refuse, before any data is touched, to spend nothing, or more than the ledger allows."""
-        if not self.left[0]:
-            raise BudgetError(f"Nothing is left of '{self.label}' to pay with. Nothing was spent.")
+        """Ask the ledger, before any data is touched, whether this budget may be spent."""
         if self._till.account is not None and self._till.ledger_entry is None:
             self._till.account.check(self._till.epsilon, self._till.delta, relation)
 

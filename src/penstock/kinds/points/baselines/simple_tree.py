@@ -79,6 +79,8 @@ class SimpleTree(Method[Points]):
                 break
             nodes += int(fans[chosen].sum())
             level = level.children(chosen)
+        for pay in parts[len(counts) :]:  # levels without nodes are part of the tree's price
+            noise.counts(level.scores(np.arange(0)), pay=pay)
         partition = Partition.grown(space, np.concatenate(split))
         everywhere = np.concatenate(counts)
         return SimpleTreeRelease(
