@@ -59,9 +59,9 @@ def _shipped(verdicts: list[Verdict]) -> str:
 def _broken(target: Target, verdict: Verdict) -> str:
     cells = (
         f"`{target.name}`",
-        target.facts.get("published", "–"),
+        target.background.get("published", "–"),
         target.summary,
-        target.facts["truth"],
+        target.background["truth"],
         measured(verdict.exact),
         measured(verdict.sampled),
         _counterexample(target, verdict),
@@ -71,8 +71,8 @@ def _broken(target: Target, verdict: Verdict) -> str:
 
 def _counterexample(target: Target, verdict: Verdict) -> str:
     """The one from the literature, else the one that the audit found."""
-    if "counterexample" in target.facts:
-        return target.facts["counterexample"]
+    if "counterexample" in target.background:
+        return target.background["counterexample"]
     bound = verdict.bound
     pair = bound.pair.words if len(bound.pair.words) < 60 else bound.pair.words[:57] + "…"
     return f"found: {pair.replace('|', 'and')}; {bound.event}"

@@ -119,25 +119,26 @@ def release(
     >>> made.sample(1000).height
     1000
     """
-    facts = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
-    info = catalogue.default_method(facts.kind) if method is None else catalogue.method(method)
+    described = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
+    info = catalogue.default_method(described.kind) if method is None else catalogue.method(method)
     chosen = configure(info, parameters or {})
-    _refuse_wrong_kind(info, facts)
+    _refuse_wrong_kind(info, described)
     Budget(epsilon, delta)  # an impossible amount is refused before the ledger hears of it
     randomness = None if seed is None else Randomness.seeded(seed)
     if not accept_unreviewed_draft:
-        facts.refuse_if_unreviewed()
-    chosen.check(facts)
+        described.refuse_if_unreviewed()
+    chosen.check(described)
     name = "a release that was not saved" if out is None else Path(fspath(out)).name
     if out is not None:
         check_destination(fspath(out))
     paying = _account(ledger, account, f"{info.name} for {name}")
     budget = Budget(epsilon, 0 if info.pure else delta, randomness=randomness, account=paying)
-    budget.check(facts.relation)
-    headless = facts.layout is not None and facts.layout.headless
+    budget.check(described.relation)
+    headless = described.layout is not None and described.layout.headless
     source = data if headless else _with_records(read(data, table=table))
     order_key = None if seed is None else f"seed {seed}".encode()
-    opened = data_class(catalogue.kind(facts.kind)).open(source, facts, engine=engine, order_key=order_key)
+    handle = data_class(catalogue.kind(described.kind))
+    opened = handle.open(source, described, engine=engine, order_key=order_key)
     with _what_is_spent(budget):
         records, rest = opened.prepared(budget)
         made = chosen.fit(records, rest)
@@ -177,18 +178,18 @@ def select(
     >>> len(found.items)
     2
     """
-    facts = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
+    described = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
     asked = {"c": c, "threshold": threshold, "counts": counts, "mechanism": mechanism, "column": column}
-    info = _selecting(facts.kind)
+    info = _selecting(described.kind)
     known = [parameter.name for parameter in method_class(info).parameters()]
     if column is not None and "column" not in known:
         raise UsageError(
-            f"Data of kind '{facts.kind}' has one column to select from, named in the schema; leave out the "
-            "column."
+            f"Data of kind '{described.kind}' has one column to select from, named in the schema; leave out "
+            "the column."
         )
     made = release(
         data,
-        facts,
+        described,
         epsilon=epsilon,
         method=info.name,
         parameters={name: value for name, value in asked.items() if value is not None},

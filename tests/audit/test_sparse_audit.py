@@ -218,7 +218,7 @@ def test_integration_refutes_every_published_mistake(target: Target) -> None:
     verdict = examine(replace(target, run=None), 0)
     assert verdict.status is Status.REFUTED
     assert verdict.failure == 0
-    assert {"published", "truth", "why", "counterexample"} <= set(target.facts)
+    assert {"published", "truth", "why", "counterexample"} <= set(target.background)
 
 
 @pytest.mark.parametrize("target", [each for each in BROKEN if not each.loss], ids=by_name)

@@ -6,8 +6,8 @@ these algorithms takes a budget, so none can pass for a mechanism in a release.
 The algorithms are numbered as in Su's dissertation (chapter 5), where 17 is right and 18 right but noisy;
 those two are shipped (`standard` and `book`) and audited in `penstock.audit.sparse`. All claims are
 "epsilon 1", all queries have sensitivity 1 and threshold 0. An input is the list of the queries' values.
-`facts` of a target say where the algorithm was published, what it really guarantees, why, and which answers
-give it away.
+The `background` of a target says where the algorithm was published, what it really guarantees, why, and
+which answers give it away.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _found_by_search() -> tuple[Target, ...]:
             baskets,
             run=three_for_one,
             effort=0.2,
-            facts={
+            background={
                 "truth": "3 times epsilon",
                 "why": "a basket of three items shifts the noise of all three chosen ones",
             },
@@ -160,7 +160,10 @@ def _found_by_search() -> tuple[Target, ...]:
             "right noise for one yes, and no end to them",
             tuple(_crossing(40)),
             run=partial(simulate, Variant(threshold_scale=2, query_scale=4, most=None)),
-            facts={"truth": "not private for any epsilon", "why": "every yes costs as much as the first"},
+            background={
+                "truth": "not private for any epsilon",
+                "why": "every yes costs as much as the first",
+            },
         ),
         Target(
             "broken-sparse-same-noise",
@@ -169,7 +172,7 @@ def _found_by_search() -> tuple[Target, ...]:
             "one draw of noise for all queries",
             tuple(_crossing(4)),
             run=same_noise,
-            facts={
+            background={
                 "truth": "not private for any epsilon",
                 "why": "the order of the queries is told without noise",
             },
@@ -178,7 +181,11 @@ def _found_by_search() -> tuple[Target, ...]:
 
 
 def _broken(
-    name: str, variant: Variant, summary: str, cases: Sequence[tuple[Pair, tuple[Answer, ...]]], **facts: str
+    name: str,
+    variant: Variant,
+    summary: str,
+    cases: Sequence[tuple[Pair, tuple[Answer, ...]]],
+    **background: str,
 ) -> Target:
     answers = {repr(pair.first): event for pair, event in cases}
 
@@ -195,7 +202,7 @@ def _broken(
         run=partial(simulate, variant, tells=any(isinstance(answer, Told) for answer in cases[0][1])),
         loss=loss,
         effort=0.5,
-        facts={**facts, "counterexample": counterexample},
+        background={**background, "counterexample": counterexample},
     )
 
 

@@ -1,4 +1,4 @@
-"""Mistakes that can be made from outside a method, for the broken copies of `end_to_end`.
+"""Mistakes that can be made from outside a method, for the broken copies of `penstock.audit.methods`.
 
 A data handle that states too small a sensitivity, and schemas read off the records.
 """
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from penstock.contracts.data import Handle
 from penstock.privacy.seals.sealed import Sealed
 from penstock.schema import Schema
 
@@ -38,13 +39,9 @@ class _Understated:
             )
         if isinstance(value, list):
             return [self._lower(item) for item in value]
-        if type(value).__module__ in _HANDLES:
+        if isinstance(value, Handle):
             return _Understated(value, self._factor)
         return value
-
-
-_HANDLES = ("penstock.kinds.sequences.data", "penstock.kinds.points.data")
-"""Where the handles are whose methods give further handles, and those sealed values."""
 
 
 def understated(data: Any, factor: Fraction) -> Any:

@@ -97,7 +97,7 @@ def targets() -> tuple[Target, ...]:
             _pairs(1, monotone=True, noes=10)[:2],
             run=run_understated,
             effort=0.1,
-            facts={
+            background={
                 "truth": "2 times epsilon",
                 "why": "noise of half the scale lets everybody see twice as far",
             },

@@ -59,8 +59,8 @@ class Target:
     its probability) or `loss` (exact, the privacy loss of a pair computed in some other way, such as the
     integral over a shared threshold). `events` and `projections` tell the sampled audit where the weak
     spot is known to be; without them it looks for one by itself. `effort` scales the number of runs: a
-    whole method costs more than a draw of noise. `facts` say what is known of a published algorithm: where
-    it stands, what it really guarantees and why.
+    whole method costs more than a draw of noise. `background` is what is known of a published algorithm:
+    where it stands, what it really guarantees and why.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Target:
     events: Sequence[Event] = ()
     projections: Sequence[Projection] = ()
     effort: float = 1.0
-    facts: Mapping[str, str] = field(default_factory=dict)
+    background: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.pairs:

@@ -81,13 +81,13 @@ def release(
     from penstock.cli.screen import ACCENT, clean, note, progress_bars
     from penstock.schema import Schema
 
-    facts = Schema.load(schema)
-    info = catalogue.default_method(facts.kind) if method is None else catalogue.method(method)
+    described = Schema.load(schema)
+    info = catalogue.default_method(described.kind) if method is None else catalogue.method(method)
     chosen = parameters(param or (), info)
     with progress_bars():
         made = make(
             file,
-            facts,
+            described,
             epsilon=epsilon,
             delta=delta,
             method=info.name,

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.contracts.data import Data
+from penstock.contracts.data import Data, Handle
 from penstock.engine import Engine, MemoryEngine, Within, open_engine
 from penstock.errors import SchemaError
 from penstock.kinds.points.axis import Numbers
@@ -33,7 +33,7 @@ CELLS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CellLevel:
+class CellLevel(Handle):
     """All cells of one depth with their points: a level of the hierarchy that PrivTree grows in.
 
     A point lies in one cell of every depth, so a point more raises the scores along one path by one;

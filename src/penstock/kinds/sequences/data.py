@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.contracts.data import Data
+from penstock.contracts.data import Data, Handle
 from penstock.errors import SchemaError, UsageError
 from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.occurrences import Contexts, Grams, Text
@@ -36,7 +36,7 @@ from penstock.schema import Relation, Schema
 Numbers = NDArray[np.int64]
 
 
-class ContextLevel:
+class ContextLevel(Handle):
     """All contexts of one length that exist so far: a level of the tree that PrivTree grows."""
 
     def __init__(self, raw: Contexts, width: int, moves: Sensitivity) -> None:
@@ -195,7 +195,7 @@ class Sequences(Data):
         return Candidates(self._text, self.alphabet, self.places)
 
 
-class GramLevel:
+class GramLevel(Handle):
     """Strings of one length and what follows them; a place is counted after one of them at most."""
 
     def __init__(self, raw: Grams, moves: Sensitivity) -> None:
@@ -219,7 +219,7 @@ class GramLevel:
         return GramLevel(self._raw.extended(cells), self._moves)
 
 
-class Candidates:
+class Candidates(Handle):
     """Strings among which a frequent one is chosen, again and again; public but for their counts.
 
     A chosen string gives way to all strings that are one symbol longer. The count of a string moves by
