@@ -36,6 +36,8 @@ class Walk:
     def __init__(self) -> None:
         self.calls: Counter[tuple[str, str]] = Counter()
         self.files: set[str] = set()
+        self.functions: set[tuple[str, str, str, str]] = set()
+        self.path: list[str] = []
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         if event != "call" or frame.f_code.co_name in ("<module>", "<lambda>"):
@@ -44,12 +46,15 @@ class Walk:
         if here is None or frame.f_code.co_flags & 0x2 == 0:  # a class body has no fast locals
             return
         self.files.add(here)
+        if not self.path or self.path[-1] != room(here):
+            self.path.append(room(here))
         caller = frame.f_back
         while caller is not None and self._file(caller) is None:
             caller = caller.f_back
         there = None if caller is None else self._file(caller)
         if there is not None and there != here and caller is not None and caller.f_code.co_name != "<module>":
             self.calls[there, here] += 1
+            self.functions.add((there, caller.f_code.co_qualname, here, frame.f_code.co_qualname))
 
     @staticmethod
     def _file(frame: FrameType) -> str | None:
@@ -57,8 +62,8 @@ class Walk:
         return name.removeprefix(HOME + "/") if name.startswith(HOME) else None
 
 
-def watched(kind: str) -> Walk:
-    """One release of this kind of data, as the command line makes it."""
+def watched(kind: str, *, saved: bool) -> Walk:
+    """One release of this kind of data, as the command line makes it, saved as a folder or not."""
     import polars as pl
 
     from penstock.demo import survey, survey_schema
@@ -72,28 +77,37 @@ def watched(kind: str) -> Walk:
     with tempfile.TemporaryDirectory() as place:
         facts = penstock.Schema.from_yaml(schema)
         sys.setprofile(walk)
-        penstock.release(frame, facts, epsilon=1, seed=1, out=Path(place) / "release")
+        penstock.release(frame, facts, epsilon=1, seed=1, out=Path(place) / "release" if saved else None)
         sys.setprofile(None)
     return walk
 
 
 def main(kind: str) -> None:
-    walk = watched(kind)
+    tell(f"a release of {kind}, made", watched(kind, saved=False))
+    tell(f"a release of {kind}, made and saved", watched(kind, saved=True))
+
+
+def tell(title: str, walk: Walk) -> None:
     edges = set(walk.calls)
     back = sorted({tuple(sorted(edge)) for edge in edges if edge[::-1] in edges})
-    rooms = {(room(a), room(b)) for a, b in edges if room(a) != room(b)}
-    rooms_back = sorted({tuple(sorted(edge)) for edge in rooms if edge[::-1] in rooms})
-    print(f"a release of {kind}: {len(walk.files)} files, {len(edges)} edges, {len(back)} hops back")
-    print(f"between rooms: {len(rooms)} edges, {len(rooms_back)} hops back")
+    across = {call for call in walk.functions if room(call[0]) != room(call[2])}
+    rooms = {(room(call[0]), room(call[2])) for call in across}
+    print(f"{title}: {len(walk.files)} files, {len(edges)} edges, {len(back)} hops back")
+    print(f"between rooms: {len(across)} calls of one function by another, {len(rooms)} edges")
+    print(f"changes of room on the way: {len(walk.path) - 1}")
     for first, second in back:
         print(f"  {first} <-> {second}")
-    for one, other in rooms_back:
-        print(f"  rooms {one} <-> {other}")
+
+
+GROUND = ("errors", "progress", "catalogue", "postprocessing", "methods")
 
 
 def room(file: str) -> str:
-    """The folder of a file; the modules at the door are a room of their own."""
-    return file.rpartition("/")[0] or "."
+    """The room of a file: a folder at the top, or the room of one kind; the ground floor counts as none."""
+    parts = file.removesuffix(".py").split("/")
+    if len(parts) == 1:
+        return "ground" if parts[0] in GROUND else "door"
+    return "/".join(parts[:2]) if parts[0] in ("kinds", "learn") else parts[0]
 
 
 if __name__ == "__main__":

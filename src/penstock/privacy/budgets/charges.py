@@ -102,7 +102,7 @@ class Together:
 
     @property
     def cost(self) -> Cost:
-        return sequential(part.cost for part in self.parts)
+        return sequential([part.cost for part in self.parts])
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Apart:
 
     @property
     def cost(self) -> Cost:
-        return parallel((part.cost for part in self.parts), self.meets)
+        return parallel([part.cost for part in self.parts], self.meets)
 
 
 Entry = Charge | Concentrated | Together | Apart
