@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _FORMS: dict[str, str] = {
     "independent": "penstock.kinds.table.independent:IndependentRelease",
     "network": "penstock.kinds.table.network.release:NetworkRelease",
-    "privbayes": "penstock.kinds.table.network.release:NetworkRelease",  # as it was called at first
     "marginals": "penstock.kinds.table.baselines.marginals:MarginalsRelease",
     "full-table": "penstock.kinds.table.baselines.full_table:FullTableRelease",
     "uniform": "penstock.kinds.table.baselines.uniform:UniformRelease",
@@ -33,6 +32,9 @@ _FORMS: dict[str, str] = {
     "top-strings": "penstock.kinds.sequences.top_strings:TopStringsRelease",
 }
 
+_FORMER: dict[str, str] = {"privbayes": "network"}
+"""Names of forms that releases saved earlier bear, and what the form is called now."""
+
 
 def forms() -> tuple[str, ...]:
     """The names of all forms that this version can load."""
@@ -40,8 +42,8 @@ def forms() -> tuple[str, ...]:
 
 
 def find(form: str) -> type[Release]:
-    """The class for a form; unknown names are refused."""
-    where = _FORMS.get(form)
+    """The class for a form, under its name of today or a former one; unknown names are refused."""
+    where = _FORMS.get(_FORMER.get(form, form))
     if where is None:
         raise ReleaseError(
             f"This version of Penstock knows no release of the form {form[:80]!r}; "
