@@ -73,28 +73,38 @@ class Whole(Domain):
 
 
 @dataclass(frozen=True)
-class Number(Domain):
-    """A finite number of floating point, within bounds where there are any.
-
-    >>> Number(above=0).words
-    'a number above 0'
-    """
+class _Bounded(Domain):
+    """Numbers within bounds, each of which may be part of it or not."""
 
     least: Bound | None = None
     most: Bound | None = None
     above: Bound | None = None
     below: Bound | None = None
 
+    def holds(self, value: Bound) -> bool:
+        """Whether a number is within all bounds."""
+        return _within(value, self.least, self.most, self.above, self.below)
+
+    @property
+    def range_words(self) -> str:
+        return _range_words(self.least, self.most, self.above, self.below)
+
+
+class Number(_Bounded):
+    """A finite number of floating point, within bounds where there are any.
+
+    >>> Number(above=0).words
+    'a number above 0'
+    """
+
     @property
     def words(self) -> str:
-        return f"a number{_range_words(self.least, self.most, self.above, self.below)}"
+        return f"a number{self.range_words}"
 
     def accepts(self, value: object) -> bool:
         if not isinstance(value, int | float | Fraction | np.number) or isinstance(value, bool):
             return False
-        if not isfinite(value):
-            return False
-        return _within(float(value), self.least, self.most, self.above, self.below)
+        return isfinite(value) and self.holds(float(value))
 
     def read(self, text: str) -> object:
         value = float(text)
@@ -103,28 +113,21 @@ class Number(Domain):
         return value
 
 
-@dataclass(frozen=True)
-class Exact(Domain):
+class Exact(_Bounded):
     """An amount that is kept exactly: a fraction, a whole number, or a decimal as text.
 
     >>> Exact(above=0, below=1).words
     'a number or a fraction such as 3/10, above 0 and below 1'
     """
 
-    least: Bound | None = None
-    most: Bound | None = None
-    above: Bound | None = None
-    below: Bound | None = None
-
     @property
     def words(self) -> str:
-        bounds = _range_words(self.least, self.most, self.above, self.below)
-        return f"a number or a fraction such as 3/10{',' if bounds else ''}{bounds}"
+        return f"a number or a fraction such as 3/10{',' if self.range_words else ''}{self.range_words}"
 
     def accepts(self, value: object) -> bool:
         if not isinstance(value, int | float | str | Fraction | Decimal) or isinstance(value, bool):
             return False
-        return _within(exact(value, "it"), self.least, self.most, self.above, self.below)
+        return self.holds(exact(value, "it"))
 
     def read(self, text: str) -> object:
         try:

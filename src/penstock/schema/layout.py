@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from penstock import catalogue
 from penstock.errors import SchemaError
 from penstock.schema.fact import Fact, nearest
 
+if TYPE_CHECKING:
+    from penstock.schema.schema import Schema
+
 
 class Layout(Fact):
     """The block of a schema in which a kind of data says which columns make its records.
 
-    Each kind that needs one declares its own in the catalogue, with the key under which it stands.
+    Each kind that needs one declares its own in the catalogue, with the key under which it stands. `missing`
+    is what to tell somebody whose schema lacks it.
     """
+
+    missing: ClassVar[str]
+
+    @classmethod
+    def of(cls, schema: Schema) -> Self:
+        """The layout of a schema; SchemaError where it has none, or cannot be meant."""
+        found = schema.layout
+        if not isinstance(found, cls):
+            raise SchemaError(cls.missing)
+        found.refuse(schema)
+        return found
+
+    def refuse(self, schema: Schema) -> None:
+        """Raise SchemaError for a schema that cannot be meant with this layout."""
 
     @property
     def headless(self) -> bool:

@@ -1,7 +1,8 @@
 """Which column is the vote."""
 
-from penstock.errors import SchemaError
-from penstock.schema import Layout, Schema
+from typing import ClassVar
+
+from penstock.schema import Layout
 
 
 class BallotLayout(Layout):
@@ -11,14 +12,10 @@ class BallotLayout(Layout):
     {'vote': 'party'}
     """
 
+    missing: ClassVar[str] = "ballot: say which column is the vote, such as 'ballot: {vote: party}'."
+
     vote: str
 
     @property
     def declared(self) -> dict[str, str]:
         return {"vote": self.vote}
-
-    @classmethod
-    def of(cls, schema: Schema) -> "BallotLayout":
-        if not isinstance(schema.layout, BallotLayout):
-            raise SchemaError("ballot: say which column is the vote, such as 'ballot: {vote: party}'.")
-        return schema.layout

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import model_validator
 
 from penstock.errors import SchemaError
@@ -20,6 +22,11 @@ class ItemSetLayout(Layout):
     >>> ItemSetLayout(item="product", transaction="basket").declared
     {'item': 'product'}
     """
+
+    missing: ClassVar[str] = (
+        "items: the schema does not say which columns make an item set. Add a line such as "
+        "'items: {item: product, transaction: basket}' or 'items: {item: products}'."
+    )
 
     item: str
     transaction: str | None = None
@@ -54,19 +61,10 @@ class ItemSetLayout(Layout):
     def declared(self) -> dict[str, str]:
         return {"item": self.item}
 
-    @classmethod
-    def of(cls, schema: Schema) -> ItemSetLayout:
-        """The layout of a schema; SchemaError where it has none, or cannot be meant."""
-        columns = schema.layout
-        if not isinstance(columns, ItemSetLayout):
-            raise SchemaError(
-                "items: the schema does not say which columns make an item set. Add a line such as "
-                "'items: {item: product, transaction: basket}' or 'items: {item: products}'."
-            )
+    def refuse(self, schema: Schema) -> None:
         for field in schema.fields:
-            if field.name != columns.item:
+            if field.name != self.item:
                 raise SchemaError(
-                    f"{field.name}: a release of item sets holds the items ('{columns.item}') and nothing "
+                    f"{field.name}: a release of item sets holds the items ('{self.item}') and nothing "
                     "else. Remove this field from the schema."
                 )
-        return columns

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import model_validator
 
 from penstock.errors import SchemaError
@@ -19,6 +21,11 @@ class SequenceLayout(Layout):
     >>> SequenceLayout(symbol="page", user="visitor", longest=20).declared
     {'symbol': 'page'}
     """
+
+    missing: ClassVar[str] = (
+        "sequence: the schema does not say which columns make a sequence. Add a line such as "
+        "'sequence: {user: visitor, time: visited, symbol: page, longest: 20}'."
+    )
 
     symbol: str
     user: str | None = None
@@ -49,24 +56,15 @@ class SequenceLayout(Layout):
     def declared(self) -> dict[str, str]:
         return {"symbol": self.symbol}
 
-    @classmethod
-    def of(cls, schema: Schema) -> SequenceLayout:
-        """The layout of a schema; SchemaError where it has none, or cannot be meant."""
-        columns = schema.layout
-        if not isinstance(columns, SequenceLayout):
-            raise SchemaError(
-                "sequence: the schema does not say which columns make a sequence. Add a line such as "
-                "'sequence: {user: visitor, time: visited, symbol: page, longest: 20}'."
-            )
+    def refuse(self, schema: Schema) -> None:
         for field in schema.fields:
-            if field.name not in (columns.symbol, columns.time):
+            if field.name not in (self.symbol, self.time):
                 raise SchemaError(
-                    f"{field.name}: a release of sequences holds the symbols ('{columns.symbol}') and "
+                    f"{field.name}: a release of sequences holds the symbols ('{self.symbol}') and "
                     "nothing else. Remove this field from the schema."
                 )
-        if schema.unit.protects == "user" and schema.unit.column == columns.user and schema.unit.records > 1:
+        if schema.unit.protects == "user" and schema.unit.column == self.user and schema.unit.records > 1:
             raise SchemaError(
-                f"unit: all events of one {columns.user} are one sequence, of which 'sequence: longest' says "
+                f"unit: all events of one {self.user} are one sequence, of which 'sequence: longest' says "
                 "how much is kept. Set 'at_most: 1'."
             )
-        return columns
