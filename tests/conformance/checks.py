@@ -363,6 +363,17 @@ def has_its_page(info: MethodInfo, place: Path) -> None:
     assert [title for title in titles if title in SECTIONS] == list(SECTIONS)
 
 
+def declares_its_questions(info: MethodInfo, place: Path) -> None:
+    """What a release can be asked is reached from the command line, and says what it does in a clause."""
+    options = {option.question for option in catalogue.kind(info.kind).options}
+    for name, question in fitted(info, examples(info)[-1]).questions().items():
+        assert name in options | {"condition"}
+        assert question.words[0].islower()
+        assert not question.words.endswith(".")
+        for option in catalogue.kind(info.kind).options:
+            assert not (option.question == name and option.many) or question.many is not None
+
+
 def is_audited(info: MethodInfo, place: Path) -> None:
     """The audit has the method as it is shipped, and at least one broken copy of it.
 
@@ -408,6 +419,7 @@ CHECKS: tuple[Check, ...] = (
     tells_seeded_from_publishable,
     draws_its_report,
     has_its_page,
+    declares_its_questions,
     is_audited,
     asks_only_sealed_data,
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.releases.every_form import FORMS, one_of
+from tests.releases.every_form import one_of
 from tests.releases.tiny import Tiny, tiny
 
 from penstock.errors import QueryError
@@ -34,12 +34,12 @@ CONDITIONS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ASKED)
 def test_every_form_declares_its_questions(form: str) -> None:
     assert set(one_of(form).questions()) == ASKED[form]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ASKED)
 def test_a_question_says_what_it_does(form: str) -> None:
     """As a clause that is followed by how to ask: "strings of symbols are counted" with --count."""
     for question in one_of(form).questions().values():

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from penstock.contracts.method import D, Method
 from penstock.contracts.parameters import Exact, Text, Whole
-from penstock.errors import BudgetError, UsageError
+from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.table.data import Table
@@ -79,9 +79,7 @@ class _Selection(Method[D]):
         schema, request = data.schema, self._request
         offered = self._candidates(data)
         scores = offered.scores
-        budget.check(scores.relation)
-        if not budget.left[0]:
-            raise BudgetError("Nothing is left of the budget to select with. Nothing was spent.")
+        budget.ready(scores.relation)
         mechanism = request.choose(scores.sensitivity, len(offered.labels), budget.left[0])
         counts: Counts | None
         margin: float | None

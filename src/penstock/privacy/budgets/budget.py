@@ -260,6 +260,12 @@ class Budget(_Spendable):
         if self._till.account is not None and self._till.ledger_entry is None:
             self._till.account.check(self._till.epsilon, self._till.delta, relation)
 
+    def ready(self, relation: Relation) -> None:
+        """What every method asks first: refuse an empty budget, and one that the ledger does not allow."""
+        if not self.left[0]:
+            raise BudgetError(f"Nothing is left of '{self.label}' to pay with. Nothing was spent.")
+        self.check(relation)
+
     def reserve(self, relation: Relation) -> None:
         """Debit the ledger now instead of with the first charge, so that no other release can come first."""
         with self._till.lock:

@@ -75,7 +75,7 @@ class MWEM(Method[Table]):
         names = table.schema.names
         shape = tuple(attribute.size for attribute in table.attributes)
         rounds = self._rounds(budget)
-        budget.check(table.relation)
+        budget.ready(table.relation)
         n = self._size(table, budget)
         sets = list(combinations(range(len(shape)), self.way))
         counts = join(table.counts([tuple(names[axis] for axis in axes) for axes in sets]))

@@ -117,7 +117,7 @@ class Confluence(Method[Table]):
 
 def fit_with(knobs: Knobs, table: Table, budget: Budget) -> NetworkRelease:
     """What `Confluence.fit` does, with other knobs: for the study that found them."""
-    budget.check(table.relation)
+    budget.ready(table.relation)
     return _Fit(table, budget, knobs).release()
 
 
