@@ -81,8 +81,7 @@ def data() -> dict[str, tuple[Any, str]]:
     words = ("home", "news", "sport", "shop")
     goods = ("bread", "butter", "milk", "eggs", "tea", "salt")
     bits = {
-        name: [number(k * i, 4) < 1 + (i + k) % 3 for i in range(2000)]
-        for k, name in enumerate("abcd", 1)
+        name: [number(k * i, 4) < 1 + (i + k) % 3 for i in range(2000)] for k, name in enumerate("abcd", 1)
     }
     return {
         "survey": (survey(3000), survey_schema()),
