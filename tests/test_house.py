@@ -129,6 +129,23 @@ def test_an_import_that_breaks_the_plan_would_be_found(file: str, text: str, why
     assert why in str(wrong(found))
 
 
+DYNAMIC = {
+    "__init__.py": "the door loads what is asked for when it is first used",
+    "catalogue.py": "the one place that knows where things stand",
+}
+
+
+def test_nothing_is_imported_by_name_except_through_the_catalogue() -> None:
+    """An import that the syntax tree does not show would break the plan unseen."""
+    found = set()
+    for path in files():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            called = isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node).rpartition(".")[2]
+            if called in ("import_module", "__import__", "exec", "eval", "run_module", "run_path"):
+                found.add(str(path.relative_to(HOME)))
+    assert found == set(DYNAMIC)
+
+
 def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
     """Strongly connected groups of more than one module (Tarjan)."""
     index: dict[str, int] = {}

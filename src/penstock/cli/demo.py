@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -154,12 +153,14 @@ class _Story:
     made_up: str
 
     def data(self) -> pl.DataFrame:
-        found: pl.DataFrame = getattr(import_module("penstock.demo"), self.made_up)()
-        return found
+        from penstock.demo import DATASETS
+
+        return DATASETS[self.made_up][0]()
 
     def schema(self) -> str:
-        found: str = getattr(import_module("penstock.demo"), f"{self.made_up}_schema")()
-        return found
+        from penstock.demo import DATASETS
+
+        return DATASETS[self.made_up][1]()
 
 
 _STORIES = (

@@ -5,3 +5,10 @@ from penstock.demo.town import rides, rides_schema
 from penstock.demo.visits import visits, visits_schema
 
 __all__ = ["rides", "rides_schema", "survey", "survey_schema", "visits", "visits_schema"]
+
+DATASETS = {
+    "survey": (survey, survey_schema),
+    "rides": (rides, rides_schema),
+    "visits": (visits, visits_schema),
+}
+"""What makes each dataset, and the text of its reviewed schema."""
