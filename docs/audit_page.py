@@ -1,6 +1,6 @@
 """Runs the whole audit and puts its table and picture into the page about it; needs Chromium.
 
-Takes a few minutes: `python docs/audit_page.py`.
+Takes about a quarter of an hour: `python docs/audit_page.py`.
 """
 
 from __future__ import annotations

@@ -1,17 +1,34 @@
-"""Fills pages from the program itself, so that they cannot go stale: commands, and lists of the reference."""
+"""Fills pages from the program itself, so that they cannot go stale.
+
+Commands come from the command line, methods, kinds and forms from the catalogue, parameters from their
+declarations. A page says where by a comment, such as ``<!-- the baselines -->``. What only people can say,
+such as when to use a method, stands on the method's page and is read from there.
+"""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
+from penstock import catalogue
+from penstock.catalogue import KindInfo, MethodInfo
+
 HERE = Path(__file__).parent
 Entry = tuple[str, str]
+
+
+def on_config(config: Any, **_: Any) -> Any:
+    """Called by MkDocs once: a page for each method of the catalogue, between the first page and the last."""
+    for section in config.nav:
+        if "Methods" in section:
+            first, *rest = section["Methods"]
+            section["Methods"] = [first, *({info.name: page_of(info)} for info in offered()), *rest]
+    return config
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -19,41 +36,155 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     for place, filled in PLACES.items():
         if place in markdown:
             markdown = markdown.replace(place, filled())
-    return re.sub(r"<!-- the modules of ([a-z_.]+) -->", lambda found: room(found[1]), markdown)
+    for pattern, filled_with in NAMED_PLACES.items():
+        for place, name in {found[0]: found[1] for found in re.finditer(pattern, markdown)}.items():
+            markdown = markdown.replace(place, filled_with(name))
+    return markdown
+
+
+# The lists of the reference ----------------------------------------------------------------------------
 
 
 def methods() -> list[Entry]:
-    """Every method and baseline by name, with the dotted path of its class: the one list of this page."""
-    from penstock import catalogue
-
+    """Every method and baseline by name, with the dotted path of its class."""
     return [(info.name, info.where.replace(":", ".")) for info in catalogue.methods()]
 
 
 def handles() -> list[Entry]:
     """Every kind of data by name, with the dotted path of the handle that its methods take."""
-    from penstock import catalogue
-
     return [(info.name, info.data.replace(":", ".")) for info in catalogue.kinds()]
 
 
 def forms() -> list[Entry]:
     """Every form of a saved release by name, with the dotted path of its class; each class once."""
-    from penstock import catalogue
-
-    known = {str(catalogue.form(form)).replace(":", "."): form for form in reversed(catalogue.forms())}
+    known = {catalogue.form(form).replace(":", "."): form for form in reversed(catalogue.forms())}
     return sorted((form, where) for where, form in known.items())
 
 
-def listed(entries: Iterable[Entry]) -> str:
-    """A section for each: its name, the page about it if there is one, and what its docstrings say."""
+def listed(entries: Iterable[Entry], about: Callable[[str], Sequence[str]] = lambda name: ()) -> str:
+    """A section for each: its name, what is to be said about it, and what its docstrings say."""
+    return "\n\n".join(
+        part for name, where in entries for part in (f"## {name}", *about(name), f"::: {where}")
+    )
+
+
+def about_method(name: str) -> list[str]:
+    """Where the method is explained, and its parameters."""
+    info = catalogue.method(name)
+    words = (
+        "Its theorem, cost and limits"
+        if info.role == "baseline"
+        else "When to use it, its theorem, how good it is"
+    )
+    return [f"[{words}](../{page_of(info)}).", parameters(name)]
+
+
+def parameters(name: str) -> str:
+    """The parameters of a method with default and range, as it declares them."""
+    from penstock.contracts.parameters import FromPython
+    from penstock.contracts.plug import method_class
+
+    rows = []
+    for parameter in method_class(catalogue.method(name)).parameters():
+        words = parameter.domain.words
+        if isinstance(parameter.domain, FromPython):
+            words += " (from Python only)"
+        if parameter.optional:
+            words += "; or none"
+        rows.append((f"`{parameter.name}`", f"`{written(parameter.default)}`", words))
+    return table(("parameter", "default", "what it may be"), rows) if rows else "It has no parameters."
+
+
+def written(value: object) -> str:
+    """A default as one would write it behind `--param name=`.
+
+    >>> written(None), written(True), written(10.0), written("1/2")
+    ('none', 'true', '10', '1/2')
+    """
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# Which method -----------------------------------------------------------------------------------------
+
+
+def offered(kind: str | None = None) -> list[MethodInfo]:
+    """The methods, kind by kind, the default of each first."""
+    order = [info.name for info in catalogue.kinds()]
+    found = catalogue.methods(kind, role="method")
+    return sorted(found, key=lambda info: (order.index(info.kind), not info.default))
+
+
+def page_of(info: MethodInfo) -> str:
+    """Where a method is explained: on a page of its own, or in a section of the baselines' page."""
+    return f"methods/baselines.md#{info.name}" if info.role == "baseline" else f"methods/{info.name}.md"
+
+
+def choice() -> str:
+    """For each kind of data its methods, and when to use them."""
     parts = []
-    for name, where in entries:
-        page = HERE / "methods" / f"{name}.md"
-        about = (
-            f"[When to use it, its theorem, how good it is](../methods/{name}.md)." if page.exists() else ""
-        )
-        parts.append("\n\n".join(part for part in (f"## {name}", about, f"::: {where}") if part))
+    for kind in catalogue.kinds():
+        found = offered(kind.name)
+        rows = [(linked(info), info.answer, guarantee(info), info.summary, advice(info)) for info in found]
+        titles = ("method", "answer", "guarantee", "what it is", "when to use it")
+        parts += [f"## For {kind.words}", table(titles, rows)]
     return "\n\n".join(parts)
+
+
+def baselines() -> str:
+    """The methods to compare with."""
+    titles = ("baseline", "data", "answer", "guarantee", "what it is")
+    found = catalogue.methods(role="baseline")
+    rows = [(linked(info), info.kind, info.answer, guarantee(info), info.summary) for info in found]
+    return table(titles, rows)
+
+
+def linked(info: MethodInfo) -> str:
+    """The name of a method as a link beside which stands whether it is the default; for pages in methods/."""
+    default = ", the default" if info.default else ""
+    return f"[`{info.name}`]({page_of(info).removeprefix('methods/')}){default}"
+
+
+def guarantee(info: MethodInfo) -> str:
+    """The guarantee, and under which relations it is given."""
+    words = " or ".join(f"`{relation}`" for relation in info.relations)
+    return f"{info.guarantee.replace('epsilon', 'ε')}, {words}"
+
+
+def advice(info: MethodInfo) -> str:
+    """When to use a method: the first sentence of that section of its page."""
+    text = (HERE / page_of(info)).read_text(encoding="utf-8")
+    found = re.search(
+        r"^## When to use it\n+(?:- )?(.+?)(?=\n- |\n\n|\.\s|\Z)", text, re.MULTILINE | re.DOTALL
+    )
+    if found is None:
+        raise LookupError(f"docs/{page_of(info)} does not say when to use {info.name}")
+    return " ".join(found[1].split()).rstrip(".")
+
+
+# Kinds of data ----------------------------------------------------------------------------------------
+
+
+def kinds() -> str:
+    """Every kind of data with its units, its block of the schema and its engines."""
+    titles = ("kind", "the data", "units, the usual one first", "a block of its own", "`--engine`")
+    return table(titles, [_kind(info) for info in catalogue.kinds()])
+
+
+def _kind(info: KindInfo) -> tuple[str, ...]:
+    units = ", ".join(f"`{unit}`" for unit in info.units)
+    block = f"`{info.layout[0]}`" if info.layout else "–"
+    return f"`{info.name}`", info.words, units, block, ", ".join(f"`{engine}`" for engine in info.engines)
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown; what would end a cell is kept from doing so."""
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
+
+
+# Rooms and commands -----------------------------------------------------------------------------------
 
 
 def room(package: str) -> str:
@@ -112,7 +243,14 @@ def _markdown(text: str) -> str:
 
 PLACES: dict[str, Callable[[], str]] = {
     "<!-- the commands, generated from the program itself -->": commands,
-    "<!-- the methods -->": lambda: listed(methods()),
+    "<!-- the choice of methods -->": choice,
+    "<!-- the baselines -->": baselines,
+    "<!-- the kinds -->": kinds,
+    "<!-- the methods -->": lambda: listed(methods(), about_method),
     "<!-- the handles -->": lambda: listed(handles()),
     "<!-- the forms -->": lambda: listed(forms()),
+}
+NAMED_PLACES: dict[str, Callable[[str], str]] = {
+    r"<!-- the modules of ([a-z_.]+) -->": room,
+    r"<!-- the parameters of ([a-z-]+) -->": parameters,
 }

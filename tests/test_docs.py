@@ -5,12 +5,18 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer.main
+from tests.conformance.ballots.entry import FORMS, KIND, METHOD
+from tests.test_docstrings import REFERENCE
 
+from penstock import catalogue
 from penstock.cli.app import app
+from penstock.contracts.plug import method_class
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -46,6 +52,14 @@ def test_the_guide_runs_as_printed(name: str, tmp_path: Path, monkeypatch: pytes
     assert ran > 5
 
 
+@pytest.mark.parametrize("name", ["audit", "guide/selection"])
+def test_examples_on_other_pages_run(name: str) -> None:
+    texts = [text for language, text in blocks(ROOT / "docs" / f"{name}.md") if language == "python"]
+    assert texts
+    for text in texts:
+        exec(compile(text, f"{name}.md", "exec"), {})
+
+
 def commands_in(text: str) -> list[list[str]]:
     """What follows `penstock` in lines that look like commands."""
     joined = text.replace("\\\n", " ")
@@ -78,9 +92,86 @@ def test_links_at_the_root_lead_somewhere(page: Path) -> None:
         assert link.startswith("https://") or (ROOT / link).exists(), link
 
 
-def test_every_method_has_a_page_with_all_its_sections() -> None:
-    from penstock import catalogue
+PYTHON_NAME = re.compile(r"`(penstock(?:\.\w+)+)\b[^`]*`")
+FILE = re.compile(r"(?<![\w/.<-])((?:[\w-]+/)*[\w-]+\.py)\b")
+FOLDER = re.compile(r"`((?:[\w-]+/)+)`")
+SOURCE = ROOT / "src" / "penstock"
+HOMES = (ROOT, ROOT / "src", SOURCE, SOURCE / "privacy", ROOT / "docs" / "methods")
+NOT_CODE = {"penstock.format"}  # a key of datapackage.json
+MADE_LATER = {"studies/results/"}
 
+
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *PAGES], ids=lambda page: page.name)
+def test_modules_functions_files_and_rooms_that_a_page_names_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name in set(PYTHON_NAME.findall(text)) - NOT_CODE:
+        found, *rest = name.split(".")
+        thing = import_module(found)
+        for part in rest:
+            found = f"{found}.{part}"
+            thing = getattr(thing, part) if hasattr(thing, part) else import_module(found)
+    for place in {*FILE.findall(text), *FOLDER.findall(text)} - MADE_LATER:
+        assert any((home / place).exists() for home in HOMES), f"{page.name}: {place}"
+
+
+def filled(name: str) -> str:
+    """A page as the site shows it."""
+    page: str = REFERENCE.on_page_markdown((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8"))
+    return page
+
+
+def test_the_tables_of_methods_name_every_method_with_its_guarantee_and_its_page() -> None:
+    rows = [line.split(" | ") for line in filled("methods/index").splitlines() if line.startswith("| [`")]
+    assert len(rows) == len(catalogue.methods())
+    for info in catalogue.methods():
+        place = f"baselines.md#{info.name}" if info.role == "baseline" else f"{info.name}.md"
+        (row,) = [cells for cells in rows if cells[0].startswith(f"| [`{info.name}`]({place})")]
+        assert info.default == row[0].endswith("the default")
+        assert info.answer in row
+        assert any(all(f"`{relation}`" in cell for relation in info.relations) for cell in row)
+        assert any(info.summary in cell for cell in row)
+        assert info.role == "method" or info.kind in row
+        assert all(cell.strip(" |") for cell in row)
+
+
+def test_the_advice_in_the_table_is_the_first_sentence_of_the_method_s_own_page() -> None:
+    row = next(line for line in filled("methods/index").splitlines() if line.startswith("| [`uniform-grid`]"))
+    assert row.endswith("| Points are spread over a good part of the box, in one to three coordinates |")
+
+
+def test_every_method_is_in_the_navigation() -> None:
+    nav = [{"Methods": [{"Which method": "methods/index.md"}, {"Baselines": "methods/baselines.md"}]}]
+    made = REFERENCE.on_config(SimpleNamespace(nav=nav)).nav[0]["Methods"]
+    assert (made[0], made[-1]) == (
+        {"Which method": "methods/index.md"},
+        {"Baselines": "methods/baselines.md"},
+    )
+    pages = {name: place for entry in made[1:-1] for name, place in entry.items()}
+    assert pages == {info.name: f"methods/{info.name}.md" for info in catalogue.methods(role="method")}
+
+
+def test_the_table_of_kinds_names_every_kind_with_its_units_also_one_that_is_new() -> None:
+    with catalogue.extended(kinds=(KIND,), methods=(METHOD,), forms=FORMS):
+        text = filled("guide/schema")
+        for info in catalogue.kinds():
+            (row,) = [line for line in text.splitlines() if line.startswith(f"| `{info.name}` |")]
+            assert all(f"`{unit}`" in row for unit in info.units)
+
+
+def test_pages_and_reference_name_every_parameter_with_its_range() -> None:
+    reference = filled("reference/methods")
+    for info in catalogue.methods():
+        section = reference.partition(f"\n## {info.name}\n")[2].partition("\n## ")[0]
+        page = filled("methods/baselines" if info.role == "baseline" else f"methods/{info.name}")
+        title = info.name if info.role == "baseline" else "Parameters"
+        about = page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+        for parameter in method_class(info).parameters():
+            assert f"| `{parameter.name}` | " in section
+            assert parameter.domain.words in section
+            assert f"`{parameter.name}`" in about, f"{info.name}: {parameter.name}"
+
+
+def test_every_method_has_a_page_with_all_its_sections() -> None:
     for info in catalogue.methods(role="method"):
         text = (ROOT / "docs" / "methods" / f"{info.name}.md").read_text(encoding="utf-8")
         titles = re.findall(r"^## (.+)$", text, re.MULTILINE)

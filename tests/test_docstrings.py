@@ -123,12 +123,6 @@ def test_the_reference_shows_everything_that_is_listed() -> None:
         assert f"\n::: {value.__module__}.{value.__qualname__}\n" in front
 
 
-def test_the_page_that_helps_to_choose_names_every_method() -> None:
-    text = (ROOT / "docs" / "methods" / "index.md").read_text(encoding="utf-8")
-    for name, _ in REFERENCE.methods():
-        assert f"| `{name}` |" in text or f"| [`{name}`]({name}.md) |" in text, name
-
-
 def test_examples_are_shown_as_code_and_nothing_else_is_changed() -> None:
     fenced = docs("doctests").fenced
     assert fenced("Adds up.\n\n>>> 1 + 1\n2\n\n>>> if True:\n...     1\n1\n\nAlways.") == (
