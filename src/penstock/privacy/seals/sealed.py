@@ -176,7 +176,7 @@ def join(parts: Sequence[Sealed[NDArray[Any]]]) -> Sealed[NDArray[np.int64]]:
 class Form(NamedTuple):
     """Type and shape of a sealed value."""
 
-    kind: str  # NumPy's letter for the type of number: i, u, f, ... and O for what is no number
+    kind: str  # NumPy's letter for the type of number: i, u, f, ...; n for Python's integers, O for no number
     shape: tuple[int, ...]
     is_array: bool
 
@@ -197,7 +197,10 @@ def form_of(sealed: Sealed[Any]) -> Form:
     if type(value) is int:
         return _ONE_INTEGER  # of an int NumPy sees the size, which is private
     array = np.asarray(value)
-    return Form(array.dtype.kind, array.shape, isinstance(value, np.ndarray))
+    kind: str = array.dtype.kind
+    if kind == "O" and isinstance(value, np.ndarray) and all(type(one) is int for one in value.ravel()):
+        kind = "n"
+    return Form(kind, array.shape, isinstance(value, np.ndarray))
 
 
 def open_seal(sealed: Sealed[U]) -> U:

@@ -171,9 +171,8 @@ def choose(
     total = 0.0
     while len(chosen) < most and open_.any():
         places = np.flatnonzero(open_)
-        costs = np.rint(caution * scale * (2 * weights[places] * total + weights[places] ** 2)).astype(
-            np.int64
-        )
+        prices = np.rint(caution * scale * (2 * weights[places] * total + weights[places] ** 2))
+        costs = np.minimum(prices, float(_FITS)).astype(np.int64)  # a difference must not wrap around
 
         def scores(values: Counts, places: NDArray[np.intp] = places, costs: Counts = costs) -> Counts:
             return np.append(values[places] - costs, 0)
