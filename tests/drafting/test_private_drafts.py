@@ -335,6 +335,7 @@ def test_a_user_pays_for_all_of_their_records() -> None:
     unit = Unit(protects="user", column="patient_id", at_most=3)
     budget = Budget(3, "1e-6", randomness=Randomness.seeded(9))
     schema = draft_private(people(), budget, unit=unit, order_key=b"key")
+    assert not budget.receipt().publishable  # whoever knows the key knows which records are kept
     assert schema.unit == unit
     assert schema.field("age").domain == "0..100"
     assert "unit" not in schema.to_review()

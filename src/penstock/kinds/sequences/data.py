@@ -152,7 +152,9 @@ class Sequences(Data):
         """The same sequences, of which less is kept."""
         if not 1 <= longest <= self.longest:
             raise UsageError(f"Between 1 and {self.longest} symbols can be kept, not {longest}.")
-        return Sequences(self._symbols, self.schema, longest)
+        shorter = Sequences(self._symbols, self.schema, longest)
+        shorter.repeatable = self.repeatable
+        return shorter
 
     def contexts(self) -> ContextLevel:
         """The empty context, from which a tree of contexts grows."""

@@ -137,7 +137,9 @@ class Table(Data):
 
         `schema` describes the new codes; a record still falls into one cell of every marginal.
         """
-        return Table(MergedEngine(self._engine, lookups), schema)
+        merged = Table(MergedEngine(self._engine, lookups), schema)
+        merged.repeatable = self.repeatable
+        return merged
 
     def prepared(self, budget: Budget) -> tuple[Table, Budget]:
         """The table with the bins that follow its data found, and what is left for the release itself."""

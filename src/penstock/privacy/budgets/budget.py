@@ -270,6 +270,10 @@ class Budget(_Spendable):
         with self._till.lock:
             self._till.give_back()
 
+    def mark_repeatable(self) -> None:
+        """Note that what this budget pays for rests on random choices that can be repeated: unpublishable."""
+        self._till.repeatable = True
+
     def complete(self, release: str) -> None:
         """Note in the ledger which release this budget became."""
         if self._till.account is not None and self._till.ledger_entry is not None:
@@ -284,7 +288,7 @@ class Budget(_Spendable):
                 relation=self._till.relation or relation or Relation.ADD_REMOVE,
                 unit=(unit or Unit()).model_copy(update={"review": False}),
                 paid=self._till.paid(),
-                publishable=self._till.randomness.secure,
+                publishable=self._till.randomness.secure and not self._till.repeatable,
                 ledger=self._till.ledger_entry,
             )
 

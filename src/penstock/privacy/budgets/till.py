@@ -80,6 +80,7 @@ class Till:
         self.account = account
         self.ledger_entry: str | None = None
         self.relation: Relation | None = None
+        self.repeatable = False  # beside the noise, something else random can be predicted or repeated
         self.root = Node("release")
         self._process = os.getpid()
         self._randomness = randomness
