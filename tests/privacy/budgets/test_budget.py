@@ -376,11 +376,15 @@ class NotingAccount:
     def __init__(self, *, full: bool = False) -> None:
         self.full = full
         self.asked: list[tuple[str, Fraction, Fraction, Relation]] = []
+        self.drawn_on: list[str] = []
 
     def check(self, epsilon: Fraction, delta: Fraction, relation: Relation) -> None:
         self.asked.append(("check", epsilon, delta, relation))
         if self.full:
             raise LedgerError("The account is full.")
+
+    def drawn(self, entry: str) -> None:
+        self.drawn_on.append(entry)
 
     def reserve(self, epsilon: Fraction, delta: Fraction, relation: Relation) -> str:
         self.asked.append(("reserve", epsilon, delta, relation))
@@ -399,6 +403,7 @@ def test_the_whole_budget_is_debited_once_with_the_first_charge() -> None:
     budget.check(ADD_REMOVE)  # already paid: not asked again
     assert account.asked == [(act, 1, Fraction(1, 10**6), ADD_REMOVE) for act in ("check", "reserve")]
     assert budget.receipt().ledger == "entry 1"
+    assert account.drawn_on == ["entry 1", "entry 1"]  # told before every draw
 
 
 def test_a_full_account_stops_the_charge_and_nothing_is_on_the_receipt() -> None:

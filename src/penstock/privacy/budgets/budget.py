@@ -87,6 +87,7 @@ class _Spendable(ABC):
                     "together under 'add-remove'. Nothing was spent on it."
                 )
             randomness = self._till.admit(used)
+            self._till.hand_out()
             self._pay(mechanism, sensitivity, detail)
             self._closed = True
             return randomness
