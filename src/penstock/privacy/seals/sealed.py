@@ -16,7 +16,7 @@ from math import prod
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from penstock.errors import UsageError
 from penstock.privacy.seals.sensitivity import Sensitivity
@@ -78,9 +78,26 @@ class Sealed(Generic[T]):
     def __reduce__(self) -> Any:
         raise UsageError("A sealed value cannot be copied or written; open it with a mechanism first.")
 
-    def claim(self, function: Callable[[T], U], sensitivity: Sensitivity, *, because: str) -> Sealed[U]:
-        """A value derived from this one, with a sensitivity that the caller vouches for."""
-        return Sealed(function(self.__value), sensitivity, self.relation, because=because)
+    def __getstate__(self) -> Any:
+        raise UsageError("A sealed value cannot be copied or written; open it with a mechanism first.")
+
+    def claim(
+        self,
+        function: Callable[[T], U],
+        sensitivity: Sensitivity,
+        *,
+        because: str,
+        shape: tuple[int, ...] | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> Sealed[U]:
+        """A value derived from this one, with a sensitivity that the caller vouches for.
+
+        Shape and type of the result are public: those declared, or else those of this value. See `derived`.
+        """
+        found = derived(function, self.__value, shape=shape, dtype=dtype)
+        if found is FAILED:
+            raise UsageError(FAILURE)
+        return Sealed(found, sensitivity, self.relation, because=because)
 
     def scaled(self: Sealed[NDArray[Any]], factor: int) -> Sealed[NDArray[np.int64]]:
         """A public whole number of times the value."""
@@ -149,6 +166,39 @@ class Sealed(Generic[T]):
             because="one step of a coordinate adds one column of the matrix: it moves the results by at most "
             "that column's sum of absolute weights in all, and each by at most the largest weight",
         )
+
+
+FAILED: Any = object()
+FAILURE = (
+    "A function of a sealed value failed, or returned something else than an array of the declared shape and "
+    "type. Try it on made-up values: nothing more can be said about these. Nothing was spent."
+)
+
+
+def derived(
+    function: Callable[[Any], Any],
+    value: Any,
+    *,
+    shape: tuple[int, ...] | None = None,
+    dtype: DTypeLike | None = None,
+) -> Any:
+    """What a function makes of a raw value, or `FAILED`; whoever asked then raises `FAILURE`.
+
+    An error message may quote the records, and a length or type that depends on them would tell about them
+    for free. So a failure is one fixed sentence, whatever went wrong, and it is raised where no exception is
+    being handled and no raw value has a name: neither its context nor its traceback shows any.
+    """
+    try:
+        found = function(value)
+        if isinstance(value, np.ndarray) or shape is not None:
+            wanted = value.shape if shape is None else shape
+            kind = value.dtype if dtype is None else np.dtype(dtype)
+            fits = isinstance(found, np.ndarray) and found.shape == wanted and found.dtype == kind
+        else:
+            fits = type(found) is type(value)
+    except Exception:
+        return FAILED
+    return found if fits else FAILED
 
 
 def join(parts: Sequence[Sealed[NDArray[Any]]]) -> Sealed[NDArray[np.int64]]:

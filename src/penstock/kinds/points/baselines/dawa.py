@@ -100,6 +100,7 @@ class Dawa(Method[Points]):
         buckets = curve.claim(
             lambda counts: np.add.reduceat(counts, starts),
             curve.sensitivity,
+            shape=(len(starts),),
             because="the stretches share no cell: their sums move by no more in all than the cells do",
         )
         questions = _in_buckets(grid, _fewer(workload, MOST_SHARES // len(starts)), order, starts)

@@ -143,6 +143,7 @@ class MWEM(Method[Table]):
         return counts.claim(
             lambda truth: truth[place : place + 1],
             Sensitivity.of(counts.sensitivity.linf),
+            shape=(1,),
             because="one of the counts moves by no more than the bound for each of them",
         )
 
