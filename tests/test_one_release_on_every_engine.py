@@ -58,3 +58,20 @@ def test_a_release_does_not_depend_on_the_engine_or_the_file(
     assert {"receipt.json", "model.json", "synthetic.csv", "report.html"} <= set(made[0])
     for other in made[1:]:
         assert other == made[0]
+
+
+def test_memory_and_duckdb_release_the_same_records_of_every_user(tmp_path: Path) -> None:
+    facts = penstock.Schema.from_yaml(f"unit: {{protects: user, column: who, at_most: 2}}\n{TABLE}")
+    frame = pl.read_csv(records(tmp_path / "a.csv"), infer_schema=False)
+    who = pl.Series("who", np.random.default_rng(2).integers(0, 30, frame.height))
+    frame.with_columns(who).write_csv(tmp_path / "users.csv")
+    frame.with_columns(who).write_parquet(tmp_path / "users.parquet")
+    made = []
+    for file in ("users.csv", "users.parquet"):
+        for engine in ("memory", "duckdb"):
+            out = tmp_path / file.replace(".", "-") / engine
+            penstock.release(
+                tmp_path / file, facts, epsilon=1, method="independent", engine=engine, seed=8, out=out
+            )
+            made.append((out / "receipt.json").read_bytes() + (out / "synthetic.csv").read_bytes())
+    assert len(set(made)) == 1

@@ -204,8 +204,6 @@ def answers_alike_on_every_engine(info: MethodInfo, place: Path) -> None:
     kind = catalogue.kind(info.kind)
     assert "memory" in kind.engines
     for example in examples(info):
-        if example.schema.unit.records > 1:
-            continue  # who keeps which records is drawn in the engine
         first, *others = [words_of(fitted(info, example, engine=engine)) for engine in kind.engines]
         assert all(other == first for other in others)
     for engine in {"memory", "duckdb"} - set(kind.engines):
@@ -339,6 +337,19 @@ def tells_seeded_from_publishable(info: MethodInfo, place: Path) -> None:
     assert fitted(info, example, seed=None).publishable
 
 
+def tells_a_known_choice_of_records(info: MethodInfo, place: Path) -> None:
+    """Data opened with a key that somebody knows make no publishable release, by whichever way."""
+    example = examples(info)[0]
+    method = method_class(info)(**example.parameters)
+    handle = data_class(catalogue.kind(info.kind))
+    for key, publishable in ((None, True), (b"known", False)):
+        opened = handle.open(example.frame, example.schema, order_key=key)
+        for prepared in (False, True):
+            budget = Budget(1, 0 if info.pure else "1e-6")
+            data, rest = opened.prepared(budget) if prepared else (opened, budget)
+            assert method.fit(data, rest).receipt.publishable is publishable
+
+
 def draws_its_report(info: MethodInfo, place: Path) -> None:
     """The public page renders, and says method and guarantee."""
     for example in examples(info):
@@ -417,6 +428,7 @@ CHECKS: tuple[Check, ...] = (
     declares_its_parameters,
     charges_nothing_for_mistakes,
     tells_seeded_from_publishable,
+    tells_a_known_choice_of_records,
     draws_its_report,
     has_its_page,
     declares_its_questions,

@@ -373,3 +373,12 @@ def test_mistakes_cost_nothing(data: Any, how: Any, why: str) -> None:
 def test_odd_columns_are_left_out_by_their_type() -> None:
     data = people(3000).with_columns(pl.Series("list", [[1]] * 3000))
     assert "list" not in draft_private(data, Budget(1, randomness=Randomness.seeded(1))).names
+
+
+def test_a_known_choice_of_records_is_on_the_receipt() -> None:
+    unit = Unit(protects="user", column="patient_id", at_most=3)
+    fresh, known = Budget(3, "1e-6"), Budget(3, "1e-6")
+    draft_private(people(), fresh, unit=unit)
+    draft_private(people(), known, unit=unit, order_key=b"key")
+    assert fresh.receipt(unit).publishable
+    assert not known.receipt(unit).publishable

@@ -207,3 +207,58 @@ def test_the_unbounded_table_is_dropped_once_users_are_bounded() -> None:
 
     gc.collect()
     assert tables() == []
+
+
+@pytest.mark.parametrize("name", ["memory", "duckdb"])
+def test_one_more_user_changes_nobody_elses_sample(name: str) -> None:
+    """Whoever knows the key sees the others keep the same records, wherever the new user stands and sorts."""
+    rng = np.random.default_rng(3)
+    facts = Schema.from_yaml("""
+unit: {protects: user, column: id, at_most: 2}
+fields:
+- {name: n, type: integer, constraints: {minimum: 0, maximum: 99}}
+- {name: v, type: integer, constraints: {minimum: 0, maximum: 999}}
+""")
+    numbers = rng.integers(0, 40, 400)
+    records = pl.DataFrame(
+        {"id": [f"user {n}" for n in numbers], "n": numbers, "v": rng.integers(0, 1000, 400)}
+    )
+
+    def kept(rows: pl.DataFrame) -> Any:
+        return open_engine(rows, facts, engine=name, order_key=b"known").counts([("n", "v")])[0]
+
+    before = kept(records)
+    for who in ("aaa", "user 5 and more", "zzz"):
+        one = pl.DataFrame({"id": [who] * 5, "n": [99] * 5, "v": [1, 2, 3, 4, 5]})
+        for rows in (pl.concat([one, records]), pl.concat([records, one])):
+            gone = np.abs(kept(rows) - before)
+            assert gone.sum() == 2
+            assert gone.reshape(16, 16)[15].sum() == 2  # 16 bins each
+
+
+@pytest.mark.parametrize("users", [pl.String, pl.Int64])
+@pytest.mark.parametrize("coordinates", [False, True])
+def test_memory_and_duckdb_keep_the_same_records(users: Any, coordinates: bool) -> None:
+    rng = np.random.default_rng(4)
+    facts = Schema.from_yaml("""
+unit: {protects: user, column: id, at_most: 3}
+fields:
+- {name: x, type: number, bins: {count: 4}, constraints: {minimum: 0, maximum: 1}}
+- {name: kind, constraints: {enum: [a, b, c]}, missing: value}
+""")
+    records = pl.DataFrame(
+        {
+            "id": pl.Series(rng.integers(-20, 20, 500)).cast(users),
+            "x": rng.random(500),
+            "kind": rng.choice(["a", "b", "c", None], 500),
+        }
+    )
+    found = [
+        open_engine(records, facts, engine=engine, order_key=b"one", coordinates=coordinates)
+        for engine in ("memory", "duckdb")
+    ]
+    tables = [engine.counts([("x", "kind")])[0].tolist() for engine in found]
+    assert tables[0] == tables[1]
+    if coordinates:
+        fine = [engine.lattice(["x"], 30)[0].ravel().tolist() for engine in found]
+        assert sorted(fine[0]) == sorted(fine[1])

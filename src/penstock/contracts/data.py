@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +30,16 @@ class Data(Handle, ABC):
     """
 
     schema: Schema
+    repeatable: bool = False
+    """Whether the records that users keep were chosen by a key that is known: such a release is not for the
+    public."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Whatever a kind's `open` does, a handle that was opened with a key says so."""
+        super().__init_subclass__(**options)
+        own = cls.__dict__.get("open")
+        if isinstance(own, classmethod):
+            cls.open = classmethod(_telling(own.__func__))  # type: ignore[assignment, method-assign]
 
     @classmethod
     @abstractmethod
@@ -43,7 +55,7 @@ class Data(Handle, ABC):
         """Read, validate and code the records; what the schema refuses stops here, before any charge.
 
         `source` is a file, a database URL (with `table`) or a frame. `order_key` repeats the random choice of
-        the records that a user keeps, for runs with a seed.
+        the records that a user keeps, for runs with a seed; it makes every release of the data unpublishable.
         """
 
     @property
@@ -62,3 +74,13 @@ class Data(Handle, ABC):
         the data, finds it here and pays for it.
         """
         return self, budget
+
+
+def _telling(opening: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(opening)
+    def told(cls: type[Data], *given: Any, order_key: bytes | None = None, **named: Any) -> Any:
+        handle = opening(cls, *given, order_key=order_key, **named)
+        handle.repeatable = handle.repeatable or order_key is not None
+        return handle
+
+    return told

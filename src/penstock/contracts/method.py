@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from functools import wraps
+from typing import Any, ClassVar, Generic, TypeVar
 
 from penstock import catalogue
 from penstock.contracts.data import Data
@@ -27,6 +29,12 @@ class Method(ABC, Generic[D]):
 
     name: ClassVar[str]
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Whatever a method's `fit` does, data that can be repeated makes a release for nobody else."""
+        super().__init_subclass__(**options)
+        if "fit" in cls.__dict__:
+            cls.fit = _telling(cls.fit)  # type: ignore[method-assign]
+
     def __post_init__(self) -> None:
         for parameter in self.parameters():
             parameter.refuse(self)
@@ -47,3 +55,13 @@ class Method(ABC, Generic[D]):
     @abstractmethod
     def fit(self, data: D, budget: Budget) -> Release:
         """The release of the data; spends the whole budget, and nothing where it refuses."""
+
+
+def _telling(fit: Callable[..., Release]) -> Callable[..., Release]:
+    @wraps(fit)
+    def told(self: Method[Any], data: Data, budget: Budget) -> Release:
+        if data.repeatable:
+            budget.mark_repeatable()
+        return fit(self, data, budget)
+
+    return told

@@ -66,6 +66,8 @@ def draft_private(
     names = [name for name in names if name not in odd]
     if not names:
         raise DataError("No column holds plain values that could be drafted; write the schema by hand.")
+    if order_key is not None:
+        budget.mark_repeatable()
     columns = _columns(frame, names, who, order_key)
     found = kinds(columns, budget.part("types", "1/5", delta_share=0))
     domains = _domains(columns, [kind_of_value for kind_of_value, _ in found], budget.rest("domains"))
@@ -89,9 +91,7 @@ def draft_private(
         raise DataError(
             f"No column can become a field of {info.words}; draft another kind, or write the schema by hand."
         )
-    schema = Schema(
-        kind=kind, unit=who, missing_values=MARKERS, fields=tuple(fields), drafted=paid
-    )
+    schema = Schema(kind=kind, unit=who, missing_values=MARKERS, fields=tuple(fields), drafted=paid)
     return schema.with_remarks({"": tuple(top), **remarks})
 
 
@@ -99,7 +99,9 @@ def _columns(frame: pl.DataFrame, names: Sequence[str], unit: Unit, order_key: b
     """The columns with at most as many records of each user as the unit allows."""
     if unit.column is not None:
         users = numbered_users(unit.column, frame[unit.column], MARKERS)
-        frame = frame[sample_per_user(users, unit.records, order_key or fresh_key())]
+        frame = frame[
+            sample_per_user(users.numbers, unit.records, order_key or fresh_key(), names=users.names)
+        ]
     return [Column(frame[name], unit.records) for name in names]
 
 

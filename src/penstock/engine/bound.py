@@ -1,8 +1,8 @@
 """Bounding users: keep a random sample of at most m records of each user.
 
 The guarantee for a user needs a bound on what one user can change. The sample of a user depends
-on that user's records and on fresh random bits only, so adding or removing one user changes the
-kept records by that user's own, at most m of them.
+on that user's name and records and on a random key only, so adding or removing one user changes the
+kept records by that user's own, at most m of them, even for somebody who knows the key.
 
 Who a record belongs to is read like every other text: blanks around a name do not make another
 person, and a sign for a missing value names nobody. Such a record is refused, for it would belong
@@ -14,6 +14,8 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,27 +34,74 @@ def fresh_key() -> bytes:
     return secrets.token_bytes(32)
 
 
-def sample_per_user(users: NDArray[np.integer], at_most: int, order_key: bytes) -> NDArray[np.intp]:
+def sample_per_user(
+    users: NDArray[np.integer],
+    at_most: int,
+    order_key: bytes,
+    *,
+    names: Sequence[str] | None = None,
+    order: Sequence[NDArray[Any]] = (),
+) -> NDArray[np.intp]:
     """Positions of the kept records, ascending: at most `at_most` of each user, chosen uniformly.
 
-    `users` are any integers that identify the user of each record. Every record draws a random word
-    from `order_key`, and each user keeps the records with the `at_most` smallest of their own words.
+    `users` are integers that identify the user of each record, and `names` what each of them is called
+    (None: the number itself). The records of a user are counted in the order of their values in `order`, or
+    else as they stand. A record's random word is a hash of `order_key`, its user's name and that count, and
+    each user keeps the records with the `at_most` smallest of their own words. So one more user changes
+    nobody else's sample, and a database keeps the same records.
 
     >>> len(sample_per_user(np.array([7, 7, 7, 8]), 2, b"key"))
     3
     """
-    words = np.frombuffer(hashlib.shake_256(order_key).digest(8 * len(users)), dtype="<u8")
-    grouped = np.lexsort((words, users))
+    grouped = np.lexsort([*reversed(order), users])
     if len(grouped) == 0:
         return grouped
-    sorted_users = users[grouped]
-    starts = np.flatnonzero(np.r_[True, sorted_users[1:] != sorted_users[:-1]])
-    place = np.arange(len(grouped)) - np.repeat(starts, np.diff(np.r_[starts, len(grouped)]))
-    return np.sort(grouped[place < at_most])
+    ranked = users[grouped]
+    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]])
+    ends = np.r_[starts[1:], len(grouped)]
+    kept = np.ones(len(grouped), dtype=np.bool_)
+    for place in np.flatnonzero(ends - starts > at_most).tolist():
+        start, end = int(starts[place]), int(ends[place])
+        number = int(ranked[start])
+        words = _words(order_key, str(number) if names is None else names[number], end - start)
+        kept[start:end] = False
+        kept[start + np.array(sorted(range(end - start), key=words.__getitem__)[:at_most])] = True
+    return np.sort(grouped[kept])
 
 
-def numbered_users(name: str, users: pl.Series, markers: Sequence[str] = ()) -> NDArray[np.uint32]:
-    """An arbitrary number for each user; DataError when a record has none.
+def _words(order_key: bytes, name: str, count: int) -> list[bytes]:
+    """The random words of so many records of a user, as `keep_some_per_user` draws them."""
+    begun = hashlib.sha256(f"{_hexadecimal(order_key)}|{name}|".encode())
+    words = []
+    for index in range(count):
+        word = begun.copy()
+        word.update(b"%d" % index)
+        words.append(word.digest())
+    return words
+
+
+def _hexadecimal(order_key: bytes) -> str:
+    """A key of any length as text that can stand in a query."""
+    return hashlib.sha256(order_key).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Users:
+    """Whose each record is: a number from 0, and what each number is called."""
+
+    numbers: NDArray[np.uint32]
+    _written: pl.Series
+
+    @cached_property
+    def names(self) -> list[str]:
+        """What each number is called; the name does not depend on who else there is."""
+        import polars as pl
+
+        return self._written.unique().sort().cast(pl.String).to_list()
+
+
+def numbered_users(name: str, users: pl.Series, markers: Sequence[str] = ()) -> Users:
+    """An arbitrary number for each user, and their names; DataError when a record has none.
 
     `markers` are the texts that stand for a missing value; the empty text always does.
     """
@@ -69,36 +118,40 @@ def numbered_users(name: str, users: pl.Series, markers: Sequence[str] = ()) -> 
     if missing.any():
         row = int(missing.arg_max() or 0)
         raise _nobodys(name, f"the record in row {row + 1} names no user")
-    return users.rank("dense").to_numpy().astype(np.uint32)
+    return Users(users.rank("dense").to_numpy().astype(np.uint32) - np.uint32(1), users)
 
 
 def keep_some_per_user(table: ir.Table, user: str, at_most: int, order_key: bytes) -> ir.Table:
     """The same inside a database: rank each user's records by a keyed hash, or at random.
 
-    A hash covers the key, the user, all values of the record, and a running number among the
-    user's records with the same values. So it depends on that user's records only, and which of
-    several equal records is kept makes no difference. Where a database cannot hash, its random
-    numbers rank the records; the result must then be stored before it is used.
+    The records of a user are counted in the order of their values, so that which of several equal records is
+    counted first makes no difference, and the hash covers the key, the user's name and the count: DuckDB and
+    Spark keep the records that memory keeps. Where a database has another hash it keeps others; where it has
+    none, its random numbers rank the records, and the result must then be stored before it is used.
     """
     import ibis
     import ibis.expr.operations as ops
 
-    if table.get_backend().has_operation(ops.Hash):
-        same = ibis.row_number().over(group_by=list(table.columns))
-        table = table.mutate(penstock_same=same)
-        text: Any = ibis.literal(hashlib.sha256(order_key).hexdigest())
-        for name in table.columns:
-            text = text + ibis.literal("|") + table[name].cast("string").fill_null("")
-        drawn = table.mutate(penstock_drawn=text.hash())
-        order = [drawn[name] for name in drawn.columns if name != user]
-        order = [order[-1], *order[:-1]]
+    backend = table.get_backend()
+    values = [table[name] for name in table.columns if name != user]
+    if backend.has_operation(ops.HexDigest) or backend.has_operation(ops.Hash):
+        counted = table.mutate(penstock_count=ibis.row_number().over(group_by=table[user], order_by=values))
+        text: Any = (
+            ibis.literal(f"{_hexadecimal(order_key)}|")
+            + counted[user].cast("string")
+            + ibis.literal("|")
+            + counted["penstock_count"].cast("string")
+        )
+        word = text.hexdigest("sha256") if backend.has_operation(ops.HexDigest) else text.hash()
+        drawn = counted.mutate(penstock_drawn=word)
     else:
-        drawn = table.mutate(penstock_same=ibis.literal(0), penstock_drawn=ibis.random())
-        order = [drawn["penstock_drawn"]]
-    place = ibis.row_number().over(group_by=drawn[user], order_by=order)
+        drawn = table.mutate(penstock_count=ibis.literal(0), penstock_drawn=ibis.random())
+    place = ibis.row_number().over(
+        group_by=drawn[user], order_by=[drawn["penstock_drawn"], drawn["penstock_count"]]
+    )
     placed = drawn.mutate(penstock_place=place)
     kept = placed.filter(placed["penstock_place"] < at_most)
-    return kept.drop(user, "penstock_same", "penstock_drawn", "penstock_place")
+    return kept.drop(user, "penstock_count", "penstock_drawn", "penstock_place")
 
 
 def user_in_database(column: ir.Value) -> ir.Value:

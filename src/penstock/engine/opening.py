@@ -88,7 +88,12 @@ def _in_memory(
     user = schema.unit.column
     if user is not None:
         users = numbered_users(user, frame[user], schema.missing_values)
-        kept = sample_per_user(users, schema.unit.records, order_key)
+        order: list[Any] = []  # the columns that a database counts a user's records by
+        for name in schema.sizes:
+            order.append(codes[name])
+            if name in coordinates:
+                order.append(coordinates[name][0])
+        kept = sample_per_user(users.numbers, schema.unit.records, order_key, names=users.names, order=order)
         codes = {name: column[kept] for name, column in codes.items()}
         coordinates = {name: (values[kept], bounds) for name, (values, bounds) in coordinates.items()}
     return MemoryEngine(codes, schema.sizes, coordinates)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -157,3 +158,31 @@ def test_a_draft_says_what_is_missing() -> None:
         pl.DataFrame({"product": ["ale", "bun"] * 9, "basket": range(18)}), kind="itemsets"
     ).to_yaml()
     assert "# Say which columns make an item set: items: {item: ..., transaction: ...}" in text
+
+
+@pytest.mark.parametrize("layout", ["rows", "users"])
+def test_one_more_unit_changes_no_other_units_sets_and_items(layout: str) -> None:
+    """The key is known; the new unit stands first, and holds what others hold, too."""
+    rng = np.random.default_rng(6)
+    letters = "abcdefgh"
+    baskets = [" ".join(rng.choice(list(letters), 6, replace=False)) for _ in range(60)] * 2
+    unit = "unit: {protects: user, column: who, at_most: 2}" if layout == "users" else ""
+    facts = Schema.from_yaml(f"""
+kind: itemsets
+{unit}
+items: {{item: basket, largest: 2}}
+fields:
+  - {{name: basket, constraints: {{enum: [{", ".join(letters)}]}}}}
+""")
+
+    def kept(rows: list[tuple[str, str]]) -> Counter[tuple[int, ...]]:
+        found = open_itemsets(
+            pl.DataFrame(rows, schema=["who", "basket"], orient="row"), facts, order_key=b"k"
+        )
+        sets = [tuple(found.items[found.sets == number].tolist()) for number in range(found.size)]
+        return Counter(sets)
+
+    rows = [(f"user {number % 25}", basket) for number, basket in enumerate(baskets)]
+    before, after = kept(rows), kept([("aaa", baskets[0]), *rows])
+    assert before <= after
+    assert after.total() - before.total() == 1

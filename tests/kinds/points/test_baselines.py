@@ -351,7 +351,7 @@ def test_drawn_partitions_have_the_exact_probabilities() -> None:
 
 def test_the_cheapest_partition_is_the_cheapest() -> None:
     rng = np.random.default_rng(1)
-    costs = [rng.integers(0, 50, 8 - size + 1) for size in (1, 2, 4, 8)]
+    costs = [rng.integers(0, 50, 8 - size + 1).tolist() for size in (1, 2, 4, 8)]
     starts = _cheapest(costs, [1, 2, 4, 8], 8)
 
     def price(firsts: list[int]) -> float:

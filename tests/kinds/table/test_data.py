@@ -1,4 +1,5 @@
 from itertools import product
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -6,7 +7,7 @@ import pytest
 
 from penstock.errors import DataError, SchemaError, UsageError
 from penstock.kinds.table.data import Table
-from penstock.privacy.seals.sealed import open_seal
+from penstock.privacy.seals.sealed import FAILURE, open_seal
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Schema
 
@@ -90,9 +91,20 @@ def test_replace_with_several_records_per_user_is_refused() -> None:
 
 def test_a_claim_without_a_reason_is_refused() -> None:
     with pytest.raises(UsageError, match="reason"):
-        table_of(ROWS).derive([("a",)], lambda tables: tables[0], Sensitivity.of(1), because="")
+        table_of(ROWS).derive([("a",)], lambda tables: tables[0], Sensitivity.of(1), shape=(2,), because="")
 
 
 def test_rules_that_leave_nothing_possible_are_refused_before_any_charge() -> None:
     with pytest.raises(SchemaError, match="no row possible"):
         table_of(ROWS, "impossible: [a = x, a = y]\n")
+
+
+def test_a_derived_vector_that_fails_says_nothing_of_the_records() -> None:
+    def failing(tables: list[Any]) -> Any:
+        raise ValueError(str(tables[0]))
+
+    for function in (failing, lambda tables: tables[0][:1], lambda tables: tables[0].astype(float)):
+        with pytest.raises(UsageError) as caught:
+            table_of(ROWS).derive([("a",)], function, Sensitivity.of(1), shape=(2,), because="a test of it")
+        assert str(caught.value) == FAILURE
+        assert caught.value.__context__ is None

@@ -286,9 +286,9 @@ def test_concentrated_payments_compose_under_zcdp() -> None:
 def test_disjoint_parts_count_once() -> None:
     budget = Budget(2, "1e-6")
     pure, rest = budget.split(pure="1/2", rest="1/2")
-    for part in pure.apart(["a", "b", "c"]):
+    for part in pure.apart(["a", "b", "c"], because="made up"):
         part.spend("discrete laplace", relation=ADD_REMOVE)
-    for part in rest.apart(["d", "e"]):
+    for part in rest.apart(["d", "e"], because="made up"):
         part.concentrated().spend("discrete gaussian", relation=ADD_REMOVE)
     receipt = budget.receipt()
     event = to_event(receipt.paid)

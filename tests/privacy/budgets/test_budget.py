@@ -54,7 +54,9 @@ def pay_in_some_way(budget: Budget | Rho, data: st.DataObject, depth: int = 0) -
         pieces = list(budget.evenly(["a", "b", "c"]))
     elif way == "apart":
         assert isinstance(budget, Budget)
-        pieces = list(budget.apart(["left", "middle", "right"], meets=data.draw(st.integers(1, 5))))
+        pieces = list(
+            budget.apart(["left", "middle", "right"], meets=data.draw(st.integers(1, 5)), because="made up")
+        )
     else:
         assert isinstance(budget, Budget)
         pieces = [budget.concentrated("gaussian")]
@@ -247,7 +249,7 @@ def test_a_mechanism_must_name_one_relation() -> None:
 
 @pytest.mark.parametrize("path", ["branch", "part", "deep", "rho"])
 def test_disjoint_parts_never_pay_under_replace(path: str) -> None:
-    branch = Budget(1, "1e-6").apart(["a", "b"])[0]
+    branch = Budget(1, "1e-6").apart(["a", "b"], because="made up")[0]
     payer: Budget | Rho = branch
     if path == "part":
         payer = branch.part("inside", "1/2")
@@ -261,7 +263,7 @@ def test_disjoint_parts_never_pay_under_replace(path: str) -> None:
 
 def test_a_unit_of_several_records_pays_for_as_many_disjoint_parts() -> None:
     budget = Budget(1)
-    branches = budget.apart(["a", "b", "c"], meets=2)
+    branches = budget.apart(["a", "b", "c"], meets=2, because="made up")
     assert [branch.epsilon for branch in branches] == [Fraction(1, 2)] * 3
     for branch in branches:
         pay(branch)
@@ -273,21 +275,41 @@ def test_a_unit_of_several_records_pays_for_as_many_disjoint_parts() -> None:
 
 def test_one_disjoint_part_costs_what_it_costs_whoever_meets_it() -> None:
     budget = Budget(1)
-    (only,) = budget.apart(["all"], meets=7)
+    (only,) = budget.apart(["all"], meets=7, because="made up")
     pay(only)
     assert budget.receipt(Unit(protects="user", column="id", at_most=7)).epsilon == 1
 
 
 def test_apart_needs_parts_and_someone_to_meet_them() -> None:
     with pytest.raises(BudgetError, match="at least one disjoint part"):
-        Budget(1).apart([])
+        Budget(1).apart([], because="made up")
     with pytest.raises(BudgetError, match="meets at least one"):
-        Budget(1).apart(["a"], meets=0)
+        Budget(1).apart(["a"], meets=0, because="made up")
+
+
+@pytest.mark.parametrize("meets", [1.9, 1.0, Fraction(3, 2), "2", True, None, float("nan")])
+def test_a_unit_meets_a_whole_number_of_parts(meets: Any) -> None:
+    """1.9 was once cut to 1, and a unit in two parts paid for one."""
+    budget = Budget(1)
+    with pytest.raises(BudgetError, match="whole number"):
+        budget.apart(["a", "b"], meets=meets, because="made up")
+    assert budget.left == (1, 0)
+    assert len(budget.apart(["a", "b"], meets=np.int64(2), because="made up")) == 2
+
+
+@pytest.mark.parametrize("because", ["", "  ", None, 3])
+def test_parts_are_disjoint_for_a_reason(because: Any) -> None:
+    budget = Budget(1)
+    with pytest.raises(BudgetError, match="share no record"):
+        budget.apart(["a", "b"], because=because)
+    with pytest.raises(TypeError, match="because"):
+        budget.apart(["a", "b"])  # type: ignore[call-arg]
+    assert budget.left == (1, 0)
 
 
 def test_the_dearest_disjoint_part_is_the_price() -> None:
     budget = Budget(1)
-    a, b = budget.apart(["a", "b"])
+    a, b = budget.apart(["a", "b"], because="made up")
     pay(a.part("half", "1/2"))
     pay(b.part("third", "1/3"))
     receipt = budget.receipt()
@@ -376,11 +398,15 @@ class NotingAccount:
     def __init__(self, *, full: bool = False) -> None:
         self.full = full
         self.asked: list[tuple[str, Fraction, Fraction, Relation]] = []
+        self.drawn_on: list[str] = []
 
     def check(self, epsilon: Fraction, delta: Fraction, relation: Relation) -> None:
         self.asked.append(("check", epsilon, delta, relation))
         if self.full:
             raise LedgerError("The account is full.")
+
+    def drawn(self, entry: str) -> None:
+        self.drawn_on.append(entry)
 
     def reserve(self, epsilon: Fraction, delta: Fraction, relation: Relation) -> str:
         self.asked.append(("reserve", epsilon, delta, relation))
@@ -399,6 +425,7 @@ def test_the_whole_budget_is_debited_once_with_the_first_charge() -> None:
     budget.check(ADD_REMOVE)  # already paid: not asked again
     assert account.asked == [(act, 1, Fraction(1, 10**6), ADD_REMOVE) for act in ("check", "reserve")]
     assert budget.receipt().ledger == "entry 1"
+    assert account.drawn_on == ["entry 1", "entry 1"]  # told before every draw
 
 
 def test_a_full_account_stops_the_charge_and_nothing_is_on_the_receipt() -> None:

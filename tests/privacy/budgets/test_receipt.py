@@ -90,7 +90,7 @@ def small_receipt() -> dict[str, Any]:
     budget = Budget("1", "1e-6")
     structure, counts = budget.split(structure="3/10", counts="7/10")
     structure.spend("permute and flip", relation=Relation.ADD_REMOVE, detail="d")
-    for part in counts.part("parts", "1/2").apart(["left", "right"]):
+    for part in counts.part("parts", "1/2").apart(["left", "right"], because="made up"):
         part.spend("discrete laplace", relation=Relation.ADD_REMOVE, sensitivity="1")
     counts.rest("sums").concentrated("sums").spend("discrete gaussian", relation=Relation.ADD_REMOVE)
     data: dict[str, Any] = json.loads(json.dumps(budget.receipt().to_dict()))

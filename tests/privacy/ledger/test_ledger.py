@@ -117,6 +117,48 @@ def test_a_reservation_is_given_back_only_while_nothing_was_paid(account: Ledger
     assert account.balance().left[0] == 0
 
 
+def test_what_was_drawn_on_is_never_given_back_by_any_path(account: LedgerAccount, url: str) -> None:
+    budget = Budget(1, account=account)
+    budget.part("noise", "1/2").spend("discrete laplace", relation=ADD_REMOVE)
+    entry = budget.receipt().ledger
+    assert entry is not None
+    for give_back in (
+        lambda: account.give_back(entry),
+        lambda: Ledger.open(url).account("people").give_back(entry),
+        budget.give_back,
+        lambda: budget.rest("rest").give_back(),
+    ):
+        with pytest.raises((LedgerError, BudgetError), match=r"stays spent|cannot be given back"):
+            give_back()
+    assert account.balance().left[0] == 0
+
+
+def test_nothing_is_drawn_on_what_was_given_back(account: LedgerAccount) -> None:
+    """Reserved by the budget, given back behind its back: the budget has no debit to draw on."""
+    budget = Budget(1, account=account)
+    budget.reserve(ADD_REMOVE)
+    entry = budget.receipt().ledger
+    assert entry is not None
+    account.give_back(entry)
+    with pytest.raises(LedgerError, match="was given back"):
+        budget.spend("discrete laplace", relation=ADD_REMOVE)
+    assert budget.receipt().epsilon == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is copied by fork only")
+def test_a_copied_process_gives_nothing_back(account: LedgerAccount) -> None:
+    entry = account.reserve(Fraction(1), ZERO, ADD_REMOVE)
+    child = os.fork()
+    if child == 0:
+        try:
+            account.give_back(entry)
+        except LedgerError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert account.balance().left[0] == 0
+
+
 def test_nobody_gives_back_what_another_run_reserved(account: LedgerAccount, url: str) -> None:
     entry = account.reserve(Fraction(1), ZERO, ADD_REMOVE)
     other = Ledger.open(url).account("people")

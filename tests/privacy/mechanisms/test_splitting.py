@@ -1,5 +1,8 @@
 """The decisions of PrivTree against the exact probabilities and the worst case loss."""
 
+import copy
+import pickle
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, exp, log, log1p
 
@@ -224,3 +227,37 @@ def test_the_receipt_names_the_decisions_and_the_whole_budget() -> None:
     receipt = budget.receipt()
     assert receipt.epsilon == Fraction(1, 3)
     assert [charge.mechanism for _, charge in receipt.charges()] == ["PrivTree decisions"]
+
+
+def test_decisions_are_bound_to_what_was_paid() -> None:
+    one = Sealed(np.array([5]), Sensitivity.of(1), Relation.ADD_REMOVE, because="a test")
+    two = Sealed(np.array([5]), Sensitivity.of(2), Relation.ADD_REMOVE, because="a test")
+    tree = Splitter.paid(Budget(1), fan_out=2)
+    for wrong in (two, one.under(Relation.REPLACE)):
+        with pytest.raises(UsageError, match="paid for scores that move by 1"):
+            tree.split(wrong, 0)
+    Splitter.paid(Budget(1), fan_out=2, paths=2).split(two, 0)
+    replaced = Splitter.paid(Budget(1), fan_out=2, relation=Relation.REPLACE)
+    replaced.split(one.under(Relation.REPLACE), 0)
+
+
+def test_every_depth_is_decided_about_once() -> None:
+    one = Sealed(np.array([5]), Sensitivity.of(1), Relation.ADD_REMOVE, because="a test")
+    tree = Splitter.paid(Budget(1), fan_out=2)
+    tree.split(one, 0)
+    tree.split(one, 1)
+    for depth in (0, 1):
+        with pytest.raises(UsageError, match="once"):
+            tree.split(one, depth)
+
+
+def test_nobody_decides_unpaid_or_by_a_copy() -> None:
+    one = Sealed(np.array([5]), Sensitivity.of(1), Relation.ADD_REMOVE, because="a test")
+    tree = Splitter.paid(Budget(1), fan_out=2)
+    made_up = Splitter(tree.lam, tree.gamma, 0, tree.randomness, Relation.ADD_REMOVE, tree.moves)
+    for unpaid in (made_up, replace(tree)):
+        with pytest.raises(UsageError, match="not paid for"):
+            unpaid.split(one, 0)
+    for act in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(UsageError, match="cannot be copied"):
+            act(tree)

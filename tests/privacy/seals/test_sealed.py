@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
-from penstock.privacy.seals.sealed import Form, Sealed, form_of, join, open_seal
+from penstock.privacy.seals.sealed import FAILURE, Form, Sealed, form_of, join, open_seal
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
@@ -271,9 +271,12 @@ def test_a_claim_needs_a_reason() -> None:
     with pytest.raises(UsageError, match="reason"):
         sealed_counts().claim(lambda v: v, Sensitivity.of(1), because="")
     top = sealed_counts().claim(
-        lambda v: int(v.max()), Sensitivity.of(1), because="a maximum moves with one cell"
+        lambda v: v.max(keepdims=True),
+        Sensitivity.of(1),
+        shape=(1,),
+        because="a maximum moves with one cell",
     )
-    assert open_seal(top) == 1
+    assert open_seal(top).tolist() == [1]
 
 
 @pytest.mark.parametrize(
@@ -347,3 +350,45 @@ def test_a_fraction_of_numpy_integers_is_no_sensitivity() -> None:
     wrapping = Fraction(np.int64(1))
     with pytest.raises(UsageError, match="exact fractions"):
         Sensitivity(wrapping, wrapping, wrapping)
+
+
+SECRET = 987654321
+
+
+def failing(values: Any) -> Any:
+    raise ValueError(f"the value is {values[0]}")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        failing,
+        lambda values: values[values > 0][:1],  # a length that depends on the values
+        lambda values: values.astype(np.float64) if values[0] > 5 else values,  # a type that does
+        lambda values: values.tolist(),
+        lambda values: int(values[0]),
+        lambda values: None,
+        lambda values: values[10**6],
+    ],
+)
+def test_a_claim_that_fails_says_nothing_of_the_values(function: Any) -> None:
+    value = Sealed(np.array([SECRET, 7, 0]), Sensitivity.of(1), ADD_REMOVE, because="a test")
+    with pytest.raises(UsageError) as caught:
+        value.claim(function, Sensitivity.of(1), because="a test")
+    assert str(caught.value) == FAILURE
+    assert caught.value.__context__ is caught.value.__cause__ is None
+    assert all(str(SECRET) not in repr(entry.frame.f_locals) for entry in caught.traceback)
+
+
+def test_a_claim_declares_another_shape_or_type() -> None:
+    value = Sealed(np.array([1, 2, 3]), Sensitivity.of(1), ADD_REMOVE, because="a test")
+    first = value.claim(lambda values: values[:1], Sensitivity.of(1), shape=(1,), because="a test")
+    halves = value.claim(lambda values: values / 2, Sensitivity.of(1), dtype=np.float64, because="a test")
+    assert open_seal(first).tolist() == [1]
+    assert open_seal(halves).tolist() == [0.5, 1.0, 1.5]
+
+
+def test_a_sealed_value_has_no_state_to_look_at() -> None:
+    value = Sealed(np.array([SECRET]), Sensitivity.of(1), ADD_REMOVE, because="a test")
+    with pytest.raises(UsageError, match="cannot be copied"):
+        value.__getstate__()

@@ -8,7 +8,10 @@ Everything here is raw and lies below the seal.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import zlib
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -73,7 +76,8 @@ def open_itemsets(
             )
     frame = records.frame(needed)
     user, gone = schema.unit.column, schema.missing_values
-    users = None if user is None else numbered_users(user, frame[user], gone).astype(np.int64)
+    people = None if user is None else numbered_users(user, frame[user], gone)
+    users = None if people is None else people.numbers.astype(np.int64)
     codec = schema.codec(columns.item)
     if columns.transaction is None:
         tokens, lengths = cut(frame[columns.item], columns.separator)
@@ -82,13 +86,15 @@ def open_itemsets(
         owners = np.arange(lengths.size) if users is None else users
     else:
         items = coded(frame[columns.item], codec, lambda place: place)
-        named_sets = numbered_users(columns.transaction, frame[columns.transaction], gone).astype(np.int64)
-        sets, owners = _numbered(named_sets, users)
+        named_sets = numbered_users(columns.transaction, frame[columns.transaction], gone)
+        sets, owners = _numbered(named_sets.numbers.astype(np.int64), users)
     key = order_key or fresh_key()
     found = Incidence(*_distinct(sets, items.astype(np.int64), codec.size), owners)
-    if users is not None:
-        found = _some_sets(found, schema.unit.records, key)
-    return found if columns.largest is None else _some_items(found, columns.largest, key + b"items")
+    if people is not None:
+        found = _some_sets(found, schema.unit.records, key, people.names)
+    if columns.largest is None:
+        return found
+    return _some_items(found, columns.largest, key + b"items", None if people is None else people.names)
 
 
 def _numbered(transactions: Numbers, users: Numbers | None) -> tuple[Numbers, Numbers]:
@@ -110,17 +116,34 @@ def _distinct(sets: Numbers, items: Numbers, universe: int) -> tuple[Numbers, Nu
     return pairs // universe, pairs % universe
 
 
-def _some_sets(found: Incidence, at_most: int, key: bytes) -> Incidence:
-    kept = sample_per_user(found.owners, at_most, key)
+def _some_sets(found: Incidence, at_most: int, key: bytes, names: Sequence[str]) -> Incidence:
+    kept = sample_per_user(found.owners, at_most, key, names=names)
     number = np.full(found.size, -1)
     number[kept] = np.arange(kept.size)
     here = number[found.sets] >= 0
     return Incidence(number[found.sets[here]], found.items[here], found.owners[kept])
 
 
-def _some_items(found: Incidence, largest: int, key: bytes) -> Incidence:
-    kept = sample_per_user(found.sets, largest, key)
+def _some_items(found: Incidence, largest: int, key: bytes, owners: Sequence[str] | None) -> Incidence:
+    kept = sample_per_user(found.sets, largest, key, names=_names(found, largest, owners))
     return Incidence(found.sets[kept], found.items[kept], found.owners)
+
+
+def _names(found: Incidence, largest: int, owners: Sequence[str] | None) -> list[str]:
+    """What each set that is too large is called: its owner, its items, and which of several such it is.
+
+    With one more unit the sets of all others are called as before; which of several equal sets of one owner
+    has which name makes no difference.
+    """
+    begins = np.searchsorted(found.sets, np.arange(found.size + 1))
+    seen: Counter[tuple[str, bytes]] = Counter()
+    names = [""] * found.size
+    for number in np.flatnonzero(np.diff(begins) > largest).tolist():
+        owner = "" if owners is None else owners[int(found.owners[number])]
+        content = hashlib.sha256(found.items[begins[number] : begins[number + 1]].tobytes()).digest()
+        names[number] = f"{owner}|{content.hex()}|{seen[owner, content]}"
+        seen[owner, content] += 1
+    return names
 
 
 def _without_header(source: Any, columns: ItemSetLayout) -> Source:

@@ -176,7 +176,7 @@ class Points(Data):
         """Counts of the cells of a regular grid over the public box, flat in C order."""
         columns, weights = self._positions(len(sides))
         cells = _in_grid(columns, sides)
-        counts = np.bincount(cells, weights=weights, minlength=prod(sides)).astype(np.int64)
+        counts = _tally(cells, weights, prod(sides))
         return Sealed(
             counts,
             self.sensitivity,
@@ -198,7 +198,7 @@ class Points(Data):
             cells += ((column * side * parts) >> LATTICE_BITS) - ((column * side) >> LATTICE_BITS) * parts
         sizes = inner ** len(columns)
         cells += (np.cumsum(sizes) - sizes)[outer]
-        counts = np.bincount(cells, weights=weights, minlength=int(sizes.sum())).astype(np.int64)
+        counts = _tally(cells, weights, int(sizes.sum()))
         return Sealed(
             counts,
             self.sensitivity,
@@ -260,6 +260,15 @@ class Points(Data):
             for number, (axis, column) in enumerate(zip(space.axes, positions.T, strict=True))
         ]
         return Cloud.of(space.keys(places), weights, finer)
+
+
+def _tally(cells: Counts, weights: Counts | None, size: int) -> Counts:
+    """The number of points in each cell, added up as whole numbers: `np.bincount` adds weights as doubles."""
+    if weights is None:
+        return np.bincount(cells, minlength=size)
+    counts = np.zeros(size, dtype=np.int64)
+    np.add.at(counts, cells, weights)
+    return counts
 
 
 def _in_grid(columns: Sequence[Counts], sides: Sequence[int]) -> Counts:

@@ -35,6 +35,11 @@ from penstock.schema import Relation, Schema
 
 Numbers = NDArray[np.int64]
 
+MOST_LENGTHS = 1_000_000
+"""Lengths among which one is chosen: each has a score of its own."""
+_IN_WORDS = 1 << 20  # a share of so many parts, times fewer than 2**42 sequences, stays inside 64 bits
+_FINEST_SHARE = 10**30
+
 
 class ContextLevel(Handle):
     """All contexts of one length that exist so far: a level of the tree that PrivTree grows."""
@@ -147,7 +152,9 @@ class Sequences(Data):
         """The same sequences, of which less is kept."""
         if not 1 <= longest <= self.longest:
             raise UsageError(f"Between 1 and {self.longest} symbols can be kept, not {longest}.")
-        return Sequences(self._symbols, self.schema, longest)
+        shorter = Sequences(self._symbols, self.schema, longest)
+        shorter.repeatable = self.repeatable
+        return shorter
 
     def contexts(self) -> ContextLevel:
         """The empty context, from which a tree of contexts grows."""
@@ -169,13 +176,26 @@ class Sequences(Data):
         With q = a/b let f(l) = b (sequences not longer than l) - a (sequences). The score of l is
         -max(0, -f(l), f(l - 1)): zero where f crosses zero, which happens at one length even if many others
         do not occur at all. One sequence more moves the first count by 0 or 1 and the second by 1, so f
-        moves by at most max(a, b - a), and so does a maximum of such numbers.
+        moves by at most max(a, b - a), and so does a maximum of such numbers. The share alone decides whether
+        they are 64-bit integers or Python's own, which have no end: a product that wraps around would move
+        by more.
         """
         if not 0 < share < 1:
             raise UsageError(f"A share of the sequences lies between 0 and 1, not at {share}.")
+        if share.denominator > _FINEST_SHARE:
+            raise UsageError(
+                "A share of the sequences may have up to 30 decimals, or 30 digits below the line; round the "
+                "quantile. Nothing was spent."
+            )
+        if self.longest > MOST_LENGTHS:
+            raise UsageError(
+                f"A longest length can be chosen among {MOST_LENGTHS:,} lengths, and the schema allows "
+                f"{self.longest:,}; declare a smaller 'longest' in the schema. Nothing was spent."
+            )
         ended = np.minimum(self._symbols.lengths + 1, self.longest + 1)
         not_longer = np.cumsum(np.bincount(ended, minlength=self.longest + 2))[: self.longest + 1]
-        f = share.denominator * not_longer - share.numerator * len(ended)
+        exact = not_longer if share.denominator <= _IN_WORDS else not_longer.astype(object)
+        f = share.denominator * exact - share.numerator * len(ended)
         scores = -np.maximum(0, np.maximum(-f[1:], f[:-1]))
         step = max(share.numerator, share.denominator - share.numerator) * self.schema.unit.records
         return Sealed(

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from penstock.errors import BudgetError, UsageError
 from penstock.kinds.sequences.data import GramLevel, Sequences
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms.noise import held_sum
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.samplers import discrete_laplace
 from penstock.privacy.seals.sealed import form_of, open_seal
@@ -76,7 +77,7 @@ class Exploration:
         for amount in sorted(set(amounts)):
             rows = np.array([one == amount for one in amounts])
             noise = discrete_laplace(self.places / amount, int(rows.sum()) * counts.shape[1], self._source)
-            noisy[rows] = counts[rows] + noise.reshape(-1, counts.shape[1])
+            noisy[rows] = held_sum(counts[rows], noise.reshape(-1, counts.shape[1]))
         left = tuple(before - amount for before, amount in zip(self.left, amounts, strict=True))
         return Exploration(left, self._level, self._source), noisy
 

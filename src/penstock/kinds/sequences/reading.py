@@ -7,14 +7,14 @@ raw and lies below the seal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from penstock.engine.bound import fresh_key, numbered_users, sample_per_user
+from penstock.engine.bound import Users, fresh_key, numbered_users, sample_per_user
 from penstock.engine.source import Source, read
 from penstock.engine.tokens import coded, cut
 from penstock.errors import DataError
@@ -66,12 +66,13 @@ def open_sequences(
         symbols, owners = _events(records, needed, schema, columns, codec)
     if owners is None:
         return symbols
-    return symbols.chosen(sample_per_user(owners, schema.unit.records, order_key or fresh_key()))
+    kept = sample_per_user(owners.numbers, schema.unit.records, order_key or fresh_key(), names=owners.names)
+    return symbols.chosen(kept)
 
 
 def _whole(
     records: Source, needed: list[str], schema: Schema, columns: SequenceLayout, codec: Codec
-) -> tuple[Symbols, NDArray[np.uint32] | None]:
+) -> tuple[Symbols, Users | None]:
     """One row, one sequence."""
     frame = records.frame(needed)
     tokens, lengths = cut(frame[columns.symbol], columns.separator)
@@ -87,25 +88,26 @@ def _whole(
 
 def _events(
     records: Source, needed: list[str], schema: Schema, columns: SequenceLayout, codec: Codec
-) -> tuple[Symbols, NDArray[np.uint32] | None]:
+) -> tuple[Symbols, Users | None]:
     """One row, one event: grouped by whose they are, ordered by time, then as they stand."""
     assert columns.user is not None
     frame = records.frame(needed)
     codes = coded(frame[columns.symbol], codec, lambda place: place)
     users = numbered_users(columns.user, frame[columns.user], schema.missing_values)
-    keys: list[NDArray[Any]] = [users]
-    owner = schema.unit.column
+    keys: list[NDArray[Any]] = [users.numbers]
+    owner, owners = schema.unit.column, None
     if owner is not None and owner != columns.user:
-        keys.append(numbered_users(owner, frame[owner], schema.missing_values))
+        owners = numbered_users(owner, frame[owner], schema.missing_values)
+        keys.append(owners.numbers)
     times = [] if columns.time is None else [_instants(columns.time, frame[columns.time], schema)]
     if any(np.any(key[1:] < key[:-1]) for key in keys) or times or len(keys) > 1:
         order = np.lexsort([*times, *keys])
         codes, keys = codes[order], [key[order] for key in keys]
     if not len(codes):
-        return Symbols(codes, np.zeros(0, dtype=np.int64)), None if len(keys) < 2 else keys[1]
+        return Symbols(codes, np.zeros(0, dtype=np.int64)), owners
     begins = np.flatnonzero(np.r_[True, np.logical_or.reduce([key[1:] != key[:-1] for key in keys])])
     lengths = np.diff(np.r_[begins, len(codes)])
-    return Symbols(codes, lengths), None if len(keys) < 2 else keys[1][begins]
+    return Symbols(codes, lengths), None if owners is None else replace(owners, numbers=keys[1][begins])
 
 
 def _instants(name: str, column: pl.Series, schema: Schema) -> NDArray[Any]:

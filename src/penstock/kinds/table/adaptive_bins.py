@@ -60,6 +60,7 @@ class Stretches:
         return self.histogram.claim(
             sums,
             Sensitivity.of(moves.l1, linf=moves.l1),
+            shape=(len(asked),),
             because="stretches of one depth share no bin: their sums move by no more in all than the bins do",
         )
 
@@ -78,6 +79,7 @@ def stretch(histogram: Sealed[Numbers], bins: int) -> Stretches:
     regular = histogram.claim(
         lambda counts: counts[:bins],
         histogram.sensitivity,
+        shape=(bins,),
         because="some cells of a histogram move by no more than all of them",
     )
     return Stretches(regular, np.array([0]), np.array([bins]))

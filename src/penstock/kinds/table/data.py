@@ -21,7 +21,7 @@ from penstock.engine.merged import MergedEngine
 from penstock.errors import DataError, SchemaError, UsageError
 from penstock.kinds.table.adaptive_bins import adaptive, with_adaptive_bins
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sealed import FAILED, FAILURE, Sealed, derived
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Attribute, Relation, Schema
 
@@ -124,20 +124,27 @@ class Table(Data):
         function: Callable[[list[Counts]], Counts],
         sensitivity: Sensitivity,
         *,
+        shape: tuple[int, ...],
         because: str,
     ) -> Sealed[Counts]:
         """A sealed vector computed from many marginals at once, such as one score for each of them.
 
-        As with `Sealed.claim`, the caller vouches for the sensitivity and says why it holds.
+        As with `Sealed.claim`, the caller vouches for the sensitivity and says why it holds. The result is
+        a vector of 64-bit integers of the declared shape, and a failure says nothing of the records.
         """
-        return Sealed(function(self._engine.counts(marginals)), sensitivity, self.relation, because=because)
+        found = derived(function, self._engine.counts(marginals), shape=shape, dtype=np.int64)
+        if found is FAILED:
+            raise UsageError(FAILURE)
+        return Sealed(found, sensitivity, self.relation, because=because)
 
     def merged(self, lookups: Mapping[str, NDArray[np.integer]], schema: Schema) -> Table:
         """The same records with some attributes coarser: a public lookup from old to new codes for each.
 
         `schema` describes the new codes; a record still falls into one cell of every marginal.
         """
-        return Table(MergedEngine(self._engine, lookups), schema)
+        merged = Table(MergedEngine(self._engine, lookups), schema)
+        merged.repeatable = self.repeatable
+        return merged
 
     def prepared(self, budget: Budget) -> tuple[Table, Budget]:
         """The table with the bins that follow its data found, and what is left for the release itself."""

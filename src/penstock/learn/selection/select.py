@@ -159,6 +159,7 @@ class SelectCategories(_Selection[Table]):
         scores = counts.claim(
             lambda whole: whole[:size],
             counts.sensitivity,
+            shape=(size,),
             because="without the cells for missing and other values the rest moves by no more than all",
         )
         return _Candidates(field.labels, scores, "records", field.name)
@@ -218,5 +219,6 @@ def _some(scores: Sealed[Counts], chosen: Sequence[int]) -> Sealed[Counts]:
     return scores.claim(
         lambda whole: whole[list(chosen)],
         some,
+        shape=(len(chosen),),
         because="some coordinates move by no more than all do, and each by no more than linf",
     )

@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from operator import index
 from typing import Any, NoReturn
 
 from penstock.errors import BudgetError
@@ -87,6 +88,7 @@ class _Spendable(ABC):
                     "together under 'add-remove'. Nothing was spent on it."
                 )
             randomness = self._till.admit(used)
+            self._till.hand_out()
             self._pay(mechanism, sensitivity, detail)
             self._closed = True
             return randomness
@@ -204,7 +206,7 @@ class Budget(_Spendable):
             self._given = (self._given[0] + epsilon, self._given[1] + delta)
             return self._child(label, epsilon, delta, self._node, disjoint=self._disjoint)
 
-    def apart(self, labels: Sequence[str], *, meets: int = 1) -> list[Budget]:
+    def apart(self, labels: Sequence[str], *, meets: int = 1, because: str) -> list[Budget]:
         """A budget for each of several disjoint parts of the records, paid for only once.
 
         Parallel composition: a unit lies in at most `meets` of the parts, so the dearest of them are
@@ -212,13 +214,28 @@ class Budget(_Spendable):
         its part on its own. A unit of several records can lie in as many parts: pass
         ``meets=unit.records``; each part then holds that fraction of what is left. Paying under
         another relation is refused here, a wrong `meets` by the receipt.
+
+        A budget cannot see whether parts share records: `because` says why they do not, in a few words that
+        a reviewer finds beside the reasons of sealed values.
         """
+        if not isinstance(because, str) or not because.strip():
+            raise BudgetError(
+                f"Disjoint parts of '{self.label}' need the reason why they share no record: because='...'. "
+                "Nothing was spent."
+            )
         if not labels:
             raise BudgetError(f"'{self.label}' needs at least one disjoint part to pay. Nothing was spent.")
-        if meets < 1:
-            raise BudgetError(f"A unit meets at least one disjoint part of '{self.label}', not {meets}.")
+        try:
+            whole = 0 if isinstance(meets, bool) else index(meets)
+        except TypeError:
+            whole = 0
+        if whole < 1:
+            raise BudgetError(
+                f"A unit meets at least one disjoint part of '{self.label}', and a whole number of them, not "
+                f"{meets!r:.60}. Nothing was spent."
+            )
         with self._till.lock:
-            met = min(int(meets), len(labels))
+            met = min(whole, len(labels))
             epsilon, delta = self.left
             self._closed = True
             group = ApartNode(self.label, meets=met)
@@ -276,6 +293,10 @@ class Budget(_Spendable):
         with self._till.lock:
             self._till.give_back()
 
+    def mark_repeatable(self) -> None:
+        """Note that what this budget pays for rests on random choices that can be repeated: unpublishable."""
+        self._till.repeatable = True
+
     def complete(self, release: str) -> None:
         """Note in the ledger which release this budget became."""
         if self._till.account is not None and self._till.ledger_entry is not None:
@@ -290,7 +311,7 @@ class Budget(_Spendable):
                 relation=self._till.relation or relation or Relation.ADD_REMOVE,
                 unit=(unit or Unit()).model_copy(update={"review": False}),
                 paid=self._till.paid(),
-                publishable=self._till.randomness.secure,
+                publishable=self._till.randomness.secure and not self._till.repeatable,
                 ledger=self._till.ledger_entry,
             )
 

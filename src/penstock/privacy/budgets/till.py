@@ -28,6 +28,12 @@ class Account(Protocol):
     def reserve(self, epsilon: Fraction, delta: Fraction, relation: Relation) -> str:
         """Debit the account durably, or raise LedgerError; the entry's name for the receipt."""
 
+    def drawn(self, entry: str) -> None:
+        """Note that randomness is about to be handed out on the entry, which then stays spent.
+
+        Raise LedgerError when it was given back: nothing may be drawn on it any more.
+        """
+
     def complete(self, entry: str, release: str) -> None:
         """Note that the entry became a release of this name."""
 
@@ -80,6 +86,8 @@ class Till:
         self.account = account
         self.ledger_entry: str | None = None
         self.relation: Relation | None = None
+        self._drawn = False
+        self.repeatable = False  # beside the noise, something else random can be predicted or repeated
         self.root = Node("release")
         self._process = os.getpid()
         self._randomness = randomness
@@ -111,9 +119,15 @@ class Till:
             )
         return randomness
 
+    def hand_out(self) -> None:
+        """Called before randomness leaves the till; from here on the debit can never be given back."""
+        if self.account is not None and self.ledger_entry is not None:
+            self.account.drawn(self.ledger_entry)
+        self._drawn = True
+
     def give_back(self) -> None:
-        """Undo the ledger's debit. A till without a charge has handed out no randomness to draw with."""
-        if self.paid().parts:
+        """Undo the ledger's debit, as long as no randomness was handed out to draw with."""
+        if self._drawn or self.paid().parts:
             raise BudgetError("This budget has paid for draws, and what was drawn cannot be given back.")
         if self.account is not None and self.ledger_entry is not None:
             self.account.give_back(self.ledger_entry)

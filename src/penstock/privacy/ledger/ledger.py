@@ -11,16 +11,19 @@ killed at any moment:
 - Amounts are exact fractions, kept as text and added in Python, under the relation of the account:
   what was paid under another relation is converted first or refused.
 
-What a release has reserved is given back only when it stopped before any randomness was handed out.
+What a release has reserved is given back only when it stopped before any randomness was handed out; the
+account is told before the first draw, and from then on refuses, whoever asks.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import UTC, datetime
 from fractions import Fraction
 from os import PathLike
 from secrets import token_hex
+from threading import Lock
 
 from penstock.errors import LedgerError
 from penstock.privacy.budgets.amounts import Amount, exact
@@ -39,7 +42,9 @@ class LedgerAccount:
         self.name = name
         self.label = label
         self._ledger = ledger
-        self._own: set[str] = set()
+        self._process, self._lock = os.getpid(), Lock()
+        self._own: set[str] = set()  # reserved here, and nothing drawn on it yet
+        self._returned: set[str] = set()
 
     def __repr__(self) -> str:
         return f"LedgerAccount({self.name!r} in {self._ledger.place})"
@@ -73,27 +78,43 @@ class LedgerAccount:
         self._own.add(entry)
         return entry
 
+    def drawn(self, entry: str) -> None:
+        """Note that randomness is about to be handed out on the entry, which then stays spent for good.
+
+        LedgerError when it was given back: a draw on it would be in no ledger.
+        """
+        with self._lock:
+            if entry in self._returned:
+                raise LedgerError(
+                    f"Entry '{entry}' was given back, so that nothing can be drawn on it any more; make a "
+                    "new budget. Nothing was spent."
+                )
+            self._own.discard(entry)
+
     def complete(self, entry: str, release: str) -> None:
         """Note that the entry became a release of this name; it stays spent either way."""
         with self._ledger._database.writing() as rows:
             rows.lock(self.name)
             rows.close(self.name, entry, "complete", release)
-        self._own.discard(entry)
+        with self._lock:
+            self._own.discard(entry)
 
     def give_back(self, entry: str) -> None:
-        """Return what was reserved; only a budget calls this, before it has handed out randomness.
+        """Return what was reserved, as long as no randomness was handed out on it.
 
-        An entry of another run is refused: nobody can prove any more that nothing was drawn on it.
+        An entry of another run or process is refused: nobody can prove any more that nothing was drawn on it.
         """
-        if entry not in self._own:
-            raise LedgerError(
-                f"Entry '{entry}' stays spent: only the run that reserved it can prove that nothing "
-                "was drawn on it."
-            )
-        with self._ledger._database.writing() as rows:
-            rows.lock(self.name)
-            rows.close(self.name, entry, "returned", "")
-        self._own.discard(entry)
+        with self._lock:
+            if entry not in self._own or os.getpid() != self._process:
+                raise LedgerError(
+                    f"Entry '{entry}' stays spent: only the run that reserved it can give it back, and only "
+                    "before anything was drawn on it."
+                )
+            self._own.discard(entry)
+            self._returned.add(entry)  # first, so that nothing is drawn while it is written
+            with self._ledger._database.writing() as rows:
+                rows.lock(self.name)
+                rows.close(self.name, entry, "returned", "")
 
 
 class Ledger:

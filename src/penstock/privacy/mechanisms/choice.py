@@ -139,6 +139,8 @@ def point(scores: Sealed[Steps], low: int, high: int, pay: Budget) -> int:
     """
     if low >= high:
         raise UsageError(f"The domain {low} ... {high} holds no whole number. Nothing was spent.")
+    if high - low >= 1 << 63:
+        raise UsageError("A domain of 2**63 points or more is too fine; use larger steps. Nothing was spent.")
     moves = scores.sensitivity.spread
     epsilon = _epsilon(pay)
     rate = _rate(epsilon, moves)
@@ -208,7 +210,7 @@ def _plan(
     known: tuple[str, ...],
 ) -> _Plan:
     form = form_of(scores)
-    if len(form.shape) != 1 or not form.size or form.kind not in "iuf":
+    if len(form.shape) != 1 or not form.size or form.kind not in "iufn":
         raise UsageError("A choice needs a non-empty vector of scores, one per candidate. Nothing was spent.")
     if method not in known:
         raise UsageError(

@@ -98,7 +98,9 @@ def gaussian(sealed: Sealed[Any], pay: Budget | Rho) -> int | NDArray[np.int64]:
     value = np.asarray(open_seal(sealed))
     if variance == 0:
         return _whole(sealed, value.astype(np.int64))
-    return _whole(sealed, _sum(value, discrete_gaussian(variance, value.size, source).reshape(value.shape)))
+    return _whole(
+        sealed, held_sum(value, discrete_gaussian(variance, value.size, source).reshape(value.shape))
+    )
 
 
 def _discrete_laplace(sealed: Sealed[Any], pay: Budget) -> int | NDArray[np.int64]:
@@ -109,7 +111,7 @@ def _discrete_laplace(sealed: Sealed[Any], pay: Budget) -> int | NDArray[np.int6
     scale = noise_scale(sealed, epsilon)
     source = pay.spend("discrete Laplace", sealed, amount=epsilon, detail=f"scale {plain(scale)}")
     value = np.asarray(open_seal(sealed))
-    return _whole(sealed, _sum(value, discrete_laplace(scale, value.size, source).reshape(value.shape)))
+    return _whole(sealed, held_sum(value, discrete_laplace(scale, value.size, source).reshape(value.shape)))
 
 
 def noise_scale(sealed: Sealed[Any], epsilon: Amount) -> Fraction:
@@ -154,8 +156,12 @@ def gaussian_variance(l2_squared: Fraction, epsilon: Fraction, delta: Fraction) 
     return sigma_squared(rho_of(epsilon, delta), l2_squared)
 
 
-def _sum(value: Integers, noise: Integers) -> NDArray[np.int64]:
-    """value + noise, held at the ends of the 64-bit range, which is post-processing."""
+def held_sum(value: Integers, noise: Integers) -> NDArray[np.int64]:
+    """value + noise, held at the ends of the 64-bit range, which is post-processing.
+
+    >>> held_sum(np.array([5]), np.array([10**30], dtype=object)).tolist()
+    [9223372036854775807]
+    """
     room = 1 << 61
     if noise.dtype == np.int64 and value.dtype.kind == "i" and np.all((value > -room) & (value < room)):
         total: NDArray[np.int64] = value + noise

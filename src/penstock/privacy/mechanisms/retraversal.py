@@ -67,5 +67,6 @@ def _some(scores: Sealed[NDArray[Any]], where: NDArray[np.int64]) -> Sealed[NDAr
     return scores.claim(
         lambda whole: np.asarray(whole)[where],
         scores.sensitivity,
+        shape=where.shape,
         because="some coordinates of a vector move by no more than all of them, in every norm",
     )

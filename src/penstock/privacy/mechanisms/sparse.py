@@ -398,5 +398,6 @@ def error_queries(answers: Sealed[NDArray[Any]], estimates: Any) -> Sealed[NDArr
     return answers.claim(
         off,
         Sensitivity(moves.l1, moves.linf, moves.l2_squared),
+        dtype=np.float64 if "f" in (form_of(answers).kind, guesses.dtype.kind) else np.int64,
         because="the distance from a fixed number moves by no more than the number does",
     )

@@ -32,7 +32,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, exp, fsum, log, nextafter
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,14 +81,23 @@ def decay(fan_out: int) -> Fraction:
 class Splitter:
     """Paid-for decisions about the nodes of one tree.
 
-    `lam` is the noise scale, `gamma` the decay per level in units of `lam`, `theta` the threshold.
+    `lam` is the noise scale, `gamma` the decay per level in units of `lam`, `theta` the threshold. Scores
+    may be sealed under `relation` and move by up to `moves` in all: that is what was paid for. Only `paid`
+    makes one that opens seals; a copy would decide about a second tree.
     """
 
     lam: Fraction
     gamma: Fraction
     theta: int
     randomness: Randomness
+    relation: Relation
+    moves: Fraction
     _trees: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
+    _asked: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
+    _paid: bool = field(default=False, init=False, repr=False, compare=False)
+
+    def __reduce__(self) -> Any:
+        raise UsageError("Decisions about a tree cannot be copied: each copy would decide about another one.")
 
     @classmethod
     def paid(
@@ -127,7 +136,10 @@ class Splitter:
             sensitivity=str(paths * step),
             detail=f"fan-out {fan_out}, constant {plain(factor)} ({constant}), threshold {theta}",
         )
-        return cls(Fraction(STEPS, inverse), slope, theta, source)
+        moves = Fraction(paths * step * (2 if relation is Relation.REPLACE else 1))
+        made = cls(Fraction(STEPS, inverse), slope, theta, source, relation, moves)
+        object.__setattr__(made, "_paid", True)
+        return made
 
     @property
     def delta(self) -> Fraction:
@@ -144,9 +156,19 @@ class Splitter:
         """For every node of one depth, whether it is split; private by the theorem above.
 
         The caller vouches for the theorem's premises: the set of nodes is public (all children of
-        nodes that were split, also empty ones), scores do not grow downwards, and every node is asked
-        about once.
+        nodes that were split, also empty ones), and scores do not grow downwards. Every depth is asked about
+        once, on the way down, and scores that move by more than was paid for are refused.
         """
+        if not self._paid:
+            raise UsageError("These decisions were not paid for; use Splitter.paid.")
+        if scores.relation is not self.relation or scores.sensitivity.l1 > self.moves:
+            raise UsageError(
+                f"These decisions were paid for scores that move by {self.moves} under "
+                f"'{self.relation.value}', not by {scores.sensitivity.l1} under '{scores.relation.value}'."
+            )
+        if self._asked and depth <= self._asked[-1]:
+            raise UsageError("Every depth of a tree is decided about once, on the way down.")
+        self._asked.append(depth)
         return self._flip(self._margins(open_seal(scores), depth))
 
     def _margins(self, scores: NDArray[np.int64], depth: int) -> Integers:

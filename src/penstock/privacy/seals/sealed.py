@@ -16,7 +16,7 @@ from math import prod
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from penstock.errors import UsageError
 from penstock.privacy.seals.sensitivity import Sensitivity
@@ -78,9 +78,26 @@ class Sealed(Generic[T]):
     def __reduce__(self) -> Any:
         raise UsageError("A sealed value cannot be copied or written; open it with a mechanism first.")
 
-    def claim(self, function: Callable[[T], U], sensitivity: Sensitivity, *, because: str) -> Sealed[U]:
-        """A value derived from this one, with a sensitivity that the caller vouches for."""
-        return Sealed(function(self.__value), sensitivity, self.relation, because=because)
+    def __getstate__(self) -> Any:
+        raise UsageError("A sealed value cannot be copied or written; open it with a mechanism first.")
+
+    def claim(
+        self,
+        function: Callable[[T], U],
+        sensitivity: Sensitivity,
+        *,
+        because: str,
+        shape: tuple[int, ...] | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> Sealed[U]:
+        """A value derived from this one, with a sensitivity that the caller vouches for.
+
+        Shape and type of the result are public: those declared, or else those of this value. See `derived`.
+        """
+        found = derived(function, self.__value, shape=shape, dtype=dtype)
+        if found is FAILED:
+            raise UsageError(FAILURE)
+        return Sealed(found, sensitivity, self.relation, because=because)
 
     def scaled(self: Sealed[NDArray[Any]], factor: int) -> Sealed[NDArray[np.int64]]:
         """A public whole number of times the value."""
@@ -151,6 +168,39 @@ class Sealed(Generic[T]):
         )
 
 
+FAILED: Any = object()
+FAILURE = (
+    "A function of a sealed value failed, or returned something else than an array of the declared shape and "
+    "type. Try it on made-up values: nothing more can be said about these. Nothing was spent."
+)
+
+
+def derived(
+    function: Callable[[Any], Any],
+    value: Any,
+    *,
+    shape: tuple[int, ...] | None = None,
+    dtype: DTypeLike | None = None,
+) -> Any:
+    """What a function makes of a raw value, or `FAILED`; whoever asked then raises `FAILURE`.
+
+    An error message may quote the records, and a length or type that depends on them would tell about them
+    for free. So a failure is one fixed sentence, whatever went wrong, and it is raised where no exception is
+    being handled and no raw value has a name: neither its context nor its traceback shows any.
+    """
+    try:
+        found = function(value)
+        if isinstance(value, np.ndarray) or shape is not None:
+            wanted = value.shape if shape is None else shape
+            kind = value.dtype if dtype is None else np.dtype(dtype)
+            fits = isinstance(found, np.ndarray) and found.shape == wanted and found.dtype == kind
+        else:
+            fits = type(found) is type(value)
+    except Exception:
+        return FAILED
+    return found if fits else FAILED
+
+
 def join(parts: Sequence[Sealed[NDArray[Any]]]) -> Sealed[NDArray[np.int64]]:
     """Several sealed integer vectors over the same records, end to end: their L1 sensitivities add."""
     if not parts:
@@ -176,7 +226,7 @@ def join(parts: Sequence[Sealed[NDArray[Any]]]) -> Sealed[NDArray[np.int64]]:
 class Form(NamedTuple):
     """Type and shape of a sealed value."""
 
-    kind: str  # NumPy's letter for the type of number: i, u, f, ... and O for what is no number
+    kind: str  # NumPy's letter for the type of number: i, u, f, ...; n for Python's integers, O for no number
     shape: tuple[int, ...]
     is_array: bool
 
@@ -197,7 +247,10 @@ def form_of(sealed: Sealed[Any]) -> Form:
     if type(value) is int:
         return _ONE_INTEGER  # of an int NumPy sees the size, which is private
     array = np.asarray(value)
-    return Form(array.dtype.kind, array.shape, isinstance(value, np.ndarray))
+    kind: str = array.dtype.kind
+    if kind == "O" and isinstance(value, np.ndarray) and all(type(one) is int for one in value.ravel()):
+        kind = "n"
+    return Form(kind, array.shape, isinstance(value, np.ndarray))
 
 
 def open_seal(sealed: Sealed[U]) -> U:

@@ -25,6 +25,7 @@ differential privacy" (VLDB 2014), corrected as above.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar
@@ -99,6 +100,7 @@ class Dawa(Method[Points]):
         buckets = curve.claim(
             lambda counts: np.add.reduceat(counts, starts),
             curve.sensitivity,
+            shape=(len(starts),),
             because="the stretches share no cell: their sums move by no more in all than the cells do",
         )
         questions = _in_buckets(grid, _fewer(workload, MOST_SHARES // len(starts)), order, starts)
@@ -139,22 +141,27 @@ def least_uneven(sealed: Sealed[Counts], pay: Budget, *, length: int, price: Fra
     source = pay.spend("DAWA partition", sealed, detail=f"{length} cells, price {float(price):.6g}")
     windows = Windows(open_seal(sealed))
     sizes = [1 << level for level in range(length.bit_length())]
-    costs: list[Counts] = []
+    costs: list[list[int]] = []
     for size in sizes:
         starts = length - size + 1
         scale = (4 * size - 2) * moves / epsilon  # in steps of 1 / size
-        steps = windows.deviations(size) + discrete_laplace(scale, starts, source).astype(np.int64)
-        costs.append(steps * (length // size) + int(price * length))
+        uneven, noise_of_each = windows.deviations(size), discrete_laplace(scale, starts, source)
+        # Python's integers: a cost that wrapped around, or was held at an end, would break the theorem.
+        costs.append(
+            [
+                (steps + more) * (length // size) + int(price * length)
+                for steps, more in zip(uneven.tolist(), noise_of_each.tolist(), strict=True)
+            ]
+        )
     return _cheapest(costs, sizes, length)
 
 
-def _cheapest(costs: list[Counts], sizes: list[int], length: int) -> Counts:
+def _cheapest(costs: Sequence[Sequence[int]], sizes: list[int], length: int) -> Counts:
     """The first cells of the stretches of least total cost; among equals the last stretch is the shortest."""
     best, last = [0] * (length + 1), [0] * (length + 1)
-    lists = [cost.tolist() for cost in costs]
     for end in range(1, length + 1):
         least = None
-        for size, cost in zip(sizes, lists, strict=True):
+        for size, cost in zip(sizes, costs, strict=True):
             if size > end:
                 break
             total = best[end - size] + cost[end - size]

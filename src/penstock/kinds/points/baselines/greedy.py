@@ -53,6 +53,7 @@ def greedy_hierarchy(sealed: Sealed[Counts], questions: Reals, pay: Budget, leng
         level = sealed.claim(
             sums,
             sealed.sensitivity,
+            shape=(1 << depth,),
             because="nodes of one level share no cell: their sums move by no more in all than the cells do",
         )
         deviation = noise.standard_deviation(level.sensitivity.l1, pay_level.epsilon)

@@ -68,6 +68,7 @@ class Privelet(Method[Points]):
         coefficients = histogram.claim(
             lambda counts: haar(counts.reshape(sides), chosen),
             Sensitivity.of(histogram.sensitivity.l1 * moves, linf=histogram.sensitivity.l1),
+            shape=tuple(sides),
             because="a point changes one coefficient on each level of each transformed axis, by one",
         )
         noisy = noise.counts(coefficients, pay=pay)

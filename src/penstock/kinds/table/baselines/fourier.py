@@ -124,6 +124,7 @@ def coefficients(table: Table, supports: Sequence[Subset]) -> Sealed[Counts]:
         [first, *counted],
         transformed,
         Sensitivity.of(moves * count, linf=moves, l2_squared=moves**2 * count),
+        shape=(count,),
         because="a record adds +1 or -1 to every coefficient",
     )
 

@@ -41,6 +41,8 @@ Counts = NDArray[np.int64]
 STEPS = 256
 """Scores are kept in whole 256ths of a record, so that the choice is exact."""
 
+_HELD = float(1 << 61)
+
 SIZE_SHARE = Fraction(1, 20)
 """Of the budget, for the number of records where the schema does not declare it."""
 
@@ -128,7 +130,8 @@ class MWEM(Method[Table]):
     def _errors(self, counts: Sealed[Counts], weights: Weights) -> Sealed[Counts]:
         """How far each cell's count is from what the distribution says, sealed."""
         shares = np.concatenate([part.ravel() for _, part in all_sums(weights.shares(), self.way)])
-        believed = np.rint(STEPS * weights.n * shares).astype(np.int64)
+        # held where no difference can wrap around: noise can make the number of records enormous
+        believed = np.minimum(np.rint(STEPS * weights.n * shares), _HELD).astype(np.int64)
         return counts.claim(
             lambda truth: np.abs(believed - STEPS * truth),
             Sensitivity.scores(STEPS * counts.sensitivity.linf, believed.size),
@@ -140,6 +143,7 @@ class MWEM(Method[Table]):
         return counts.claim(
             lambda truth: truth[place : place + 1],
             Sensitivity.of(counts.sensitivity.linf),
+            shape=(1,),
             because="one of the counts moves by no more than the bound for each of them",
         )
 

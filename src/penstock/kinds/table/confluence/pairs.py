@@ -91,6 +91,7 @@ class PairGaps:
                 ]
             ),
             self.sensitivity,
+            shape=(len(self.candidates),),
             because="a record is in one cell of a pair, and the expected table is public",
         )
 
@@ -114,6 +115,7 @@ class PairGaps:
         total = gaps.claim(
             lambda values: values[index].sum(keepdims=True),
             Sensitivity.of(gaps.sensitivity.linf * len(self.couples)),
+            shape=(1,),
             because="the gap of each of the pairs that are added up moves by no more than the bound for one",
         )
         return float(noise.counts(total, pay=pay)[0]) / len(self.couples)
@@ -171,9 +173,8 @@ def choose(
     total = 0.0
     while len(chosen) < most and open_.any():
         places = np.flatnonzero(open_)
-        costs = np.rint(caution * scale * (2 * weights[places] * total + weights[places] ** 2)).astype(
-            np.int64
-        )
+        prices = np.rint(caution * scale * (2 * weights[places] * total + weights[places] ** 2))
+        costs = np.minimum(prices, float(_FITS)).astype(np.int64)  # a difference must not wrap around
 
         def scores(values: Counts, places: NDArray[np.intp] = places, costs: Counts = costs) -> Counts:
             return np.append(values[places] - costs, 0)
@@ -181,6 +182,7 @@ def choose(
         sealed = gaps.claim(
             scores,
             gaps.sensitivity,
+            shape=(len(places) + 1,),
             because="subtracting public prices, and a constant for stopping, moves nothing",
         )
         index = choice.best(sealed, budget.part(f"choice {len(chosen) + 1}", share), method=method)

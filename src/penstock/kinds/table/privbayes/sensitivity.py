@@ -46,6 +46,9 @@ Bound = Literal["tight", "published"]
 MOST_RECORDS_OF_I = 10**10
 """Up to here the rounding errors of n I, some 2**-50 n log n, stay below half a step of its lattice."""
 
+MOST_RECORDS_OF_R = 2 * 10**9
+"""Up to here 2 n² R <= 2 n² fits into 64 bits."""
+
 
 def of_scores(
     name: ScoreName,
@@ -85,6 +88,11 @@ def largest_change(
     if name == "F":
         return Fraction(2)
     if name == "R":
+        if n > MOST_RECORDS_OF_R:
+            raise UsageError(
+                f"Score R is kept in 64 bits, enough for {MOST_RECORDS_OF_R:,} records under 'replace'; "
+                "choose score F, or relation 'add-remove'. Nothing was spent."
+            )
         return Fraction(4 * max(n - 1, 0)) if binary and bound == "tight" else Fraction(6 * n + 4)
     if n > MOST_RECORDS_OF_I:
         raise UsageError(

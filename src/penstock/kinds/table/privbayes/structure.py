@@ -106,6 +106,7 @@ class SealedScores:
         return self._all.claim(
             lambda values: values[places],
             self._sensitivity([shape for _, shape in known]),
+            shape=places.shape,
             because="some of the scores move no more than the bound for all of them",
         )
 
@@ -130,6 +131,7 @@ class SealedScores:
             [marginal(self.variables, pair) for pair in new],
             lambda counts: scores(self.name, shapes, counts, self.table.relation),
             self._sensitivity(shapes),
+            shape=(len(shapes),),
             because=f"bounds of score {self.name}, see penstock.kinds.table.privbayes.sensitivity",
         )
         for pair, shape in zip(new, shapes, strict=True):
