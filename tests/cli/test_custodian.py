@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import stat
 from pathlib import Path
 
 import polars as pl
 import pytest
 from tests.cli.desk import ROWS, Cli, Desk
 
-from penstock.errors import LedgerError, ReleaseError
+from penstock.api import evaluate
+from penstock.errors import LedgerError, ReleaseError, UsageError
 from penstock.schema import Schema
 
 # private drafts ----------
@@ -159,6 +162,54 @@ def test_evaluate_with_other_data_or_another_field_is_a_sentence(
         assert done.code in (1, 2)
         assert "should not" not in done.err, done.err
         assert done.err.count("\n") == 1
+
+
+# what stays with the custodian ----------
+
+
+def test_what_is_not_public_is_not_written_into_a_release(cli: Cli, desk: Desk, release_folder: Path) -> None:
+    before = sorted(path.name for path in release_folder.iterdir())
+    (desk.folder / "way").symlink_to(release_folder)
+    for inside in (release_folder / "own", desk.folder / "way" / "own"):
+        for command in (
+            ("evaluate", release_folder, desk.data, "--out", inside),
+            ("draft", desk.data, "--out", inside),
+            ("ledger", "init", inside),
+            ("ledger", "init", f"sqlite:///{inside}"),
+        ):
+            done = cli(*command)
+            assert done.code == 2, command
+            assert "is inside the release" in done.err
+            assert "choose a place outside" in done.err
+    with pytest.raises(UsageError, match="is inside the release"):
+        evaluate(release_folder, desk.data).save(release_folder / "own.html")
+    assert sorted(path.name for path in release_folder.iterdir()) == before
+
+
+def test_what_stays_with_the_custodian_is_for_its_owner_alone(
+    cli: Cli, desk: Desk, release_folder: Path
+) -> None:
+    for name, command in {
+        "evaluation.html": ("evaluate", release_folder, desk.data, "--out", "evaluation.html"),
+        "draft.yaml": ("draft", desk.data, "--out", "draft.yaml"),
+        "new.db": ("ledger", "init", "new.db"),
+    }.items():
+        assert cli(*command).code == 0
+        assert stat.S_IMODE((desk.folder / name).stat().st_mode) == 0o600, name
+
+
+def test_inspect_names_every_file_that_the_release_does_not_list(
+    cli: Cli, desk: Desk, release_folder: Path
+) -> None:
+    folder = shutil.copytree(release_folder, desk.folder / "copy")
+    assert json.loads(cli("inspect", folder, "--json").out)["unlisted"] == []
+    (folder / "evaluation.html").write_text("raw")
+    (folder / "more").mkdir()
+    done = cli("inspect", folder)
+    assert done.code == 0
+    assert "does not list: 'evaluation.html', 'more'" in done.err
+    assert "not listed: the guarantee does not cover it" in done.out
+    assert json.loads(cli("inspect", folder, "--json").out)["unlisted"] == ["evaluation.html", "more"]
 
 
 # audit ----------

@@ -43,9 +43,22 @@ def init(ledger: Book) -> None:
     """
     from penstock.cli.screen import clean, note
     from penstock.privacy.ledger.ledger import Ledger
+    from penstock.releases.custodian import owner_only, refuse_inside_release
 
-    made = Ledger.create(ledger)
+    file = _file(ledger)
+    if file is not None:
+        refuse_inside_release(file, "a ledger")
+    with owner_only():
+        made = Ledger.create(ledger)
     note(f"{clean(made.place)}: an empty ledger. Open an account with 'penstock ledger limit'.")
+
+
+def _file(ledger: str) -> str | None:
+    """The file that a ledger's name or SQLite URL means; None for a ledger that a server keeps."""
+    if "://" not in ledger:
+        return ledger
+    scheme, _, rest = ledger.partition(":///")
+    return rest.partition("?")[0] if scheme.partition("+")[0].lower() == "sqlite" and rest else None
 
 
 def limit(

@@ -103,14 +103,18 @@ def whole_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Pat
 
 
 @contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
-    """A hidden file to fill, which takes its final name when the block ends without an error."""
+def whole_file(path: str | Path, *, mode: int = 0o666) -> Iterator[Path]:
+    """A hidden file to fill, which takes its final name when the block ends without an error.
+
+    `mode` are its permissions, as far as the process's mask allows them.
+    """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         yield target  # a pipe or a device has no sibling to be exchanged with
         return
     partial = _sibling(target, "partial")
     try:
+        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
         yield partial
         _fsync(partial)
         os.replace(partial, target)
@@ -130,6 +134,11 @@ def read(folder: Path, name: str, *, at_most: int) -> bytes:
         # Asking for `at_most` would allocate it, gigabytes where a model has kilobytes.
         with os.fdopen(os.dup(descriptor), "rb") as file:
             return file.read(size)
+
+
+def is_release(folder: Path) -> bool:
+    """Whether a folder looks like a release; nothing in it is read."""
+    return (folder / "datapackage.json").is_file() and (folder / "receipt.json").is_file()
 
 
 def fingerprint(folder: Path, name: str) -> tuple[int, str]:
@@ -204,12 +213,7 @@ def _make_parents(parent: Path) -> list[Path]:
 
 
 def _refuse_unless_release(target: Path, folder: str | Path) -> None:
-    if (
-        target.is_symlink()
-        or not target.is_dir()
-        or not (target / "datapackage.json").is_file()
-        or not (target / "receipt.json").is_file()
-    ):
+    if target.is_symlink() or not is_release(target):
         raise ReleaseError(
             f"'{folder}' is not a release folder and will not be overwritten; choose another output folder."
         )
