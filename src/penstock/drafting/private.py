@@ -45,6 +45,9 @@ def draft_private(
     Without a delta, columns of text are left for the custodian to describe. Give the `unit` when a
     person has several records: the price then covers all that one person contributes. `order_key`
     repeats the choice of each user's records. The records are read into memory.
+
+    Only what a source declares in its header is taken as public: its columns' names, and that a column is
+    of lists, bytes or the like and can be no field. What the values suggest is counted and paid for.
     """
     who = unit or Unit(review=True)
     info, drafter = catalogue.kind(kind), kind_draft(kind)
@@ -61,7 +64,7 @@ def draft_private(
     names = [name for name in known.names if name != who.column and not identifies_a_person(name)]
     if not names:
         raise DataError("All columns seem to identify people; write the schema by hand.")
-    frame = records.frame(known.names)
+    frame = records.plain(known.names)
     odd = [name for name in names if frame[name].dtype.is_nested() or frame[name].dtype in _ODD]
     names = [name for name in names if name not in odd]
     if not names:
@@ -73,7 +76,8 @@ def draft_private(
     top = [
         f"Drafted privately: {paid.words}. A release with this schema costs its own epsilon on top.",
         *(f"Left out: '{name}' identifies people." for name in known.names if name not in [*names, *odd]),
-        *(f"Left out: '{name}' holds {str(frame[name].dtype).lower()} values." for name in odd),
+        # Which type stands in a header; what it is made of, such as the keys of a struct, may be inferred.
+        *(f"Left out: '{name}' is declared as neither text, numbers, dates nor booleans." for name in odd),
     ]
     fields, remarks = [], {}
     for column, (type_, missing) in zip(columns, found, strict=True):

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.engine.connection import Duck, first_line, named_table, without_password
 from penstock.engine.delimited import GZIP, Delimited
+from penstock.engine.pandas_frame import plain, typed
 from penstock.errors import DataError
 
 if TYPE_CHECKING:
@@ -46,6 +47,13 @@ class Source(ABC):
     @abstractmethod
     def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
         """Raw: these columns (None: all) as an Ibis table, by default in DuckDB and read lazily."""
+
+    def plain(self, names: Sequence[str]) -> pl.DataFrame:
+        """Raw: the same, in types that the source declares and that no value decided.
+
+        Text files hold text, and the types of Parquet, Arrow, Polars and databases stand in a header.
+        """
+        return self.frame(names)
 
     @property
     def length(self) -> int:
@@ -142,7 +150,7 @@ def _from_object(source: Any) -> Source:
     if module == "polars" and hasattr(source, "lazy"):
         return FrameSource(_collected(source), "the Polars frame")
     if module == "pandas" and hasattr(source, "columns"):
-        return FrameSource(_from_pandas(source), "the pandas frame")
+        return PandasSource(source)
     if module == "pyarrow" and hasattr(source, "schema"):
         return FrameSource(_from_arrow(source), "the Arrow table")
     raise DataError(f"Records cannot be read from {type(source).__name__!r}. Give {_ACCEPTED}.")
@@ -237,6 +245,31 @@ class FrameSource(Source):
         return (duck or Duck()).registered(self.frame(names).to_arrow())
 
 
+class PandasSource(Source):
+    """A pandas frame, whose types pandas may have read off the values."""
+
+    label = "the pandas frame"
+
+    def __init__(self, frame: Any) -> None:
+        self._frame, self.names = frame, tuple(str(name) for name in frame.columns)
+        _refuse_repeated(self.label, self.names)
+
+    def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame:
+        return self._columns(self.names if names is None else names, typed)
+
+    def plain(self, names: Sequence[str]) -> pl.DataFrame:
+        return self._columns(names, plain)
+
+    def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
+        _refuse_equal_but_for_case(self)
+        return (duck or Duck()).registered(self.frame(names).to_arrow())
+
+    def _columns(self, names: Sequence[str], convert: Callable[[Any, str], pl.Series]) -> pl.DataFrame:
+        import polars as pl
+
+        return pl.DataFrame([convert(self._frame.iloc[:, self.names.index(name)], name) for name in names])
+
+
 class DatabaseSource(Source):
     """A table in a database, reached through Ibis."""
 
@@ -267,24 +300,6 @@ def _collected(frame: Any) -> pl.DataFrame:
             f"The Polars frame cannot be computed ({first_line(problem)}). Collect it and look."
         ) from None
     return collected
-
-
-def _from_pandas(frame: Any) -> pl.DataFrame:
-    import polars as pl
-    import pyarrow as pa
-
-    names = [str(name) for name in frame.columns]
-    _refuse_repeated("the pandas frame", names)
-    columns: dict[str, Any] = {}
-    for position, name in enumerate(names):
-        try:
-            columns[name] = pl.from_pandas(frame.iloc[:, position])
-        except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError):
-            raise DataError(
-                f"The pandas frame's column '{name}' mixes kinds of values. Convert it to one kind, "
-                f"for example with .astype('string')."
-            ) from None
-    return pl.DataFrame(columns)
 
 
 def _from_arrow(table: Any) -> pl.DataFrame:
