@@ -12,8 +12,12 @@ import polars as pl
 import pytest
 from tests.cli.desk import ROWS, Cli, Desk
 
-from penstock.api import evaluate
+from penstock.api import evaluate, load
+from penstock.drafting.private import draft_private
+from penstock.engine import read
 from penstock.errors import LedgerError, ReleaseError, UsageError
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Schema
 
 # private drafts ----------
@@ -49,8 +53,36 @@ def test_a_release_names_the_price_of_its_privately_drafted_schema(cli: Cli, des
     assert price in (desk.out / "report.html").read_text()
     assert price in cli("inspect", desk.out).out
     facts = json.loads(cli("inspect", desk.out, "--json").out)
-    assert facts["drafted"] == {"epsilon": "6", "delta": "0.0001", "unit": "one record"}
+    assert facts["drafted"] == {
+        "epsilon": "6",
+        "delta": "0.0001",
+        "unit": "one record",
+        "publishable": True,
+    }
     assert facts["epsilon"] == "1"
+
+
+def test_a_draft_with_seeded_noise_marks_itself_and_every_release_that_uses_it(cli: Cli, desk: Desk) -> None:
+    desk.write(ROWS * 20)
+    budget = Budget(6, "1e-4", randomness=Randomness.seeded(1))
+    schema = draft_private(read(desk.data), budget)
+    assert not schema.publishable
+    target = desk.folder / "private.yaml"
+    target.write_text(schema.to_yaml().replace("review: true", "review: false"))
+    assert "publishable: false" in target.read_text()
+    done = cli("release", desk.data, "-s", target, "-e", "1", "-o", desk.out)
+    assert done.code == 0, done.err
+    assert "NOT PUBLISHABLE" in done.err
+    assert "schema was drafted with a fixed seed" in done.err
+    assert not load(desk.out).publishable
+    assert "NOT PUBLISHABLE" in cli("inspect", desk.out).out
+    assert "Not publishable" in (desk.out / "report.html").read_text()
+    package = desk.out / "datapackage.json"
+    package.write_text(package.read_text().replace('"publishable": false', '"publishable": true'))
+    assert "different guarantees" in cli("inspect", desk.out).err
+    assert draft_private(read(desk.data), Budget(6, "1e-4")).publishable
+    repeated = draft_private(read(desk.data), Budget(6, "1e-4"), order_key=b"known")
+    assert not repeated.publishable
 
 
 @pytest.mark.parametrize(

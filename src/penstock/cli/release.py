@@ -77,7 +77,7 @@ def release(
             -s people.schema.yaml -e 1 -o people-release
     """
     from penstock.api import release as make
-    from penstock.cli.options import parameters
+    from penstock.cli.options import note_unpublishable, parameters
     from penstock.cli.screen import ACCENT, clean, note, progress_bars
     from penstock.schema import Schema
 
@@ -110,9 +110,5 @@ def release(
             f"[bold yellow]Released with {len(made.unreviewed)} unreviewed facts;[/] the guarantee does not "
             "cover what they give away, and the release says so."
         )
-    if not made.publishable:
-        note(
-            "[bold red]NOT PUBLISHABLE:[/] the noise came from a fixed seed, and whoever knows the seed can "
-            "take it off again. Release without --seed to publish."
-        )
+    note_unpublishable(made, "Release")
     note(f"Report: {clean(out)}/report.html")

@@ -44,7 +44,8 @@ def draft_private(
 
     Without a delta, columns of text are left for the custodian to describe. Give the `unit` when a
     person has several records: the price then covers all that one person contributes. `order_key`
-    repeats the choice of each user's records. The records are read into memory.
+    repeats the choice of each user's records. With it, or with seeded noise, the schema says that it is not
+    publishable, and so does every release that uses it. The records are read into memory.
 
     Only what a source declares in its header is taken as public: its columns' names, and that a column is
     of lists, bytes or the like and can be no field. What the values suggest is counted and paid for.
@@ -72,9 +73,16 @@ def draft_private(
     columns = _columns(frame, names, who, order_key)
     found = kinds(columns, budget.part("types", "1/5", delta_share=0))
     domains = _domains(columns, [kind_of_value for kind_of_value, _ in found], budget.rest("domains"))
-    paid = Drafted(epsilon=plain(budget.epsilon), delta=plain(budget.delta), unit=who.words)
+    paid = Drafted(
+        epsilon=plain(budget.epsilon),
+        delta=plain(budget.delta),
+        unit=who.words,
+        publishable=budget.receipt().publishable and order_key is None,
+    )
     top = [
         f"Drafted privately: {paid.words}. A release with this schema costs its own epsilon on top.",
+        *["Made with a fixed seed: neither this schema nor a release with it is publishable."]
+        * (not paid.publishable),
         *(f"Left out: '{name}' identifies people." for name in known.names if name not in [*names, *odd]),
         # Which type stands in a header; what it is made of, such as the keys of a struct, may be inferred.
         *(f"Left out: '{name}' is declared as neither text, numbers, dates nor booleans." for name in odd),
@@ -93,9 +101,7 @@ def draft_private(
         raise DataError(
             f"No column can become a field of {info.words}; draft another kind, or write the schema by hand."
         )
-    schema = Schema(
-        kind=kind, unit=who, missing_values=MARKERS, fields=tuple(fields), drafted=paid
-    )
+    schema = Schema(kind=kind, unit=who, missing_values=MARKERS, fields=tuple(fields), drafted=paid)
     return schema.with_remarks({"": tuple(top), **remarks})
 
 

@@ -144,7 +144,8 @@ def _manifest(about: About, contents: dict[str, bytes], place: Path) -> Manifest
     except (ReleaseError, RecursionError) as problem:
         raise ReleaseError(f"'{place}' cannot be opened. {problem}") from None
     stated = (about.epsilon, about.delta, about.publishable)
-    if stated != (str(receipt.epsilon), str(receipt.delta), receipt.publishable):
+    publishable = receipt.publishable and schema.publishable
+    if stated != (str(receipt.epsilon), str(receipt.delta), publishable):
         raise ReleaseError(
             f"'{place}' cannot be opened: datapackage.json and receipt.json state different "
             f"guarantees. {DISTRUST}"
