@@ -23,7 +23,6 @@ from penstock.drafting.private import draft_private
 from penstock.drafting.proposal import draft as propose
 from penstock.engine import Source, read
 from penstock.errors import (
-    DataError,
     LedgerError,
     PenstockError,
     PenstockWarning,
@@ -84,7 +83,7 @@ def draft(
     budget = Budget(epsilon, delta, account=_account(ledger, account, "private draft of a schema"))
     budget.check(Relation.ADD_REMOVE)
     with _what_is_spent(budget):
-        schema = draft_private(_with_records(read(source, table=table)), budget, kind=kind, unit=unit)
+        schema = draft_private(_told_if_empty(read(source, table=table)), budget, kind=kind, unit=unit)
     _complete(budget, "a schema, drafted privately")
     return schema
 
@@ -135,7 +134,7 @@ def release(
     budget = Budget(epsilon, 0 if info.pure else delta, randomness=randomness, account=paying)
     budget.check(described.relation)
     headless = described.layout is not None and described.layout.headless
-    source = data if headless else _with_records(read(data, table=table))
+    source = data if headless else _told_if_empty(read(data, table=table))
     order_key = None if seed is None else f"seed {seed}".encode()
     handle = data_class(catalogue.kind(described.kind))
     opened = handle.open(source, described, engine=engine, order_key=order_key)
@@ -256,10 +255,17 @@ def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Method[Any]:
     return method(**parameters)
 
 
-def _with_records(source: Source) -> Source:
-    """The source, unless it is a file that ends after its header: then somebody made a mistake."""
-    if source.header_only:
-        raise DataError(f"{source.label}: the file has a header and no records. Nothing was spent.")
+def _told_if_empty(source: Source) -> Source:
+    """The source; the custodian, and nobody else, hears when it holds no record.
+
+    It is released all the same: were it refused, every release would prove that there was a record.
+    """
+    if source.empty:
+        warnings.warn(
+            f"{source.label}: there are no records. A release of none is made and paid for like any other.",
+            PenstockWarning,
+            stacklevel=3,
+        )
     return source
 
 

@@ -66,9 +66,9 @@ class Source(ABC):
         return False
 
     @property
-    def header_only(self) -> bool:
-        """Whether a file ends after its header; for the custodian alone, since emptiness is not public."""
-        return False
+    @abstractmethod
+    def empty(self) -> bool:
+        """Raw: whether there is no record at all; for the custodian's terminal, since it is not public."""
 
     def failure(self, problem: Exception) -> DataError:
         """What to tell the user when reading the records failed in some engine."""
@@ -180,7 +180,7 @@ class TextSource(Source):
         return self._file.diagnosis(problem)
 
     @property
-    def header_only(self) -> bool:
+    def empty(self) -> bool:
         return self._file.empty
 
 
@@ -224,6 +224,15 @@ class ParquetSource(Source):
             raise self.failure(problem) from None
         return table.select(*(self.names if names is None else names))
 
+    @property
+    def empty(self) -> bool:
+        import polars as pl
+
+        try:
+            return bool(self._scan.select(pl.len()).collect().item() == 0)
+        except (pl.exceptions.PolarsError, OSError) as problem:
+            raise self.failure(problem) from None
+
     def failure(self, problem: Exception) -> DataError:
         reason = first_line(problem)
         if "duplicate" in reason or "more than one occurrence" in reason:
@@ -244,6 +253,10 @@ class FrameSource(Source):
         _refuse_equal_but_for_case(self)
         return (duck or Duck()).registered(self.frame(names).to_arrow())
 
+    @property
+    def empty(self) -> bool:
+        return self._frame.is_empty()
+
 
 class PandasSource(Source):
     """A pandas frame, whose types pandas may have read off the values."""
@@ -263,6 +276,10 @@ class PandasSource(Source):
     def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
         _refuse_equal_but_for_case(self)
         return (duck or Duck()).registered(self.frame(names).to_arrow())
+
+    @property
+    def empty(self) -> bool:
+        return len(self._frame) == 0
 
     def _columns(self, names: Sequence[str], convert: Callable[[Any, str], pl.Series]) -> pl.DataFrame:
         import polars as pl
@@ -288,6 +305,13 @@ class DatabaseSource(Source):
 
     def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
         return self._table if names is None else self._table.select(*names)
+
+    @property
+    def empty(self) -> bool:
+        try:
+            return bool(self._table.select(self.names[0]).limit(1).to_pyarrow().num_rows == 0)
+        except Exception as problem:
+            raise self.failure(problem) from None
 
 
 def _collected(frame: Any) -> pl.DataFrame:
