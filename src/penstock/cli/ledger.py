@@ -42,6 +42,7 @@ def init(ledger: Book) -> None:
         penstock ledger init postgresql+psycopg://host/privacy
     """
     from penstock.cli.screen import clean, note
+    from penstock.engine.connection import without_password
     from penstock.privacy.ledger.ledger import Ledger
     from penstock.releases.custodian import owner_only, refuse_inside_release
 
@@ -50,7 +51,10 @@ def init(ledger: Book) -> None:
         refuse_inside_release(file, "a ledger")
     with owner_only():
         made = Ledger.create(ledger)
-    note(f"{clean(made.place)}: an empty ledger. Open an account with 'penstock ledger limit'.")
+    note(
+        f"{clean(without_password(made.place))}: an empty ledger. "
+        "Open an account with 'penstock ledger limit'."
+    )
 
 
 def _file(ledger: str) -> str | None:
@@ -119,6 +123,7 @@ def show(
         penstock ledger show ledger.db --json
     """
     from penstock.cli.screen import print_json, screen
+    from penstock.engine.connection import without_password
     from penstock.privacy.ledger.ledger import Ledger
 
     opened = Ledger.open(ledger)
@@ -126,7 +131,7 @@ def show(
     if as_json:
         print_json(
             {
-                "ledger": opened.place,
+                "ledger": without_password(opened.place),
                 "accounts": [
                     {
                         **balance.to_dict(),

@@ -79,6 +79,7 @@ def release(
     from penstock.api import release as make
     from penstock.cli.options import note_unpublishable, parameters
     from penstock.cli.screen import ACCENT, clean, note, progress_bars
+    from penstock.releases.formulas import formulas
     from penstock.schema import Schema
 
     described = Schema.load(schema)
@@ -111,4 +112,11 @@ def release(
             "cover what they give away, and the release says so."
         )
     note_unpublishable(made, "Release")
+    risky = formulas(described) if made.can_sample else []
+    if risky:
+        shown = ", ".join(repr(text[:40]) for text in risky[:3]) + (", …" if len(risky) > 3 else "")
+        note(
+            f"[yellow]Spreadsheets would run these texts of synthetic.csv as formulas:[/] {clean(shown)}. "
+            "Rename them in the schema, or hand out rows of 'penstock sample --for-spreadsheets'."
+        )
     note(f"Report: {clean(out)}/report.html")
