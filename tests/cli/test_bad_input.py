@@ -139,6 +139,19 @@ def test_frames_without_records_are_released_too(make: Any) -> None:
         release(none, Schema.from_yaml(SCHEMA), epsilon=1)
 
 
+@pytest.mark.parametrize("name", ["^x$", "*", "^.*$"])
+def test_a_name_that_reads_as_a_pattern_is_refused(cli: Cli, desk: Desk, name: str) -> None:
+    """Polars would read other columns, or none, and stumble."""
+    desk.write([("ada", "31")], header=(name, "age"))
+    field = {"name": name, "constraints": {"enum": ["ada"]}}
+    desk.schema.write_text(json.dumps({"fields": [field]}))
+    assert "reads as a pattern of names" in refused(cli, desk).err
+    pl.DataFrame({name: ["ada"]}).write_parquet("people.parquet")
+    for source in (desk.data, "people.parquet"):
+        done = cli("draft", source, "-o", "new.yaml")
+        assert (done.code, "reads as a pattern of names" in done.err) == (1, True), done.err
+
+
 def test_ragged_rows(cli: Cli, desk: Desk) -> None:
     desk.write([*ROWS, ("ada", "31", "1200", "and more")])
     assert str(len(ROWS) + 2) in refused(cli, desk).err or str(len(ROWS) + 1) in refused(cli, desk).err

@@ -315,6 +315,17 @@ def test_objects_in_a_pandas_frame_are_read_one_by_one() -> None:
     assert read(lists).plain(["a"])["a"].to_list() == [NOT_PLAIN, None]
 
 
+def test_a_blank_line_is_a_record_where_there_is_one_column(tmp_path: Path) -> None:
+    one = written(tmp_path / "one.csv", b"\nsex\nf\n\nm\r\n\n")
+    assert rows_of(read(one).frame()) == [("f",), (None,), ("m",), (None,)]
+    assert sorted(in_duckdb(one), key=str) == [("f",), ("m",), (None,), (None,)]
+    assert not read(written(tmp_path / "blank.csv", b"sex\n\n")).empty
+    assert rows_of(read(tmp_path / "blank.csv").frame()) == [(None,)]
+    assert read(written(tmp_path / "none.csv", b"sex\n")).empty
+    two = written(tmp_path / "two.csv", b"sex,age\nf,1\n\nm,2\n\n")
+    assert rows_of(read(two).frame()) == [("f", "1"), ("m", "2")]
+
+
 def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
     """Nobody ever writes into this one, so that opening it would never end."""
     os.mkfifo(tmp_path / "pipe.csv")

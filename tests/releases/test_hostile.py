@@ -279,6 +279,7 @@ def test_a_release_whose_schema_describes_another_kind_is_refused(folder: Path) 
     [
         ("publishable", True, "different guarantees"),
         ("epsilon", "1/2", "different guarantees"),
+        ("guarantee", "perfectly private for everybody", "different guarantees"),
         ("unreviewed", ["age"], "disagree about what was reviewed"),
     ],
 )

@@ -143,9 +143,9 @@ def _manifest(about: About, contents: dict[str, bytes], place: Path) -> Manifest
         schema = _schema(contents["schema.yaml"])
     except (ReleaseError, RecursionError) as problem:
         raise ReleaseError(f"'{place}' cannot be opened. {problem}") from None
-    stated = (about.epsilon, about.delta, about.publishable)
+    stated = (about.guarantee, about.epsilon, about.delta, about.publishable)
     publishable = receipt.publishable and schema.publishable
-    if stated != (str(receipt.epsilon), str(receipt.delta), publishable):
+    if stated != (receipt.guarantee, str(receipt.epsilon), str(receipt.delta), publishable):
         raise ReleaseError(
             f"'{place}' cannot be opened: datapackage.json and receipt.json state different "
             f"guarantees. {DISTRUST}"

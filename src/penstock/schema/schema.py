@@ -29,7 +29,7 @@ from penstock.schema.expression import Condition, parse
 from penstock.schema.fact import Fact, nearest, refuse_unknown_keys
 from penstock.schema.field import Field
 from penstock.schema.layout import Layout, layout_class
-from penstock.schema.values import BLANKS
+from penstock.schema.values import BLANKS, is_pattern
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -129,6 +129,11 @@ class Schema(Fact):
         if not self.fields:
             raise SchemaError("schema: no fields are declared. List at least one column under 'fields'.")
         seen: set[str] = set()
+        for name in (*self.names, self.unit.column or ""):
+            if is_pattern(name):
+                raise SchemaError(
+                    f"{name}: this name reads as a pattern of names, not as one. Rename the column."
+                )
         for field in self.fields:
             if field.name in seen:
                 raise SchemaError(f"{field.name}: the field is declared twice. Remove one of the two.")
