@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -377,6 +378,19 @@ def test_a_table_that_grows_beyond_all_measure_is_not_unpacked(
     with_table(folder, pa.table({"a": pa.nulls(2_000_000, pa.int8())}))
     assert (folder / "model-counts.parquet").stat().st_size < 50_000
     refused(folder, "announces 2,000,000 rows")
+
+
+def test_equal_rows_without_end_are_refused_by_what_the_file_announces(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three hundred million of them fit into a megabyte, and would take gigabytes to look at."""
+    monkeypatch.setattr("penstock.releases.parquet.FEW_CELLS", 1_000_000)
+    name = next(path.name for path in folder.glob("model-*.parquet"))
+    pq.write_table(pa.table({"count": np.zeros(20_000_000, dtype=np.int8)}), folder / name)
+    assert (folder / name).stat().st_size < 100_000
+    refreshed(folder)
+    monkeypatch.setattr(pq.ParquetFile, "read", lambda *_: pytest.fail("the rows were unpacked"))
+    refused(folder, "announces 20,000,000 rows, more than a model may have")
 
 
 def test_a_table_of_repeated_long_text_is_not_unpacked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
