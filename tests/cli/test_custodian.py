@@ -6,6 +6,9 @@ import json
 import re
 import shutil
 import stat
+import subprocess
+import sys
+from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +21,7 @@ from penstock.engine import read
 from penstock.errors import LedgerError, ReleaseError, UsageError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
+from penstock.releases.disk import reserved
 from penstock.schema import Schema
 
 # private drafts ----------
@@ -163,6 +167,31 @@ def test_a_full_account_refuses_the_next_release(cli: Cli, desk: Desk) -> None:
     assert second.code == 1
     assert "1 left of its limit 3" in second.err
     assert not (desk.folder / "two").exists()
+
+
+def test_of_two_releases_to_one_place_one_pays(cli: Cli, desk: Desk) -> None:
+    """The name is held before the first charge, and until the folder is there."""
+    command = ("release", desk.data, "-s", desk.schema, "-e", "1", "-o", desk.out)
+    booked = ("--ledger", desk.ledger, "--account", "people")
+    with reserved(desk.out):
+        done = cli(*command, *booked)
+    assert done.code == 1
+    assert "is being written by another release" in done.err
+    [account] = json.loads(cli("ledger", "show", desk.ledger, "--json").out)["accounts"]
+    assert (account["spent"]["epsilon"], account["book"]) == ("0", [])
+    (desk.folder / f".{desk.out.name}.reserved").touch()  # as a killed process leaves it
+    assert cli(*command, *booked).code == 0
+    assert not list(desk.folder.glob(".*"))
+
+
+def test_eight_releases_at_once_to_one_place_pay_once(cli: Cli, desk: Desk) -> None:
+    command = [sys.executable, "-m", "penstock", "release", str(desk.data), "-s", str(desk.schema)]
+    command += ["-e", "1/4", "-o", str(desk.out), "--ledger", str(desk.ledger), "--account", "people"]
+    running = [subprocess.Popen([*command], stderr=subprocess.DEVNULL) for _ in range(8)]
+    assert sorted(process.wait(120) for process in running) == [0] + [1] * 7
+    [account] = json.loads(cli("ledger", "show", desk.ledger, "--json").out)["accounts"]
+    assert account["spent"]["epsilon"] == "1/4"
+    assert load(desk.out).receipt.epsilon == Fraction(1, 4)
 
 
 # evaluate ----------

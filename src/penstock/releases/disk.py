@@ -71,6 +71,66 @@ def check_destination(folder: str | Path, *, overwrite: bool = False) -> Path:
 
 
 @contextmanager
+def reserved(folder: str | Path) -> Iterator[None]:
+    """Check a destination and hold it while a release is paid for and made: of two, one is refused unpaid.
+
+    A hidden file beside the destination is locked for as long as this process lives; one that a killed
+    process left behind holds nobody up. On Windows, which has no such locks, the check is all there is.
+    """
+    target = _target(folder)
+    if sys.platform == "win32":
+        check_destination(folder)
+        yield
+        return
+    place = target.parent / _hidden(target, "reserved").removesuffix("-")
+    made: list[Path] = []
+    try:
+        try:
+            made = _make_parents(target.parent)
+            held = _held(place)
+        except OSError as problem:
+            raise ReleaseError(
+                f"'{folder}' cannot be written: {reason(problem)}. Choose another output folder. "
+                "Nothing was spent."
+            ) from None
+        if held is None:
+            raise ReleaseError(
+                f"'{folder}' is being written by another release; choose another output folder. "
+                "Nothing was spent."
+            )
+        try:
+            # Only whoever holds the place tries it out: a folder made for a trial would be in the way of
+            # another's that is finished, and removing one could remove that.
+            check_destination(folder)
+            yield
+        finally:
+            place.unlink(missing_ok=True)
+            os.close(held)
+    finally:
+        for parent in made:
+            with suppress(OSError):  # not empty: the release is in it
+                parent.rmdir()
+
+
+def _held(place: Path) -> int | None:
+    """A lock on a file that is made for it; None while another process, or another thread, holds it."""
+    import fcntl
+
+    while True:
+        descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if place.exists() and os.path.samestat(os.fstat(descriptor), place.stat()):
+                return descriptor
+        except FileNotFoundError:
+            pass
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        os.close(descriptor)  # its holder removed it between our opening and our locking: make it anew
+
+
+@contextmanager
 def whole_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     """A hidden folder to fill, which takes its final name when the block ends without an error."""
     target = _target(folder)
