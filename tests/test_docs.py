@@ -222,3 +222,13 @@ def test_the_site_asks_nobody_else_for_anything(tmp_path: Path) -> None:
             r"<link[^>]*rel=\"?(?:stylesheet|preconnect)\"?[^>]*href=\"?(https?://[^\" >]+)", text
         )
         assert not fetched, f"{page.name}: {fetched}"
+
+
+@pytest.mark.parametrize(
+    "limit",
+    ["A known `order_key`", "The engine that counts", "Units in the ledger", "No record against one"],
+)
+def test_the_limits_page_names_what_a_review_found(limit: str) -> None:
+    root = Path(__file__).parents[1]
+    assert f"\n{limit}\n:   " in (root / "docs/privacy/limits.md").read_text(encoding="utf-8")
+    assert "docs/privacy/limits.md" in (root / "SECURITY.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
@@ -23,7 +23,6 @@ from penstock.drafting.private import draft_private
 from penstock.drafting.proposal import draft as propose
 from penstock.engine import Source, read
 from penstock.errors import (
-    DataError,
     LedgerError,
     PenstockError,
     PenstockWarning,
@@ -38,8 +37,9 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.budgets.till import Account
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.randomness.generator import Randomness
-from penstock.releases import Release, check_destination
+from penstock.releases import Release
 from penstock.releases import load as open_folder
+from penstock.releases.disk import reserved
 from penstock.schema import Relation, Schema, Unit
 
 Place = str | PathLike[str]
@@ -84,7 +84,7 @@ def draft(
     budget = Budget(epsilon, delta, account=_account(ledger, account, "private draft of a schema"))
     budget.check(Relation.ADD_REMOVE)
     with _what_is_spent(budget):
-        schema = draft_private(_with_records(read(source, table=table)), budget, kind=kind, unit=unit)
+        schema = draft_private(_told_if_empty(read(source, table=table)), budget, kind=kind, unit=unit)
     _complete(budget, "a schema, drafted privately")
     return schema
 
@@ -129,22 +129,21 @@ def release(
         described.refuse_if_unreviewed()
     chosen.check(described)
     name = "a release that was not saved" if out is None else Path(fspath(out)).name
-    if out is not None:
-        check_destination(fspath(out))
-    paying = _account(ledger, account, f"{info.name} for {name}")
-    budget = Budget(epsilon, 0 if info.pure else delta, randomness=randomness, account=paying)
-    budget.check(described.relation)
-    headless = described.layout is not None and described.layout.headless
-    source = data if headless else _with_records(read(data, table=table))
-    order_key = None if seed is None else f"seed {seed}".encode()
-    handle = data_class(catalogue.kind(described.kind))
-    opened = handle.open(source, described, engine=engine, order_key=order_key)
-    with _what_is_spent(budget):
-        records, rest = opened.prepared(budget)
-        made = chosen.fit(records, rest)
-        if out is not None:
-            made.save(Path(fspath(out)))
-    _complete(budget, name)
+    with nullcontext() if out is None else reserved(fspath(out)):
+        paying = _account(ledger, account, f"{info.name} for {name}")
+        budget = Budget(epsilon, 0 if info.pure else delta, randomness=randomness, account=paying)
+        budget.check(described.relation)
+        headless = described.layout is not None and described.layout.headless
+        source = data if headless else _told_if_empty(read(data, table=table))
+        order_key = None if seed is None else f"seed {seed}".encode()
+        handle = data_class(catalogue.kind(described.kind))
+        opened = handle.open(source, described, engine=engine, order_key=order_key)
+        with _what_is_spent(budget):
+            records, rest = opened.prepared(budget)
+            made = chosen.fit(records, rest)
+            if out is not None:
+                made.save(Path(fspath(out)))
+        _complete(budget, name)
     return made
 
 
@@ -256,10 +255,17 @@ def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Method[Any]:
     return method(**parameters)
 
 
-def _with_records(source: Source) -> Source:
-    """The source, unless it is a file that ends after its header: then somebody made a mistake."""
-    if source.header_only:
-        raise DataError(f"{source.label}: the file has a header and no records. Nothing was spent.")
+def _told_if_empty(source: Source) -> Source:
+    """The source; the custodian, and nobody else, hears when it holds no record.
+
+    It is released all the same: were it refused, every release would prove that there was a record.
+    """
+    if source.empty:
+        warnings.warn(
+            f"{source.label}: there are no records. A release of none is made and paid for like any other.",
+            PenstockWarning,
+            stacklevel=3,
+        )
     return source
 
 

@@ -10,14 +10,20 @@ import errno
 import json
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import ibis
+import polars as pl
 import pytest
 from tests.cli.desk import ROWS, SCHEMA, Cli, Desk, Outcome
 
 import penstock
-from penstock.errors import UsageError
+from penstock import Schema, release
+from penstock.errors import PenstockWarning, UsageError
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.independent import Independent
 from penstock.privacy.budgets.budget import Budget
@@ -94,9 +100,56 @@ def test_empty_file(cli: Cli, desk: Desk) -> None:
     assert "empty" in refused(cli, desk).err
 
 
-def test_header_only(cli: Cli, desk: Desk) -> None:
-    desk.write([])
-    assert "no records" in refused(cli, desk).err
+def test_no_records_are_released_like_one_and_only_the_terminal_hears_of_it(cli: Cli, desk: Desk) -> None:
+    """Were an empty input refused, every release would prove that there was a record."""
+
+    def files(source: object, *options: str) -> dict[str, object]:
+        done = cli("release", source, "-s", desk.schema, "-e", "1", "-o", desk.out, "--seed", "1", *options)
+        assert done.code == 0, done.err
+        assert ("there are no records" in done.err) == (len(rows) == 0)
+        package = json.loads((desk.out / "datapackage.json").read_text())
+        assert "no records" not in (desk.out / "report.html").read_text()
+        shutil.rmtree(desk.out)
+        return {
+            "names": [resource["path"] for resource in package["resources"]],
+            "about": package["penstock"],
+        }
+
+    found = []
+    for rows in ([], ROWS[:1]):
+        desk.write(rows)
+        frame = pl.read_csv(desk.data, infer_schema=False)
+        frame.write_parquet("people.parquet")
+        with closing(sqlite3.connect("people.db")) as connection, connection:
+            connection.execute("DROP TABLE IF EXISTS people")
+            connection.execute("CREATE TABLE people (name TEXT, age TEXT, income TEXT)")
+            connection.executemany("INSERT INTO people VALUES (?, ?, ?)", frame.rows())
+        found += [
+            files(desk.data),
+            files("people.parquet"),
+            files("sqlite:///people.db", "--table", "people"),
+        ]
+    assert all(one == found[0] for one in found)
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pl.DataFrame.to_pandas, pl.DataFrame.to_arrow, ibis.memtable])
+def test_frames_without_records_are_released_too(make: Any) -> None:
+    none = make(pl.DataFrame(schema={"name": pl.String, "age": pl.Int64, "income": pl.Float64}))
+    with pytest.warns(PenstockWarning, match="there are no records"):
+        release(none, Schema.from_yaml(SCHEMA), epsilon=1)
+
+
+@pytest.mark.parametrize("name", ["^x$", "*", "^.*$"])
+def test_a_name_that_reads_as_a_pattern_is_refused(cli: Cli, desk: Desk, name: str) -> None:
+    """Polars would read other columns, or none, and stumble."""
+    desk.write([("ada", "31")], header=(name, "age"))
+    field = {"name": name, "constraints": {"enum": ["ada"]}}
+    desk.schema.write_text(json.dumps({"fields": [field]}))
+    assert "reads as a pattern of names" in refused(cli, desk).err
+    pl.DataFrame({name: ["ada"]}).write_parquet("people.parquet")
+    for source in (desk.data, "people.parquet"):
+        done = cli("draft", source, "-o", "new.yaml")
+        assert (done.code, "reads as a pattern of names" in done.err) == (1, True), done.err
 
 
 def test_ragged_rows(cli: Cli, desk: Desk) -> None:

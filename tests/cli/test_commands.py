@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.cli.desk import ROWS, SCHEMA, Cli, Desk
+from tests.cli.desk import ROWS, SCHEMA, Cli, Desk, Outcome
 
 from penstock import catalogue
 
@@ -443,3 +443,48 @@ def test_control_c_ends_the_process_with_130(desk: Desk) -> None:
     assert process.returncode == 130
     assert "Interrupted" in said
     assert "Traceback" not in said
+
+
+# texts that a terminal or a spreadsheet would obey ----------
+
+
+def risky_release(cli: Cli, desk: Desk) -> Outcome:
+    names = ["=cmd()", "@sum", "-5", "\x1b[2Jred"]
+    desk.schema.write_text(json.dumps({"fields": [{"name": "name", "constraints": {"enum": names}}]}))
+    pl.DataFrame({"name": names * 50}).write_parquet("people.parquet")
+    done = cli("release", "people.parquet", "-s", desk.schema, "-e", "9", "-o", desk.out)
+    assert done.code == 0, done.err
+    return done
+
+
+def test_escape_sequences_reach_a_file_and_no_terminal(
+    cli: Cli, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    risky_release(cli, desk)
+    assert "\x1b[2Jred" in cli("sample", desk.out, "-n", "100", "--seed", "1").out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    shown = cli("sample", desk.out, "-n", "100", "--seed", "1").out
+    assert "\x1b" not in shown
+    assert "[2Jred" in shown
+
+
+def test_formulas_are_told_and_can_be_taken_off(cli: Cli, desk: Desk) -> None:
+    told = risky_release(cli, desk).err
+    assert "Spreadsheets would run" in told
+    assert "'=cmd()', '@sum'." in told
+    assert cli("sample", desk.out, "-n", "200", "-o", "rows.csv", "--for-spreadsheets").code == 0
+    found = set(pl.read_csv("rows.csv", infer_schema=False)["name"])
+    assert {"'=cmd()", "'@sum", "-5"} <= found
+    assert not {"=cmd()", "@sum"} & found
+
+
+def test_a_release_without_formulas_says_nothing_of_them(cli: Cli, desk: Desk) -> None:
+    done = cli("release", desk.data, "-s", desk.schema, "-e", "1", "-o", desk.out)
+    assert "Spreadsheets" not in done.err
+
+
+def test_a_password_in_the_address_of_a_ledger_is_not_shown(cli: Cli, desk: Desk) -> None:
+    for url in ("postgresql://ann:s/e@hunter2@host/base", "nosuch://host/base?password=hunter2"):
+        done = cli("ledger", "show", url)
+        assert done.code == 1
+        assert "hunter2" not in done.err + done.out

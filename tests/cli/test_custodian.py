@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import stat
+import subprocess
+import sys
+from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
 import pytest
 from tests.cli.desk import ROWS, Cli, Desk
 
-from penstock.errors import LedgerError, ReleaseError
+from penstock.api import evaluate, load
+from penstock.drafting.private import draft_private
+from penstock.engine import read
+from penstock.errors import LedgerError, ReleaseError, UsageError
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.randomness.generator import Randomness
+from penstock.releases.disk import reserved
 from penstock.schema import Schema
 
 # private drafts ----------
@@ -46,8 +57,36 @@ def test_a_release_names_the_price_of_its_privately_drafted_schema(cli: Cli, des
     assert price in (desk.out / "report.html").read_text()
     assert price in cli("inspect", desk.out).out
     facts = json.loads(cli("inspect", desk.out, "--json").out)
-    assert facts["drafted"] == {"epsilon": "6", "delta": "0.0001", "unit": "one record"}
+    assert facts["drafted"] == {
+        "epsilon": "6",
+        "delta": "0.0001",
+        "unit": "one record",
+        "publishable": True,
+    }
     assert facts["epsilon"] == "1"
+
+
+def test_a_draft_with_seeded_noise_marks_itself_and_every_release_that_uses_it(cli: Cli, desk: Desk) -> None:
+    desk.write(ROWS * 20)
+    budget = Budget(6, "1e-4", randomness=Randomness.seeded(1))
+    schema = draft_private(read(desk.data), budget)
+    assert not schema.publishable
+    target = desk.folder / "private.yaml"
+    target.write_text(schema.to_yaml().replace("review: true", "review: false"))
+    assert "publishable: false" in target.read_text()
+    done = cli("release", desk.data, "-s", target, "-e", "1", "-o", desk.out)
+    assert done.code == 0, done.err
+    assert "NOT PUBLISHABLE" in done.err
+    assert "schema was drafted with a fixed seed" in done.err
+    assert not load(desk.out).publishable
+    assert "NOT PUBLISHABLE" in cli("inspect", desk.out).out
+    assert "Not publishable" in (desk.out / "report.html").read_text()
+    package = desk.out / "datapackage.json"
+    package.write_text(package.read_text().replace('"publishable": false', '"publishable": true'))
+    assert "different guarantees" in cli("inspect", desk.out).err
+    assert draft_private(read(desk.data), Budget(6, "1e-4")).publishable
+    repeated = draft_private(read(desk.data), Budget(6, "1e-4"), order_key=b"known")
+    assert not repeated.publishable
 
 
 @pytest.mark.parametrize(
@@ -130,6 +169,31 @@ def test_a_full_account_refuses_the_next_release(cli: Cli, desk: Desk) -> None:
     assert not (desk.folder / "two").exists()
 
 
+def test_of_two_releases_to_one_place_one_pays(cli: Cli, desk: Desk) -> None:
+    """The name is held before the first charge, and until the folder is there."""
+    command = ("release", desk.data, "-s", desk.schema, "-e", "1", "-o", desk.out)
+    booked = ("--ledger", desk.ledger, "--account", "people")
+    with reserved(desk.out):
+        done = cli(*command, *booked)
+    assert done.code == 1
+    assert "is being written by another release" in done.err
+    [account] = json.loads(cli("ledger", "show", desk.ledger, "--json").out)["accounts"]
+    assert (account["spent"]["epsilon"], account["book"]) == ("0", [])
+    (desk.folder / f".{desk.out.name}.reserved").touch()  # as a killed process leaves it
+    assert cli(*command, *booked).code == 0
+    assert not list(desk.folder.glob(".*"))
+
+
+def test_eight_releases_at_once_to_one_place_pay_once(cli: Cli, desk: Desk) -> None:
+    command = [sys.executable, "-m", "penstock", "release", str(desk.data), "-s", str(desk.schema)]
+    command += ["-e", "1/4", "-o", str(desk.out), "--ledger", str(desk.ledger), "--account", "people"]
+    running = [subprocess.Popen([*command], stderr=subprocess.DEVNULL) for _ in range(8)]
+    assert sorted(process.wait(120) for process in running) == [0] + [1] * 7
+    [account] = json.loads(cli("ledger", "show", desk.ledger, "--json").out)["accounts"]
+    assert account["spent"]["epsilon"] == "1/4"
+    assert load(desk.out).receipt.epsilon == Fraction(1, 4)
+
+
 # evaluate ----------
 
 
@@ -159,6 +223,54 @@ def test_evaluate_with_other_data_or_another_field_is_a_sentence(
         assert done.code in (1, 2)
         assert "should not" not in done.err, done.err
         assert done.err.count("\n") == 1
+
+
+# what stays with the custodian ----------
+
+
+def test_what_is_not_public_is_not_written_into_a_release(cli: Cli, desk: Desk, release_folder: Path) -> None:
+    before = sorted(path.name for path in release_folder.iterdir())
+    (desk.folder / "way").symlink_to(release_folder)
+    for inside in (release_folder / "own", desk.folder / "way" / "own"):
+        for command in (
+            ("evaluate", release_folder, desk.data, "--out", inside),
+            ("draft", desk.data, "--out", inside),
+            ("ledger", "init", inside),
+            ("ledger", "init", f"sqlite:///{inside}"),
+        ):
+            done = cli(*command)
+            assert done.code == 2, command
+            assert "is inside the release" in done.err
+            assert "choose a place outside" in done.err
+    with pytest.raises(UsageError, match="is inside the release"):
+        evaluate(release_folder, desk.data).save(release_folder / "own.html")
+    assert sorted(path.name for path in release_folder.iterdir()) == before
+
+
+def test_what_stays_with_the_custodian_is_for_its_owner_alone(
+    cli: Cli, desk: Desk, release_folder: Path
+) -> None:
+    for name, command in {
+        "evaluation.html": ("evaluate", release_folder, desk.data, "--out", "evaluation.html"),
+        "draft.yaml": ("draft", desk.data, "--out", "draft.yaml"),
+        "new.db": ("ledger", "init", "new.db"),
+    }.items():
+        assert cli(*command).code == 0
+        assert stat.S_IMODE((desk.folder / name).stat().st_mode) == 0o600, name
+
+
+def test_inspect_names_every_file_that_the_release_does_not_list(
+    cli: Cli, desk: Desk, release_folder: Path
+) -> None:
+    folder = shutil.copytree(release_folder, desk.folder / "copy")
+    assert json.loads(cli("inspect", folder, "--json").out)["unlisted"] == []
+    (folder / "evaluation.html").write_text("raw")
+    (folder / "more").mkdir()
+    done = cli("inspect", folder)
+    assert done.code == 0
+    assert "does not list: 'evaluation.html', 'more'" in done.err
+    assert "not listed: the guarantee does not cover it" in done.out
+    assert json.loads(cli("inspect", folder, "--json").out)["unlisted"] == ["evaluation.html", "more"]
 
 
 # audit ----------

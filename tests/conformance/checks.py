@@ -26,12 +26,12 @@ from penstock.contracts.data import Data
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, FromPython, Number, OneOf, Parameter, Text, Whole, YesNo
 from penstock.contracts.plug import data_class, method_class
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, PenstockWarning
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.unit import Relation
-from penstock.releases import Release
+from penstock.releases import Release, load
 from penstock.schema import Schema
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -159,6 +159,19 @@ def spends_its_budget_exactly(info: MethodInfo, place: Path) -> None:
             assert release.receipt.delta == 0 or not info.pure
             assert release.receipt.relation.value == relation
             assert release.receipt.unit == example.schema.unit
+
+
+def releases_an_input_without_records(info: MethodInfo, place: Path) -> None:
+    """No record is released like one record, or a release would prove that there was one."""
+    for number, example in enumerate(examples(info)):
+        if example.schema.size is not None:
+            continue
+        none = replace(example, frame=example.frame.clear())
+        for engine in ("memory", "duckdb") if info.kind == "table" else ("memory",):
+            with pytest.warns(PenstockWarning, match="there are no records"):
+                release = fitted(info, none, engine=engine)
+            assert release.receipt.epsilon == 1
+            load(release.save(place / f"{number}-{engine}"))
 
 
 def refuses_other_relations(info: MethodInfo, place: Path) -> None:
@@ -421,6 +434,7 @@ Check = Callable[[MethodInfo, Path], None]
 CHECKS: tuple[Check, ...] = (
     keeps_the_contract,
     spends_its_budget_exactly,
+    releases_an_input_without_records,
     refuses_other_relations,
     saves_and_loads,
     stays_within_the_schema,

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 
 from penstock.engine import read
 from penstock.engine.connection import Duck
+from penstock.engine.pandas_frame import NOT_PLAIN
 from penstock.errors import DataError
 
 ROWS = {"age": [31, None, 45], "sex": ["f", "m", "f"]}
@@ -296,9 +298,32 @@ def test_objects_that_hold_no_records() -> None:
         with pytest.raises(DataError, match="Records cannot be read from"):
             read(thing)
     with pytest.raises(DataError, match="column 'a' mixes kinds of values"):
-        read(pd.DataFrame({"a": [1, "x", b"y"]}))
+        read(pd.DataFrame({"a": [1, "x", ["y"]]})).frame()
     with pytest.raises(DataError, match="cannot be computed"):
         read(pl.LazyFrame({"a": [1]}).select("b"))
+
+
+def test_objects_in_a_pandas_frame_are_read_one_by_one() -> None:
+    """What a value means never depends on the others: an inferred type would change everybody's codes."""
+    values = [1, 2.0, 2.5, "x", None, True, date(2020, 1, 2), 10**30, {"key": 1}, b"y", float("nan")]
+    texts = ["1", "2", "2.5", "x", None, "True", "2020-01-02", str(10**30)]
+    frame = pd.DataFrame({"a": pd.Series(values, dtype=object)})
+    assert read(frame).frame()["a"].to_list() == [*texts, NOT_PLAIN, NOT_PLAIN, None]
+    assert read(frame[:1]).frame()["a"].to_list() == ["1"]
+    lists = pd.DataFrame({"a": pd.Series([["x", "y"], None], dtype=object)})
+    assert read(lists).frame()["a"].to_list() == [["x", "y"], None]
+    assert read(lists).plain(["a"])["a"].to_list() == [NOT_PLAIN, None]
+
+
+def test_a_blank_line_is_a_record_where_there_is_one_column(tmp_path: Path) -> None:
+    one = written(tmp_path / "one.csv", b"\nsex\nf\n\nm\r\n\n")
+    assert rows_of(read(one).frame()) == [("f",), (None,), ("m",), (None,)]
+    assert sorted(in_duckdb(one), key=str) == [("f",), ("m",), (None,), (None,)]
+    assert not read(written(tmp_path / "blank.csv", b"sex\n\n")).empty
+    assert rows_of(read(tmp_path / "blank.csv").frame()) == [(None,)]
+    assert read(written(tmp_path / "none.csv", b"sex\n")).empty
+    two = written(tmp_path / "two.csv", b"sex,age\nf,1\n\nm,2\n\n")
+    assert rows_of(read(two).frame()) == [("f", "1"), ("m", "2")]
 
 
 def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:

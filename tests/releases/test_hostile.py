@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,7 +25,7 @@ from hypothesis import strategies as st
 from tests.releases.tiny import tiny
 
 from penstock import catalogue
-from penstock.errors import ReleaseError
+from penstock.errors import PenstockWarning, ReleaseError
 from penstock.releases import load
 from penstock.releases.formats import FORMAT
 
@@ -251,9 +252,7 @@ def test_wrong_values_in_our_own_object_are_refused(folder: Path, key: str, valu
     refused(folder, "is damaged")
 
 
-@pytest.mark.parametrize(
-    "form", ["subprocess", "os", "penstock.catalogue", "Tiny", "tests.releases.tiny"]
-)
+@pytest.mark.parametrize("form", ["subprocess", "os", "penstock.catalogue", "Tiny", "tests.releases.tiny"])
 def test_a_form_is_looked_up_and_never_imported(folder: Path, form: str) -> None:
     with_json(folder, "datapackage.json", lambda package: package["penstock"].update(form=form))
     refused(folder, "knows no release of the form")
@@ -281,6 +280,7 @@ def test_a_release_whose_schema_describes_another_kind_is_refused(folder: Path) 
     [
         ("publishable", True, "different guarantees"),
         ("epsilon", "1/2", "different guarantees"),
+        ("guarantee", "perfectly private for everybody", "different guarantees"),
         ("unreviewed", ["age"], "disagree about what was reviewed"),
     ],
 )
@@ -380,6 +380,19 @@ def test_a_table_that_grows_beyond_all_measure_is_not_unpacked(
     refused(folder, "announces 2,000,000 rows")
 
 
+def test_equal_rows_without_end_are_refused_by_what_the_file_announces(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three hundred million of them fit into a megabyte, and would take gigabytes to look at."""
+    monkeypatch.setattr("penstock.releases.parquet.FEW_CELLS", 1_000_000)
+    name = next(path.name for path in folder.glob("model-*.parquet"))
+    pq.write_table(pa.table({"count": np.zeros(20_000_000, dtype=np.int8)}), folder / name)
+    assert (folder / name).stat().st_size < 100_000
+    refreshed(folder)
+    monkeypatch.setattr(pq.ParquetFile, "read", lambda *_: pytest.fail("the rows were unpacked"))
+    refused(folder, "announces 20,000,000 rows, more than a model may have")
+
+
 def test_a_table_of_repeated_long_text_is_not_unpacked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One long word and many references to it: small on disk, large in memory."""
     monkeypatch.setattr("penstock.releases.parquet.LARGEST_TEXT", 10_000_000)
@@ -471,7 +484,8 @@ def test_loading_needs_no_report_to_be_trusted_and_ignores_strangers(folder: Pat
     (folder / ".DS_Store").write_bytes(b"x")
     (folder / "notes.txt").write_text("mine")
     with_json(folder, "datapackage.json", lambda package: package.update(licenses=[{"name": "CC0-1.0"}]))
-    assert load(folder).method == "tiny"
+    with pytest.warns(PenstockWarning, match=r"does not list: '\.DS_Store', 'notes\.txt'\. The guarantee"):
+        assert load(folder).method == "tiny"
 
 
 def test_parquet_is_read_from_the_very_bytes_that_were_checked(

@@ -162,7 +162,7 @@ class MethodAudit:
     def _pairs(self) -> Sequence[Pair]:
         if self.pairs:
             return self.pairs
-        # An input without any record is refused when it is opened, so the smallest database has one; under
+        # The copies that read a domain off the records need one, so the smallest database has one; under
         # 'replace' all have the public size.
         size = Schema.from_yaml(self.schema).size
         smallest, largest = (1, self.largest) if size is None else (size, size)

@@ -81,10 +81,12 @@ def draft(
     """
     from penstock.api import draft as propose
     from penstock.cli.screen import clean, note, progress_bars
+    from penstock.releases.custodian import refuse_inside_release
     from penstock.schema import Unit
 
     target = Path(out) if out is not None else _beside(file)
     refuse_existing(target, force)
+    refuse_inside_release(target, "a draft")
     refuse_unwritable(target)
     unit = None if user is None else Unit(protects="user", column=user, at_most=at_most)
     with progress_bars():
@@ -131,12 +133,13 @@ def refuse_unwritable(target: Path) -> None:
 
 
 def write(target: Path, text: str) -> None:
-    """Write a text file, all of it or nothing; a place that cannot be written is the user's to fix."""
+    """Write a draft, all of it or nothing; a place that cannot be written is the user's to fix."""
     from penstock.errors import UsageError
-    from penstock.releases.disk import reason, whole_file
+    from penstock.releases.custodian import custodians_file
+    from penstock.releases.disk import reason
 
     try:
-        with whole_file(target) as partial:
+        with custodians_file(target, "a draft") as partial:
             partial.write_text(text, encoding="utf-8")
     except OSError as problem:
         raise UsageError(f"'{target}' cannot be written: {reason(problem)}.") from None

@@ -56,9 +56,11 @@ def evaluate(
     from penstock.api import evaluate as compare
     from penstock.cli.draft import refuse_existing, refuse_unwritable
     from penstock.cli.screen import clean, note, print_json, progress_bars, screen
+    from penstock.releases.custodian import refuse_inside_release
 
     if out is not None:
         refuse_existing(Path(out), force)
+        refuse_inside_release(Path(out), "an evaluation")
         refuse_unwritable(Path(out))
     with progress_bars():
         found = compare(folder, file, table=table, target=target)

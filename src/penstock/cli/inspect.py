@@ -21,6 +21,8 @@ _FOLD_AFTER = 24
 def inspect(folder: Folder, as_json: Json = False) -> None:
     """Show what a release holds, after checking every file against its fingerprint.
 
+    A file in the folder that the release does not list is named: the guarantee does not cover it.
+
     [bold]Examples[/bold]
 
         penstock inspect people-release
@@ -28,17 +30,19 @@ def inspect(folder: Folder, as_json: Json = False) -> None:
     """
     from penstock.cli.screen import print_json, screen
     from penstock.releases import load
+    from penstock.releases.loading import unlisted
 
     release = load(folder)
     files = _files(folder)
+    strange = unlisted(folder, (str(file["path"]) for file in files))
     if as_json:
-        print_json({"folder": folder, **release.summary(), "files": files})
+        print_json({"folder": folder, **release.summary(), "files": files, "unlisted": strange})
         return
     out = screen()
     _headline(out, folder, release)
     _receipt(out, release.receipt)
     _fields(out, release.schema)
-    _listing(out, files)
+    _listing(out, files, strange)
 
 
 def _headline(out: Console, folder: str, release: Release) -> None:
@@ -154,7 +158,7 @@ def _files(folder: str) -> list[dict[str, object]]:
     ]
 
 
-def _listing(out: Console, files: list[dict[str, object]]) -> None:
+def _listing(out: Console, files: list[dict[str, object]], strange: list[str]) -> None:
     from rich.filesize import decimal
     from rich.table import Table
 
@@ -168,4 +172,6 @@ def _listing(out: Console, files: list[dict[str, object]]) -> None:
         size = file["bytes"]
         assert isinstance(size, int)
         table.add_row(clean(file["path"]), decimal(size), f"[green]✓[/] {clean(str(file['sha256'])[:12])}…")
+    for name in strange:
+        table.add_row(clean(name), "", "[bold yellow]not listed: the guarantee does not cover it[/]")
     out.print(table)

@@ -42,10 +42,27 @@ def init(ledger: Book) -> None:
         penstock ledger init postgresql+psycopg://host/privacy
     """
     from penstock.cli.screen import clean, note
+    from penstock.engine.connection import without_password
     from penstock.privacy.ledger.ledger import Ledger
+    from penstock.releases.custodian import owner_only, refuse_inside_release
 
-    made = Ledger.create(ledger)
-    note(f"{clean(made.place)}: an empty ledger. Open an account with 'penstock ledger limit'.")
+    file = _file(ledger)
+    if file is not None:
+        refuse_inside_release(file, "a ledger")
+    with owner_only():
+        made = Ledger.create(ledger)
+    note(
+        f"{clean(without_password(made.place))}: an empty ledger. "
+        "Open an account with 'penstock ledger limit'."
+    )
+
+
+def _file(ledger: str) -> str | None:
+    """The file that a ledger's name or SQLite URL means; None for a ledger that a server keeps."""
+    if "://" not in ledger:
+        return ledger
+    scheme, _, rest = ledger.partition(":///")
+    return rest.partition("?")[0] if scheme.partition("+")[0].lower() == "sqlite" and rest else None
 
 
 def limit(
@@ -106,6 +123,7 @@ def show(
         penstock ledger show ledger.db --json
     """
     from penstock.cli.screen import print_json, screen
+    from penstock.engine.connection import without_password
     from penstock.privacy.ledger.ledger import Ledger
 
     opened = Ledger.open(ledger)
@@ -113,7 +131,7 @@ def show(
     if as_json:
         print_json(
             {
-                "ledger": opened.place,
+                "ledger": without_password(opened.place),
                 "accounts": [
                     {
                         **balance.to_dict(),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from penstock.catalogue import MethodInfo
 from penstock.errors import UsageError
+
+if TYPE_CHECKING:
+    from penstock.releases import Release
 
 File = Annotated[
     str,
@@ -79,3 +82,19 @@ def parameters(pairs: Sequence[str], info: MethodInfo) -> dict[str, Any]:
             raise UsageError(f"--param {key} is given twice; keep one of them.")
         values[key] = declared[key].read(text.strip(), info.name) if key in declared else text
     return values
+
+
+def note_unpublishable(made: Release, verb: str) -> None:
+    """Say that what was made protects nobody, and how to make something that does."""
+    from penstock.cli.screen import note
+
+    if not made.receipt.publishable:
+        note(
+            "[bold red]NOT PUBLISHABLE:[/] the noise came from a fixed seed, and whoever knows the seed can "
+            f"take it off again. {verb} without --seed to publish."
+        )
+    if not made.schema.publishable:
+        note(
+            "[bold red]NOT PUBLISHABLE:[/] the schema was drafted with a fixed seed, and whoever knows it "
+            "can undo the noise of its facts. Draft it again without one."
+        )

@@ -77,8 +77,9 @@ def release(
             -s people.schema.yaml -e 1 -o people-release
     """
     from penstock.api import release as make
-    from penstock.cli.options import parameters
+    from penstock.cli.options import note_unpublishable, parameters
     from penstock.cli.screen import ACCENT, clean, note, progress_bars
+    from penstock.releases.formulas import formulas
     from penstock.schema import Schema
 
     described = Schema.load(schema)
@@ -110,9 +111,12 @@ def release(
             f"[bold yellow]Released with {len(made.unreviewed)} unreviewed facts;[/] the guarantee does not "
             "cover what they give away, and the release says so."
         )
-    if not made.publishable:
+    note_unpublishable(made, "Release")
+    risky = formulas(described) if made.can_sample else []
+    if risky:
+        shown = ", ".join(repr(text[:40]) for text in risky[:3]) + (", …" if len(risky) > 3 else "")
         note(
-            "[bold red]NOT PUBLISHABLE:[/] the noise came from a fixed seed, and whoever knows the seed can "
-            "take it off again. Release without --seed to publish."
+            f"[yellow]Spreadsheets would run these texts of synthetic.csv as formulas:[/] {clean(shown)}. "
+            "Rename them in the schema, or hand out rows of 'penstock sample --for-spreadsheets'."
         )
     note(f"Report: {clean(out)}/report.html")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +40,13 @@ def sample(
             help="The same rows again. Harmless: the model is public already.",
         ),
     ] = None,
+    for_spreadsheets: Annotated[
+        bool,
+        typer.Option(
+            "--for-spreadsheets",
+            help="Put an apostrophe before texts that a spreadsheet would take for formulas.",
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Draw synthetic rows, any number of them, at no further privacy cost.
@@ -47,14 +55,16 @@ def sample(
 
         penstock sample people-release -n 10000 -o synthetic.csv
         penstock sample people-release -n 1000000 -o synthetic.parquet
+        penstock sample people-release -o synthetic.csv --for-spreadsheets
         penstock sample people-release -n 5
     """
     from penstock.cli.draft import refuse_existing
-    from penstock.cli.screen import clean, note, progress_bars
+    from penstock.cli.screen import clean, note, printable, progress_bars
     from penstock.errors import UsageError
     from penstock.releases import load
     from penstock.releases.disk import reason, whole_file
     from penstock.releases.folder import flat
+    from penstock.releases.formulas import without_formulas
 
     target = None if out is None else Path(out)
     if target is not None:
@@ -63,8 +73,11 @@ def sample(
         refuse_existing(target, force)
     with progress_bars():
         rows = load(folder).sample(n, seed=seed)
+        if for_spreadsheets:
+            rows = without_formulas(flat(rows))
         if target is None:
-            print(flat(rows).write_csv(), end="")
+            text = flat(rows).write_csv()
+            print(printable(text) if sys.stdout.isatty() else text, end="")
             return
         try:
             with whole_file(target) as partial:

@@ -37,6 +37,17 @@ def clean(text: object) -> str:
     )
 
 
+def printable(text: str) -> str:
+    """Lines of text for a terminal, which would obey the escape sequences in them.
+
+    >>> printable("a,b\\n\\x1b[2Jc,d\\n")
+    'a,b\\n�[2Jc,d\\n'
+    """
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )
+
+
 def paragraphs(text: str | None) -> str:
     """A docstring as help text: each paragraph on one line for the terminal to wrap, examples coloured.
 
@@ -70,7 +81,10 @@ def note(text: str) -> None:
 
 
 def complain(message: str) -> None:
-    """An error, as plain text: in a terminal with a red mark before it."""
+    """An error, as plain text and without any password: in a terminal with a red mark before it."""
+    from penstock.engine.connection import without_password
+
+    message = without_password(message)
     if sys.stderr.isatty():
         notes().print(f"[bold red]✗[/] {clean(message)}")
     else:

@@ -92,6 +92,7 @@ def select(
             --column occupation
     """
     from penstock.api import select as choose
+    from penstock.cli.options import note_unpublishable
     from penstock.cli.screen import clean, note, print_json, progress_bars
 
     with progress_bars():
@@ -133,11 +134,7 @@ def select(
             f"[bold yellow]Selected with {len(made.unreviewed)} unreviewed facts;[/] the guarantee does not "
             "cover what they give away."
         )
-    if not made.publishable:
-        note(
-            "[bold red]NOT PUBLISHABLE:[/] the noise came from a fixed seed, and whoever knows the seed can "
-            "take it off again. Select without --seed to publish."
-        )
+    note_unpublishable(made, "Select")
     if out is not None:
         note(f"Report: {clean(out)}/report.html")
 

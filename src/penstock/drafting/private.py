@@ -44,7 +44,11 @@ def draft_private(
 
     Without a delta, columns of text are left for the custodian to describe. Give the `unit` when a
     person has several records: the price then covers all that one person contributes. `order_key`
-    repeats the choice of each user's records. The records are read into memory.
+    repeats the choice of each user's records. With it, or with seeded noise, the schema says that it is not
+    publishable, and so does every release that uses it. The records are read into memory.
+
+    Only what a source declares in its header is taken as public: its columns' names, and that a column is
+    of lists, bytes or the like and can be no field. What the values suggest is counted and paid for.
     """
     who = unit or Unit(review=True)
     info, drafter = catalogue.kind(kind), kind_draft(kind)
@@ -61,7 +65,7 @@ def draft_private(
     names = [name for name in known.names if name != who.column and not identifies_a_person(name)]
     if not names:
         raise DataError("All columns seem to identify people; write the schema by hand.")
-    frame = records.frame(known.names)
+    frame = records.plain(known.names)
     odd = [name for name in names if frame[name].dtype.is_nested() or frame[name].dtype in _ODD]
     names = [name for name in names if name not in odd]
     if not names:
@@ -71,11 +75,19 @@ def draft_private(
     columns = _columns(frame, names, who, order_key)
     found = kinds(columns, budget.part("types", "1/5", delta_share=0))
     domains = _domains(columns, [kind_of_value for kind_of_value, _ in found], budget.rest("domains"))
-    paid = Drafted(epsilon=plain(budget.epsilon), delta=plain(budget.delta), unit=who.words)
+    paid = Drafted(
+        epsilon=plain(budget.epsilon),
+        delta=plain(budget.delta),
+        unit=who.words,
+        publishable=budget.receipt().publishable and order_key is None,
+    )
     top = [
         f"Drafted privately: {paid.words}. A release with this schema costs its own epsilon on top.",
+        *["Made with a fixed seed: neither this schema nor a release with it is publishable."]
+        * (not paid.publishable),
         *(f"Left out: '{name}' identifies people." for name in known.names if name not in [*names, *odd]),
-        *(f"Left out: '{name}' holds {str(frame[name].dtype).lower()} values." for name in odd),
+        # Which type stands in a header; what it is made of, such as the keys of a struct, may be inferred.
+        *(f"Left out: '{name}' is declared as neither text, numbers, dates nor booleans." for name in odd),
     ]
     fields, remarks = [], {}
     for column, (type_, missing) in zip(columns, found, strict=True):

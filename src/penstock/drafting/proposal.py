@@ -25,7 +25,7 @@ from penstock.schema.layout import Layout
 from penstock.schema.magnitudes import round_outwards
 from penstock.schema.reading import Reading, read
 from penstock.schema.schema import Schema
-from penstock.schema.values import BLANKS, DATE, DATETIME, NUMBER, Type, at
+from penstock.schema.values import BLANKS, DATE, DATETIME, NUMBER, Type, at, is_pattern
 
 MARKERS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
 MOST_CATEGORIES = 256
@@ -163,6 +163,8 @@ def _refuse_bad_names(names: Sequence[str]) -> None:
     for number, name in enumerate(names, start=1):
         if not name.strip():
             raise DataError(f"Column {number} has no name. Name every column in the header line.")
+        if is_pattern(name):
+            raise DataError(f"{name}: this name reads as a pattern of names, not as one. Rename the column.")
     twice = (
         next((name for name in names if names.count(name) > 1), None)
         if len(set(names)) < len(names)

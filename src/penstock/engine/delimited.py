@@ -2,7 +2,8 @@
 
 One parser (Arrow's) reads a CSV file for every engine, so all of them see the same values. Every
 column stays text: the schema decides what a value means. Quoting follows RFC 4180; a byte order
-mark and any line ending are accepted, blank lines are skipped, an empty field is a missing value.
+mark and any line ending are accepted, an empty field is a missing value. A blank line is a record without a
+value where there is one column, and is skipped where there are several.
 """
 
 from __future__ import annotations
@@ -66,8 +67,9 @@ class Delimited:
             byte = ord(stray.group()) - 0xDC00
             start = beginning.index(bytes([byte]))
             raise _undecodable(path, beginning[:start].count(b"\n") + 1, start, byte)
-        empty = len(beginning) < _HEADER_LIMIT and not lines.read().strip("\r\n")
-        return cls(path, _names(path, header), separator, blank + reader.line_num, empty)
+        names, rest = _names(path, header), lines.read()
+        empty = len(beginning) < _HEADER_LIMIT and not (rest if len(names) == 1 else rest.strip("\r\n"))
+        return cls(path, names, separator, blank + reader.line_num, empty)
 
     def dataset(self) -> pyarrow.dataset.Dataset:
         """The records as an Arrow dataset of text columns, read lazily and as often as asked."""
@@ -103,7 +105,7 @@ class Delimited:
                 column_names=list(self.names), skip_rows=self.header_lines, block_size=_BLOCK
             ),
             "parse_options": pyarrow.csv.ParseOptions(
-                delimiter=self.separator, newlines_in_values=True, ignore_empty_lines=True
+                delimiter=self.separator, newlines_in_values=True, ignore_empty_lines=len(self.names) > 1
             ),
             "convert_options": pyarrow.csv.ConvertOptions(
                 column_types={name: pa.string() for name in self.names},
@@ -146,10 +148,10 @@ class Delimited:
             number = -1  # the header is row 0
             try:
                 for row in reader:
-                    if not row:
+                    if not row and (wanted > 1 or number < 0):
                         continue
                     number += 1
-                    if len(row) != wanted:
+                    if row and len(row) != wanted:
                         return DataError(
                             f"{self.path}: row {number} (line {reader.line_num}) has {len(row)} "
                             f"field{'s' * (len(row) > 1)}, the header has {wanted}. "

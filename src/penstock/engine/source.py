@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.engine.connection import Duck, first_line, named_table, without_password
 from penstock.engine.delimited import GZIP, Delimited
+from penstock.engine.pandas_frame import plain, typed
 from penstock.errors import DataError
 
 if TYPE_CHECKING:
@@ -47,6 +48,13 @@ class Source(ABC):
     def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
         """Raw: these columns (None: all) as an Ibis table, by default in DuckDB and read lazily."""
 
+    def plain(self, names: Sequence[str]) -> pl.DataFrame:
+        """Raw: the same, in types that the source declares and that no value decided.
+
+        Text files hold text, and the types of Parquet, Arrow, Polars and databases stand in a header.
+        """
+        return self.frame(names)
+
     @property
     def length(self) -> int:
         """About how many bytes the records are as text; 0 for what is in memory already."""
@@ -58,9 +66,9 @@ class Source(ABC):
         return False
 
     @property
-    def header_only(self) -> bool:
-        """Whether a file ends after its header; for the custodian alone, since emptiness is not public."""
-        return False
+    @abstractmethod
+    def empty(self) -> bool:
+        """Raw: whether there is no record at all; for the custodian's terminal, since it is not public."""
 
     def failure(self, problem: Exception) -> DataError:
         """What to tell the user when reading the records failed in some engine."""
@@ -142,7 +150,7 @@ def _from_object(source: Any) -> Source:
     if module == "polars" and hasattr(source, "lazy"):
         return FrameSource(_collected(source), "the Polars frame")
     if module == "pandas" and hasattr(source, "columns"):
-        return FrameSource(_from_pandas(source), "the pandas frame")
+        return PandasSource(source)
     if module == "pyarrow" and hasattr(source, "schema"):
         return FrameSource(_from_arrow(source), "the Arrow table")
     raise DataError(f"Records cannot be read from {type(source).__name__!r}. Give {_ACCEPTED}.")
@@ -172,7 +180,7 @@ class TextSource(Source):
         return self._file.diagnosis(problem)
 
     @property
-    def header_only(self) -> bool:
+    def empty(self) -> bool:
         return self._file.empty
 
 
@@ -216,6 +224,15 @@ class ParquetSource(Source):
             raise self.failure(problem) from None
         return table.select(*(self.names if names is None else names))
 
+    @property
+    def empty(self) -> bool:
+        import polars as pl
+
+        try:
+            return bool(self._scan.select(pl.len()).collect().item() == 0)
+        except (pl.exceptions.PolarsError, OSError) as problem:
+            raise self.failure(problem) from None
+
     def failure(self, problem: Exception) -> DataError:
         reason = first_line(problem)
         if "duplicate" in reason or "more than one occurrence" in reason:
@@ -235,6 +252,39 @@ class FrameSource(Source):
     def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
         _refuse_equal_but_for_case(self)
         return (duck or Duck()).registered(self.frame(names).to_arrow())
+
+    @property
+    def empty(self) -> bool:
+        return self._frame.is_empty()
+
+
+class PandasSource(Source):
+    """A pandas frame, whose types pandas may have read off the values."""
+
+    label = "the pandas frame"
+
+    def __init__(self, frame: Any) -> None:
+        self._frame, self.names = frame, tuple(str(name) for name in frame.columns)
+        _refuse_repeated(self.label, self.names)
+
+    def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame:
+        return self._columns(self.names if names is None else names, typed)
+
+    def plain(self, names: Sequence[str]) -> pl.DataFrame:
+        return self._columns(names, plain)
+
+    def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
+        _refuse_equal_but_for_case(self)
+        return (duck or Duck()).registered(self.frame(names).to_arrow())
+
+    @property
+    def empty(self) -> bool:
+        return len(self._frame) == 0
+
+    def _columns(self, names: Sequence[str], convert: Callable[[Any, str], pl.Series]) -> pl.DataFrame:
+        import polars as pl
+
+        return pl.DataFrame([convert(self._frame.iloc[:, self.names.index(name)], name) for name in names])
 
 
 class DatabaseSource(Source):
@@ -256,6 +306,13 @@ class DatabaseSource(Source):
     def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
         return self._table if names is None else self._table.select(*names)
 
+    @property
+    def empty(self) -> bool:
+        try:
+            return bool(self._table.select(self.names[0]).limit(1).to_pyarrow().num_rows == 0)
+        except Exception as problem:
+            raise self.failure(problem) from None
+
 
 def _collected(frame: Any) -> pl.DataFrame:
     import polars as pl
@@ -267,24 +324,6 @@ def _collected(frame: Any) -> pl.DataFrame:
             f"The Polars frame cannot be computed ({first_line(problem)}). Collect it and look."
         ) from None
     return collected
-
-
-def _from_pandas(frame: Any) -> pl.DataFrame:
-    import polars as pl
-    import pyarrow as pa
-
-    names = [str(name) for name in frame.columns]
-    _refuse_repeated("the pandas frame", names)
-    columns: dict[str, Any] = {}
-    for position, name in enumerate(names):
-        try:
-            columns[name] = pl.from_pandas(frame.iloc[:, position])
-        except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError):
-            raise DataError(
-                f"The pandas frame's column '{name}' mixes kinds of values. Convert it to one kind, "
-                f"for example with .astype('string')."
-            ) from None
-    return pl.DataFrame(columns)
 
 
 def _from_arrow(table: Any) -> pl.DataFrame:

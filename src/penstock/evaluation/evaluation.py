@@ -57,12 +57,15 @@ class Evaluation:
         return page(self.method, self.guarantee, self.rows, self.scores, self.sections)
 
     def save(self, path: str | Path) -> Path:
-        """Write the report, all of it or nothing; an existing file is replaced."""
-        from penstock.releases.disk import whole_file
+        """Write the report, all of it or nothing, for its owner alone; an existing file is replaced.
+
+        A place inside a release folder is refused: what lies there is published.
+        """
+        from penstock.releases.custodian import custodians_file
 
         place = Path(path)
         try:
-            with whole_file(place) as partial:
+            with custodians_file(place, "an evaluation") as partial:
                 partial.write_text(self.report(), encoding="utf-8")
         except OSError as problem:
             raise UsageError(

@@ -71,6 +71,66 @@ def check_destination(folder: str | Path, *, overwrite: bool = False) -> Path:
 
 
 @contextmanager
+def reserved(folder: str | Path) -> Iterator[None]:
+    """Check a destination and hold it while a release is paid for and made: of two, one is refused unpaid.
+
+    A hidden file beside the destination is locked for as long as this process lives; one that a killed
+    process left behind holds nobody up. On Windows, which has no such locks, the check is all there is.
+    """
+    target = _target(folder)
+    if sys.platform == "win32":
+        check_destination(folder)
+        yield
+        return
+    place = target.parent / _hidden(target, "reserved").removesuffix("-")
+    made: list[Path] = []
+    try:
+        try:
+            made = _make_parents(target.parent)
+            held = _held(place)
+        except OSError as problem:
+            raise ReleaseError(
+                f"'{folder}' cannot be written: {reason(problem)}. Choose another output folder. "
+                "Nothing was spent."
+            ) from None
+        if held is None:
+            raise ReleaseError(
+                f"'{folder}' is being written by another release; choose another output folder. "
+                "Nothing was spent."
+            )
+        try:
+            # Only whoever holds the place tries it out: a folder made for a trial would be in the way of
+            # another's that is finished, and removing one could remove that.
+            check_destination(folder)
+            yield
+        finally:
+            place.unlink(missing_ok=True)
+            os.close(held)
+    finally:
+        for parent in made:
+            with suppress(OSError):  # not empty: the release is in it
+                parent.rmdir()
+
+
+def _held(place: Path) -> int | None:
+    """A lock on a file that is made for it; None while another process, or another thread, holds it."""
+    import fcntl
+
+    while True:
+        descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if place.exists() and os.path.samestat(os.fstat(descriptor), place.stat()):
+                return descriptor
+        except FileNotFoundError:
+            pass
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        os.close(descriptor)  # its holder removed it between our opening and our locking: make it anew
+
+
+@contextmanager
 def whole_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     """A hidden folder to fill, which takes its final name when the block ends without an error."""
     target = _target(folder)
@@ -103,14 +163,18 @@ def whole_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Pat
 
 
 @contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
-    """A hidden file to fill, which takes its final name when the block ends without an error."""
+def whole_file(path: str | Path, *, mode: int = 0o666) -> Iterator[Path]:
+    """A hidden file to fill, which takes its final name when the block ends without an error.
+
+    `mode` are its permissions, as far as the process's mask allows them.
+    """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         yield target  # a pipe or a device has no sibling to be exchanged with
         return
     partial = _sibling(target, "partial")
     try:
+        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
         yield partial
         _fsync(partial)
         os.replace(partial, target)
@@ -130,6 +194,11 @@ def read(folder: Path, name: str, *, at_most: int) -> bytes:
         # Asking for `at_most` would allocate it, gigabytes where a model has kilobytes.
         with os.fdopen(os.dup(descriptor), "rb") as file:
             return file.read(size)
+
+
+def is_release(folder: Path) -> bool:
+    """Whether a folder looks like a release; nothing in it is read."""
+    return (folder / "datapackage.json").is_file() and (folder / "receipt.json").is_file()
 
 
 def fingerprint(folder: Path, name: str) -> tuple[int, str]:
@@ -204,12 +273,7 @@ def _make_parents(parent: Path) -> list[Path]:
 
 
 def _refuse_unless_release(target: Path, folder: str | Path) -> None:
-    if (
-        target.is_symlink()
-        or not target.is_dir()
-        or not (target / "datapackage.json").is_file()
-        or not (target / "receipt.json").is_file()
-    ):
+    if target.is_symlink() or not is_release(target):
         raise ReleaseError(
             f"'{folder}' is not a release folder and will not be overwritten; choose another output folder."
         )

@@ -136,7 +136,7 @@ def _contents(release: Published, partial: Path, title: str, rows: pl.DataFrame 
         guarantee=receipt.guarantee,
         epsilon=str(receipt.epsilon),
         delta=str(receipt.delta),
-        publishable=receipt.publishable,
+        publishable=release.publishable,
         unreviewed=list(release.unreviewed),
     )
     # Without a date, two runs with one seed give the same bytes.

@@ -7,10 +7,12 @@ others, and every problem is one sentence.
 from __future__ import annotations
 
 import hashlib
+import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
 from penstock import catalogue
-from penstock.errors import PenstockError, ReleaseError
+from penstock.errors import PenstockError, PenstockWarning, ReleaseError
 from penstock.privacy.budgets.receipt import Receipt
 from penstock.releases.disk import AGAIN, DISTRUST, fingerprint, read
 from penstock.releases.model import Manifest, Model
@@ -46,6 +48,7 @@ def load(folder: str | Path) -> Release:
     for needed in ("receipt.json", "schema.yaml", "model.json"):
         if needed not in contents:
             raise ReleaseError(f"'{place / 'datapackage.json'}' does not list {needed}. {AGAIN}")
+    _name_strangers(place, package)
     manifest = _manifest(package.penstock, contents, place)
     _refuse_false_names(form, package.penstock, manifest.schema, place)
     tables = {
@@ -55,6 +58,29 @@ def load(folder: str | Path) -> Release:
     }
     model = Model(from_json(contents["model.json"], f"'{place / 'model.json'}'"), tables)
     return _revive(form, manifest, model, place)
+
+
+def unlisted(folder: str | Path, listed: Iterable[str]) -> list[str]:
+    """What lies in a release folder besides datapackage.json and the files that it lists, by name."""
+    known = {"datapackage.json", *listed}
+    return sorted(path.name for path in Path(folder).iterdir() if path.name not in known)
+
+
+def _name_strangers(place: Path, package: Package) -> None:
+    """Warn of files that the release does not list.
+
+    They are never read, so they cannot harm whoever loads the release, and a publisher may well add a
+    licence. But no receipt covers them: whoever sees the folder should know which these are.
+    """
+    strange = unlisted(place, (resource.path for resource in package.resources))
+    if strange:
+        shown = ", ".join(repr(name[:80]) for name in strange[:5]) + (", …" if len(strange) > 5 else "")
+        warnings.warn(
+            f"'{place}' holds what the release does not list: {shown}. The guarantee does not cover it; "
+            "take it out unless it is meant to be public.",
+            PenstockWarning,
+            stacklevel=3,
+        )
 
 
 def find(form: str) -> type[Release]:
@@ -117,8 +143,9 @@ def _manifest(about: About, contents: dict[str, bytes], place: Path) -> Manifest
         schema = _schema(contents["schema.yaml"])
     except (ReleaseError, RecursionError) as problem:
         raise ReleaseError(f"'{place}' cannot be opened. {problem}") from None
-    stated = (about.epsilon, about.delta, about.publishable)
-    if stated != (str(receipt.epsilon), str(receipt.delta), receipt.publishable):
+    stated = (about.guarantee, about.epsilon, about.delta, about.publishable)
+    publishable = receipt.publishable and schema.publishable
+    if stated != (receipt.guarantee, str(receipt.epsilon), str(receipt.delta), publishable):
         raise ReleaseError(
             f"'{place}' cannot be opened: datapackage.json and receipt.json state different "
             f"guarantees. {DISTRUST}"

@@ -145,8 +145,10 @@ class Published(ABC):
 
     @property
     def publishable(self) -> bool:
-        """False when the noise came from a fixed seed, which anyone could subtract again."""
-        return self.receipt.publishable
+        """False when noise came from a fixed seed, which anyone could subtract again: the release's own, or
+        that of the private draft behind its schema.
+        """
+        return self.receipt.publishable and self.schema.publishable
 
     @property
     def unreviewed(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from penstock.schema.expression import Condition, parse
 from penstock.schema.fact import Fact, nearest, refuse_unknown_keys
 from penstock.schema.field import Field
 from penstock.schema.layout import Layout, layout_class
-from penstock.schema.values import BLANKS
+from penstock.schema.values import BLANKS, is_pattern
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -40,6 +40,9 @@ Amount = Annotated[str, StringConstraints(pattern=r"^[0-9][0-9./e-]{0,200}$")]
 class Drafted(Fact):
     """What finding this schema's facts in the records cost; a release costs its own amount on top.
 
+    `publishable` is false when the noise came from a fixed seed: whoever knows the seed can subtract it, and
+    neither this schema nor a release with it protects anybody.
+
     >>> Drafted(epsilon="0.1", unit="one record").words
     'epsilon 0.1 for one record'
     """
@@ -47,6 +50,7 @@ class Drafted(Fact):
     epsilon: Amount
     delta: Amount = "0"
     unit: Annotated[str, StringConstraints(max_length=300)] = "one record"
+    publishable: bool = True
 
     @property
     def words(self) -> str:
@@ -125,6 +129,11 @@ class Schema(Fact):
         if not self.fields:
             raise SchemaError("schema: no fields are declared. List at least one column under 'fields'.")
         seen: set[str] = set()
+        for name in (*self.names, self.unit.column or ""):
+            if is_pattern(name):
+                raise SchemaError(
+                    f"{name}: this name reads as a pattern of names, not as one. Rename the column."
+                )
         for field in self.fields:
             if field.name in seen:
                 raise SchemaError(f"{field.name}: the field is declared twice. Remove one of the two.")
@@ -214,6 +223,11 @@ class Schema(Fact):
     def to_review(self) -> list[str]:
         """What still carries ``review: true``: fields by name, and 'unit'."""
         return [field.name for field in self.fields if field.review] + ["unit"] * self.unit.review
+
+    @property
+    def publishable(self) -> bool:
+        """False when its facts were drafted with a fixed seed, which anyone could use to undo the noise."""
+        return self.drafted is None or self.drafted.publishable
 
     def refuse_if_unreviewed(self) -> None:
         """Facts read off the data are not public before the custodian has confirmed them."""

@@ -43,6 +43,15 @@ class NotAValueError(Exception):
     """A raw value that the rule of text does not accept for a type."""
 
 
+def is_pattern(name: str) -> bool:
+    """Whether Polars would take a column's name for a pattern of names, and read other columns or none.
+
+    >>> is_pattern("^x$"), is_pattern("*"), is_pattern("x*"), is_pattern("^x")
+    (True, True, False, False)
+    """
+    return name == "*" or (name.startswith("^") and name.endswith("$"))
+
+
 def noun(kind: Type) -> str:
     """What a value of this type is called in messages."""
     return _NOUNS[kind]

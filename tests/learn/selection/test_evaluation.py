@@ -82,3 +82,13 @@ def test_a_column_of_a_table_is_compared_too() -> None:
     frame = pl.DataFrame({"town": ["Ayr"] * 90 + ["Bonn"] * 50 + [None] * 300})
     found = penstock.evaluate(penstock.select(frame, schema, epsilon=50, c=1, seed=1), frame)
     assert found.score("false negatives").value == 0
+
+
+def test_the_number_of_records_is_that_of_all_records() -> None:
+    """Not the largest count: here a third of the baskets, and most towns, hold nothing that is counted."""
+    baskets = pl.DataFrame({"basket": ["a b"] * 100 + ["c"] * 60 + [""] * 80})
+    assert penstock.evaluate(penstock.select(baskets, SCHEMA, epsilon=50, c=1, seed=1), baskets).rows == 240
+    schema = Schema.from_yaml("fields: [{name: town, constraints: {enum: [Ayr, Bonn]}, missing: value}]")
+    towns = pl.DataFrame({"town": ["Ayr"] * 90 + ["Bonn"] * 50 + [None] * 300})
+    chosen = penstock.select(towns, schema, epsilon=50, c=1, column="town", seed=1)
+    assert penstock.evaluate(chosen, towns).rows == 440

@@ -55,10 +55,10 @@ def score_error_rate(scores: ArrayLike, chosen: Sequence[int], c: int) -> float:
 
 
 def evaluate_selection(release: Release, source: Any, schema: Schema, options: Options) -> Findings:
-    """What a selection missed, and how many units the true counts are about at most."""
+    """What a selection missed, compared with the true counts of all records or sets."""
     if not isinstance(release, SelectionRelease):
         raise UsageError("Only selections can be compared with true counts.")
-    truth = _truth(release, source, schema, options.table)
+    truth, rows = _truth(release, source, schema, options.table)
     labels = list(schema.field(release.field).labels)
     places = {label: place for place, label in enumerate(labels)}
     chosen = [places[item] for item in release.items]
@@ -73,16 +73,18 @@ def evaluate_selection(release: Release, source: Any, schema: Schema, options: O
         details["largest error of a count"] = float(off.max())
         details["mean error of a count"] = float(off.mean())
     sections = [_section(release, truth, chosen)] if chosen else []
-    return Findings(scores, int(truth.max(initial=0)), details, sections)
+    return Findings(scores, rows, details, sections)
 
 
-def _truth(release: SelectionRelease, source: Any, schema: Schema, table: str | None) -> Reals:
+def _truth(release: SelectionRelease, source: Any, schema: Schema, table: str | None) -> tuple[Reals, int]:
+    """Raw: the true count of every candidate, and the number of records or sets."""
     size = len(schema.field(release.field).labels)
     if isinstance(schema.layout, ItemSetLayout):
         found = open_itemsets(source, schema, table=table, order_key=b"evaluation")
-        return found.holders(schema.codec(release.field).size)[:size].astype(np.float64)
-    (counts,) = open_engine(source, schema, table=table, order_key=b"evaluation").counts([(release.field,)])
-    return counts[:size].astype(np.float64)
+        return found.holders(schema.codec(release.field).size)[:size].astype(np.float64), found.size
+    engine = open_engine(source, schema, table=table, order_key=b"evaluation")
+    (counts,) = engine.counts([(release.field,)])
+    return counts[:size].astype(np.float64), engine.rows()
 
 
 def _best(truth: Reals, chosen: Sequence[int], c: int) -> tuple[Score, ...]:
