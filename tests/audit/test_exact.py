@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import chain, combinations
-from math import exp, inf, log
+from math import exp, fsum, inf, log
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from tests.privacy.mechanisms.choice_law import probabilities
 
 from penstock.audit import exact, mechanisms
 from penstock.audit.events import outputs_of
-from penstock.audit.exact import Distribution, excess, independent, loss, pure_loss, worst
+from penstock.audit.exact import Distribution, independent, loss, pure_loss, worst
 from penstock.audit.neighbours import Pair, databases, neighbours, small_pairs
 from penstock.audit.target import Target
 from penstock.errors import UsageError
@@ -29,6 +29,14 @@ weights = st.lists(st.integers(0, 6), min_size=4, max_size=4).filter(any)
 
 def law(shares: list[int]) -> Distribution:
     return Distribution.of({place: share / sum(shares) for place, share in enumerate(shares)})
+
+
+def excess(first: Distribution, second: Distribution, epsilon: float) -> float:
+    """The smallest delta that makes (epsilon, delta) true for these two inputs, in this direction."""
+    return fsum(
+        max(0.0, exp(value) - exp(epsilon) * second.probability(outcome))
+        for outcome, value in first.logs.items()
+    )
 
 
 @settings(max_examples=60, deadline=None)

@@ -78,14 +78,6 @@ def pure_loss(first: Distribution, second: Distribution) -> float:
     )
 
 
-def excess(first: Distribution, second: Distribution, epsilon: float) -> float:
-    """The smallest delta that makes (epsilon, delta) true for these two inputs, in this direction."""
-    return fsum(
-        max(0.0, exp(value) - exp(epsilon) * second.probability(outcome))
-        for outcome, value in first.logs.items()
-    )
-
-
 def loss(first: Distribution, second: Distribution, delta: float = 0.0) -> float:
     """The smallest epsilon that makes (epsilon, delta) true for these two inputs, in both directions."""
     if delta <= 0:

@@ -319,15 +319,6 @@ class Field(Fact):
             bins=bins if bins is not None else self.bins,
         )
 
-    def with_categories(self, values: Sequence[Value], *, ordered: bool | None = None) -> Field:
-        """The same field with another public list of categories, checked anew."""
-        return self._with(
-            constraints=Constraints(enum=tuple(values)),
-            bins=None,
-            taxonomy=None,
-            categories_ordered=self.categories_ordered if ordered is None else ordered,
-        )
-
     def _with(self, **changes: Any) -> Field:
         kept = {name: getattr(self, name) for name in type(self).model_fields}
         return Field(**{**kept, **changes})
