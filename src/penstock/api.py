@@ -7,6 +7,7 @@ is anything charged.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -318,5 +319,5 @@ def _what_is_spent(budget: Budget) -> Iterator[None]:
     except PenstockError as problem:
         if not budget.receipt().paid.parts:
             raise
-        told = str(problem).removesuffix(" Nothing was spent.")
+        told = re.sub(r" Nothing was spent[^.]*\.$", "", str(problem))
         raise type(problem)(f"{told} The budget is spent all the same, because noise was drawn.") from problem

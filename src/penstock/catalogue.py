@@ -390,10 +390,25 @@ _methods: dict[str, MethodInfo] = {
 
 
 def load(place: str) -> object:
-    """What stands at a place of this catalogue, ``"module:name"``, or the module itself."""
-    module, colon, name = place.partition(":")
-    found = import_module(module)
-    return getattr(found, name) if colon else found
+    """What stands at a place of this catalogue, ``"module:name"``; no other place is loaded."""
+    if place not in _places():
+        raise ValueError(f"{place} is no place of the catalogue")
+    module, _, name = place.partition(":")
+    found: object = getattr(import_module(module), name)
+    return found
+
+
+def _places() -> set[str | None]:
+    """Every place that is written in this catalogue."""
+    return {
+        *(
+            place
+            for kind in _kinds.values()
+            for place in (kind.data, kind.draft, kind.evaluation, kind.audits, *(kind.layout or ())[1:])
+        ),
+        *(place for info in _methods.values() for place in (info.where, info.evaluation, info.audits)),
+        *_forms.values(),
+    }
 
 
 def kinds() -> tuple[KindInfo, ...]:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -265,7 +266,7 @@ def wrong_values(parameter: Parameter) -> list[Any]:
     if isinstance(domain, Whole | Number | Exact | YesNo):
         wrong += [float("nan"), "many words"]
     if isinstance(domain, Whole):
-        wrong += [True, 1.5]
+        wrong += [True, 1.5, np.int64(1)]
         wrong += [] if domain.least is None else [domain.least - 1, -(10**30)]
         wrong += [] if domain.most is None else [domain.most + 1, 10**30]
     if isinstance(domain, Number | Exact):

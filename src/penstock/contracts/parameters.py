@@ -23,8 +23,6 @@ from functools import cache
 from math import isfinite
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.amounts import exact
 
@@ -64,9 +62,10 @@ class Whole(Domain):
         return f"a whole number{_range_words(least=self.least, most=self.most)}"
 
     def accepts(self, value: object) -> bool:
-        if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        # NumPy's own numbers are no plain JSON, and a release must be writable once it is paid for
+        if not isinstance(value, int) or isinstance(value, bool):
             return False
-        return _within(int(value), least=self.least, most=self.most)
+        return _within(value, least=self.least, most=self.most)
 
     def read(self, text: str) -> object:
         return int(text)
@@ -102,7 +101,7 @@ class Number(_Bounded):
         return f"a number{self.range_words}"
 
     def accepts(self, value: object) -> bool:
-        if not isinstance(value, int | float | Fraction | np.number) or isinstance(value, bool):
+        if not isinstance(value, int | float) or isinstance(value, bool):
             return False
         return isfinite(value) and self.holds(float(value))
 

@@ -50,13 +50,17 @@ class Request:
         if self.c is None and self.mechanism == "sparse-vector":
             raise UsageError("A sparse vector needs c, the most that it may select. Nothing was spent.")
 
-    def choose(self, moves: Sensitivity, candidates: int, epsilon: Fraction) -> Mechanism:
-        """The mechanism for scores that move like this: the one asked for, or that with least noise."""
+    def refuse_above(self, candidates: int) -> None:
+        """More than there are cannot be selected."""
         if self.c is not None and self.c > candidates:
             raise UsageError(
                 f"Cannot select {self.c} different ones of {candidates} candidates; ask for fewer. "
                 "Nothing was spent."
             )
+
+    def choose(self, moves: Sensitivity, candidates: int, epsilon: Fraction) -> Mechanism:
+        """The mechanism for scores that move like this: the one asked for, or that with least noise."""
+        self.refuse_above(candidates)
         if self.mechanism != "auto":
             return self.mechanism
         if self.c is None:

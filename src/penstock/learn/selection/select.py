@@ -34,6 +34,7 @@ from penstock.privacy.mechanisms.sparse import above_threshold
 from penstock.privacy.randomness.samplers import permutation
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
+from penstock.schema import Field, Schema
 
 Counts = NDArray[np.int64]
 
@@ -126,6 +127,10 @@ class SelectItems(_Selection[ItemSets]):
 
     name: ClassVar[str] = "select-items"
 
+    def check(self, schema: Schema) -> None:
+        """Refuse more items than the universe has."""
+        self._request.refuse_above(len(schema.field(ItemSetLayout.of(schema).item).labels))
+
     def _candidates(self, data: ItemSets) -> _Candidates:
         return _Candidates(data.universe, data.supports(), data.counted, ItemSetLayout.of(data.schema).item)
 
@@ -147,13 +152,20 @@ class SelectCategories(_Selection[Table]):
 
     column: Annotated[str | None, Text()] = None
 
-    def _candidates(self, table: Table) -> _Candidates:
-        names = table.schema.names
-        if self.column is None and len(names) > 1:
+    def check(self, schema: Schema) -> None:
+        """Refuse a column that is not there, and more categories than a column can have."""
+        self._request.refuse_above(len(self._field(schema).labels))
+
+    def _field(self, schema: Schema) -> Field:
+        """The column to select from."""
+        if self.column is None and len(schema.names) > 1:
             raise UsageError(
-                f"Say which column to select from (column): {', '.join(names[:8])}. Nothing was spent."
+                f"Say which column to select from (column): {', '.join(schema.names[:8])}. Nothing was spent."
             )
-        field = table.schema.field(names[0] if self.column is None else self.column)
+        return schema.field(schema.names[0] if self.column is None else self.column)
+
+    def _candidates(self, table: Table) -> _Candidates:
+        field = self._field(table.schema)
         size = len(field.labels)
         (counts,) = table.counts([(field.name,)])
         scores = counts.claim(
@@ -206,7 +218,9 @@ def _above(scores: Sealed[Counts], size: int, c: int, threshold: Fraction, pay: 
     """Candidates above the threshold, asked in a random order that says nothing about them."""
     order = permutation(size, pay.randomness.spawn("order"))
     shuffled = scores.claim(
-        lambda whole: whole[order], scores.sensitivity, because="the same coordinates in a public order"
+        lambda whole: whole[order],
+        scores.sensitivity,
+        because="the same coordinates in an order that was drawn without looking at them",
     )
     found = above_threshold(shuffled, pay, c=c, threshold=threshold).positions
     return sorted(order[found].tolist())

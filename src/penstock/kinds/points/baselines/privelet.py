@@ -69,7 +69,7 @@ class Privelet(Method[Points]):
             lambda counts: haar(counts.reshape(sides), chosen),
             Sensitivity.of(histogram.sensitivity.l1 * moves, linf=histogram.sensitivity.l1),
             shape=tuple(sides),
-            because="a point changes one coefficient on each level of each transformed axis, by one",
+            because="a point changes, by one each, a coefficient for every choice of one level per axis",
         )
         noisy = noise.counts(coefficients, pay=pay)
         plain = not chosen
