@@ -24,7 +24,7 @@ from penstock.kinds.points.space import LATTICE_BITS, Cells, Space
 from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
-from penstock.schema import Edges, Field, Relation, Schema
+from penstock.schema import Relation, Schema
 
 Counts = NDArray[np.int64]
 
@@ -138,24 +138,6 @@ class Points(Data):
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self.schema.names)
-
-    @property
-    def low(self) -> tuple[float, ...]:
-        """The lower bounds of the box; SchemaError where a field has none."""
-        return tuple(self._edges(field).low for field in self.schema.fields)
-
-    @property
-    def high(self) -> tuple[float, ...]:
-        """The upper bounds of the box, one step beyond the largest value of a whole number."""
-        return tuple(self._edges(field).end for field in self.schema.fields)
-
-    def _edges(self, field: Field) -> Edges:
-        if not field.ranged:
-            raise SchemaError(
-                f"{field.name}: for this method a coordinate must be a number or a date with bounds, not "
-                f"{field.kind}. Remove the field, or use the method privtree. Nothing was spent."
-            )
-        return field.edges
 
     @property
     def sensitivity(self) -> Sensitivity:

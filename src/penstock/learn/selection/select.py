@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.method import D, Method
-from penstock.contracts.parameters import Exact, Text, Whole
+from penstock.contracts.parameters import Exact, Share, Text, Whole
 from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.layout import ItemSetLayout
@@ -54,12 +54,13 @@ class _Selection(Method[D]):
     """What both selections share: what is asked for, and how it is answered.
 
     `c` is how many to select (with a threshold: at most), `threshold` the count that a candidate must reach,
-    `counts` the share of epsilon for noisy counts of what is selected, `mechanism` how to choose.
+    `counts` the share of epsilon for noisy counts of what is selected, which is spent even if that is nobody,
+    `mechanism` how to choose.
     """
 
     c: Annotated[int | None, Whole(least=1)] = None
     threshold: Annotated[Amount | None, Exact()] = None
-    counts: Annotated[Amount, Exact(least=0, below=1)] = 0
+    counts: Annotated[Amount, Share(none=True)] = 0
     mechanism: Mechanism = "auto"
 
     def __post_init__(self) -> None:
@@ -202,7 +203,7 @@ def _from_choice(
     else:
         method: choice.SeveralMethod = "exponential" if mechanism == "exponential" else "one-shot"
         chosen = choice.best_several(scores, request.c, part, method=method)
-    if not request.counts or not chosen:
+    if not request.counts:
         return chosen, None, None
     paid = budget.rest("counts of the selected")
     known = _some(scores, chosen)
@@ -229,7 +230,8 @@ def _above(scores: Sealed[Counts], size: int, c: int, threshold: Fraction, pay: 
 def _some(scores: Sealed[Counts], chosen: Sequence[int]) -> Sealed[Counts]:
     """The scores of candidates that are public by now."""
     moves = scores.sensitivity
-    some = Sensitivity.of(min(moves.l1, len(chosen) * moves.linf), linf=moves.linf, monotone=moves.monotone)
+    each = min(moves.linf, len(chosen) * moves.linf)
+    some = Sensitivity.of(min(moves.l1, len(chosen) * moves.linf), linf=each, monotone=moves.monotone)
     return scores.claim(
         lambda whole: whole[list(chosen)],
         some,

@@ -32,6 +32,7 @@ from penstock.kinds.points.grid import MOST_CELLS, GridRelease
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.seals.sensitivity import Sensitivity
+from penstock.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,13 @@ class Privelet(Method[Points]):
     bits: Annotated[int, Whole(0, MOST_CELLS.bit_length() - 1)] = 20
     hybrid: bool = True
 
+    def check(self, schema: Schema) -> None:
+        """Refuse fields without bounds."""
+        Box.of(schema)
+
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         """Noisy coefficients, and the counts behind them; spends the whole budget."""
-        domain = Box(points.low, points.high)
+        domain = Box.of(points.schema)
         levels = self.bits // domain.dimensions
         sides = (1 << levels,) * domain.dimensions
         chosen = [axis for axis in range(len(sides)) if not self.hybrid or transformed(sides[axis])]
