@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 from typing import Annotated, ClassVar
@@ -24,6 +24,7 @@ from penstock.contracts.parameters import Exact, Share, Text, Whole
 from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.layout import ItemSetLayout
+from penstock.kinds.table.adaptive_bins import at_most
 from penstock.kinds.table.data import Table
 from penstock.learn.selection.plan import Mechanism, Request
 from penstock.learn.selection.release import SelectionRelease
@@ -80,9 +81,11 @@ class _Selection(Method[D]):
         """Select, and count what was selected where a share is set aside for it."""
         schema, request = data.schema, self._request
         offered = self._candidates(data)
+        if request.c is not None:  # adaptive bins may come out fewer than `check` could know
+            request = replace(request, c=min(request.c, len(offered.labels)))
         scores = offered.scores
         budget.ready(scores.relation)
-        mechanism = request.choose(scores.sensitivity, len(offered.labels), budget.left[0])
+        mechanism = request.choose(scores.sensitivity, budget.left[0])
         counts: Counts | None
         margin: float | None
         if mechanism == "histogram":
@@ -155,7 +158,7 @@ class SelectCategories(_Selection[Table]):
 
     def check(self, schema: Schema) -> None:
         """Refuse a column that is not there, and more categories than a column can have."""
-        self._request.refuse_above(len(self._field(schema).labels))
+        self._request.refuse_above(len(self._field(at_most(schema)).labels))
 
     def _field(self, schema: Schema) -> Field:
         """The column to select from."""

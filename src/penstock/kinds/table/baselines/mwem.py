@@ -44,7 +44,7 @@ STEPS = 256
 _HELD = float(1 << 61)
 
 USUAL_WAY = 3
-MOST_ROUNDS = 2000
+MOST_ROUNDS = 1000
 """Every round goes through all measurements before it, so that their number decides about the time."""
 
 SIZE_SHARE = Fraction(1, 20)
@@ -56,7 +56,7 @@ class MWEM(Method[Table]):
     """Multiplicative weights over the cells of all marginals of `way` attributes: of three, or of all where
     there are fewer.
 
-    The number of rounds is the budget divided by `per_round`, 2,000 at most, or `rounds` where that is given.
+    The number of rounds is the budget divided by `per_round`, 1,000 at most, or `rounds` where that is given.
     The release is the mean of the distributions after each round, or the last one.
 
     >>> import polars as pl
