@@ -55,7 +55,7 @@ def _any_budget(chance: Random) -> Fraction:
 
 def _paid_in_full(info: MethodInfo, example: Example, epsilon: Fraction) -> None:
     receipt = fitted(info, example, epsilon).receipt
-    assert receipt.epsilon == epsilon
+    assert receipt.epsilon == epsilon, f"{receipt.epsilon} was spent of {epsilon}"
     assert sum((charge.epsilon for _, charge in receipt.charges()), Fraction(0)) >= epsilon
     assert receipt.delta == 0 or not info.pure
     assert receipt.relation is example.schema.relation
@@ -74,7 +74,8 @@ def declares_its_parameters(info: MethodInfo, place: Path) -> None:
     values cost nothing."""
     method = method_class(info)
     example = examples(info)[0]
-    assert [parameter.name for parameter in method.parameters()] == list(signature(method).parameters)
+    taken = list(signature(method).parameters)
+    assert [parameter.name for parameter in method.parameters()] == taken, f"undeclared among {taken}"
     with account(place) as (ledger, left):
         for parameter in method.parameters():
             assert parameter.domain.words

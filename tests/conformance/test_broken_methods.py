@@ -31,11 +31,11 @@ def broken(name: str, form: str | None = None, answer: str = "counts") -> Iterat
 @pytest.mark.parametrize(
     ("name", "caught_by", "failure", "words"),
     [
-        ("Rounded", spending.spends_its_budget_exactly, AssertionError, "Fraction"),
+        ("Rounded", spending.spends_its_budget_exactly, AssertionError, "was spent of"),
         ("PaysFirst", spending.works_up_to_the_ends_of_its_ranges, UsageError, "larger than any count"),
         ("RefusesInFit", spending.refuses_before_it_charges, UsageError, "about two candidates"),
         ("TooWide", spending.works_up_to_the_ends_of_its_ranges, OverflowError, "too large"),
-        ("Undeclared", spending.declares_its_parameters, AssertionError, "least"),
+        ("Undeclared", spending.declares_its_parameters, AssertionError, "undeclared among"),
         ("Constant", checks.is_never_the_same_without_a_seed, AssertionError, "again and again"),
     ],
 )

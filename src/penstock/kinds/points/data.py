@@ -41,14 +41,14 @@ class CellLevel(Handle):
     """
 
     space: Space
-    source: Source
+    _source: Source
     sensitivity: Sensitivity
     depth: int
     cells: Cells
     keys: Keys
-    cloud: Cloud
-    begin: Numbers
-    end: Numbers
+    _cloud: Cloud
+    _begin: Numbers
+    _end: Numbers
 
     @classmethod
     def top(cls, space: Space, source: Source, sensitivity: Sensitivity) -> CellLevel:
@@ -75,13 +75,13 @@ class CellLevel(Handle):
 
     def _counts(self, asked: Numbers) -> Numbers:
         """Raw: the number of points in each of the cells."""
-        return self.cloud.counts(self.begin[asked], self.end[asked])
+        return self._cloud.counts(self._begin[asked], self._end[asked])
 
     def children(self, split: Numbers) -> Self:
         cells, keys = self.cells.take(split), self.keys[split]
-        cloud, begin, end = self.cloud, self.begin[split], self.end[split]
+        cloud, begin, end = self._cloud, self._begin[split], self._end[split]
         if self.depth >= cloud.depth:
-            cloud = self.source(self.depth, cells)
+            cloud = self._source(self.depth, cells)
             begin, end = cloud.stretches(self.space, keys, self.depth)
         cells, parents, codes = self.space.children(cells, self.depth)
         word, shift = self.space.slot(self.depth)
@@ -91,7 +91,7 @@ class CellLevel(Handle):
         last = np.append(parents[1:] != parents[:-1], True)
         ends = np.where(last, end[parents], np.append(begins[1:], 0))
         return type(self)(
-            self.space, self.source, self.sensitivity, self.depth + 1, cells, keys, cloud, begins, ends
+            self.space, self._source, self.sensitivity, self.depth + 1, cells, keys, cloud, begins, ends
         )
 
 
