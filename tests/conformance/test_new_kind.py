@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.conformance import checks
-from tests.conformance.ballots.entry import FORMS, KIND, METHOD
+from tests.conformance.ballots.entry import FORM, KIND, METHOD
 
 from penstock import catalogue
 from penstock.audit import run as audit
@@ -21,7 +21,7 @@ from penstock.cli import run as command
 @pytest.fixture
 def ballots() -> Iterator[None]:
     """Ballots are in the catalogue, and what was read from it before is read again."""
-    with catalogue.extended(kinds=(KIND,), methods=(METHOD,), forms=FORMS):
+    with catalogue.extended(kinds=(KIND,), methods=(METHOD,), forms=(FORM,)):
         targets.cache_clear()
         query.with_options()
         yield

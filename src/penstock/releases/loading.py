@@ -85,9 +85,10 @@ def _name_strangers(place: Path, package: Package) -> None:
 
 def find(form: str) -> type[Release]:
     """The class for a form; unknown names are refused before anything is imported."""
-    found = catalogue.load(catalogue.form(form))
+    place = catalogue.form(form).where
+    found = catalogue.load(place)
     if not isinstance(found, type) or not issubclass(found, Release):
-        raise TypeError(f"{catalogue.form(form)} is no release")
+        raise TypeError(f"{place} is no release")
     return found
 
 
@@ -149,6 +150,11 @@ def _manifest(about: About, contents: dict[str, bytes], place: Path) -> Manifest
         raise ReleaseError(
             f"'{place}' cannot be opened: datapackage.json and receipt.json state different "
             f"guarantees. {DISTRUST}"
+        )
+    if receipt.unit != schema.unit.model_copy(update={"review": False}):
+        raise ReleaseError(
+            f"'{place}' cannot be opened: receipt.json and schema.yaml disagree about whose presence is "
+            f"protected. {DISTRUST}"
         )
     if about.unreviewed != list(schema.to_review()):
         raise ReleaseError(

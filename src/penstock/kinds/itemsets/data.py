@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.data import Data
-from penstock.errors import DataError, SchemaError, UsageError
+from penstock.errors import DataError, SchemaError
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.reading import Incidence, open_itemsets
 from penstock.privacy.seals.sealed import Sealed
@@ -52,17 +52,9 @@ class ItemSets(Data):
                 )
 
     @classmethod
-    def open(
-        cls,
-        source: Any,
-        schema: Schema,
-        *,
-        table: str | None = None,
-        engine: str = "auto",
-        order_key: bytes | None = None,
+    def _opened(
+        cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> ItemSets:
-        if engine not in ("auto", "memory"):
-            raise UsageError("Item sets are counted in memory; leave the engine out, or choose 'memory'.")
         nothing = np.zeros(0, dtype=np.int64)
         cls(Incidence(nothing, nothing, nothing), schema)  # refuses bad schemas before anything is read
         found = open_itemsets(source, schema, table=table, order_key=order_key)

@@ -118,14 +118,8 @@ class Points(Data):
         self.schema = schema
 
     @classmethod
-    def open(
-        cls,
-        source: Any,
-        schema: Schema,
-        *,
-        table: str | None = None,
-        engine: str = "auto",
-        order_key: bytes | None = None,
+    def _opened(
+        cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> Points:
         opened = open_engine(
             source, schema, table=table, engine=engine, order_key=order_key, coordinates=True

@@ -81,7 +81,7 @@ class UniformGrid(Method[Points]):
                 f"A grid of {self.side} cells along each of {dimensions} dimensions has more than "
                 f"{MOST_CELLS:,} cells; choose a smaller side. Nothing was spent."
             )
-        budget.ready(points.relation)
+        points.ready(budget)
         if self.side is None:
             for_total, for_cells = budget.split(number_of_points="1/20", cells="19/20")
             total = float(noise.counts(points.size(), pay=for_total)[0])

@@ -103,17 +103,9 @@ class Sequences(Data):
         self._text = Text.of(symbols, len(self.alphabet), kept)
 
     @classmethod
-    def open(
-        cls,
-        source: Any,
-        schema: Schema,
-        *,
-        table: str | None = None,
-        engine: str = "auto",
-        order_key: bytes | None = None,
+    def _opened(
+        cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> Sequences:
-        if engine not in ("auto", "memory"):
-            raise UsageError("Sequences are counted in memory; leave the engine out, or choose 'memory'.")
         cls(Symbols(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64)), schema)  # refuses bad schemas
         return cls(open_sequences(source, schema, table=table, order_key=order_key), schema)
 

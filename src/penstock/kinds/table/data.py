@@ -65,14 +65,8 @@ class Table(Data):
                 )
 
     @classmethod
-    def open(
-        cls,
-        source: Any,
-        schema: Schema,
-        *,
-        table: str | None = None,
-        engine: str = "auto",
-        order_key: bytes | None = None,
+    def _opened(
+        cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> Table:
         return cls(open_engine(source, schema, table=table, engine=engine, order_key=order_key), schema)
 

@@ -65,7 +65,7 @@ class Independent(Method[Table]):
         """Count every column, with more of the budget for larger ones; spends all of it."""
         names = [attribute.name for attribute in table.attributes]
         sizes = [attribute.size for attribute in table.attributes]
-        budget.ready(table.relation)
+        table.ready(budget)
         parts = [
             budget.part(f"counts of {name}", share)
             for name, share in zip(names, share_by_size(sizes), strict=True)

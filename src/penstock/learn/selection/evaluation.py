@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from penstock.engine import open_engine
 from penstock.errors import UsageError
-from penstock.evaluation.findings import Findings, Options
+from penstock.evaluation.findings import Evaluator, Findings, Options
 from penstock.evaluation.score import Score
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.reading import open_itemsets
@@ -54,26 +54,28 @@ def score_error_rate(scores: ArrayLike, chosen: Sequence[int], c: int) -> float:
     return float(1 - values[list(chosen)].sum() / best) if best else 0.0
 
 
-def evaluate_selection(release: Release, source: Any, schema: Schema, options: Options) -> Findings:
+class SelectionEvaluation(Evaluator):
     """What a selection missed, compared with the true counts of all records or sets."""
-    if not isinstance(release, SelectionRelease):
-        raise UsageError("Only selections can be compared with true counts.")
-    truth, rows = _truth(release, source, schema, options.table)
-    labels = list(schema.field(release.field).labels)
-    places = {label: place for place, label in enumerate(labels)}
-    chosen = [places[item] for item in release.items]
-    threshold, c = release.parameters.get("threshold"), release.parameters.get("c")
-    if threshold is None:
-        scores = _best(truth, chosen, int(c or len(chosen)))
-    else:
-        scores = _above(truth, chosen, float(Fraction(str(threshold))), None if c is None else int(c))
-    details: dict[str, Any] = {"selected": len(chosen), "candidates": len(labels)}
-    if release.counts is not None and chosen:
-        off = np.abs(release.counts - truth[chosen])
-        details["largest error of a count"] = float(off.max())
-        details["mean error of a count"] = float(off.mean())
-    sections = [_section(release, truth, chosen)] if chosen else []
-    return Findings(scores, rows, details, sections)
+
+    def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
+        if not isinstance(release, SelectionRelease):
+            raise UsageError("Only selections can be compared with true counts.")
+        truth, rows = _truth(release, source, schema, options.table)
+        labels = list(schema.field(release.field).labels)
+        places = {label: place for place, label in enumerate(labels)}
+        chosen = [places[item] for item in release.items]
+        threshold, c = release.parameters.get("threshold"), release.parameters.get("c")
+        if threshold is None:
+            scores = _best(truth, chosen, int(c or len(chosen)))
+        else:
+            scores = _above(truth, chosen, float(Fraction(str(threshold))), None if c is None else int(c))
+        details: dict[str, Any] = {"selected": len(chosen), "candidates": len(labels)}
+        if release.counts is not None and chosen:
+            off = np.abs(release.counts - truth[chosen])
+            details["largest error of a count"] = float(off.max())
+            details["mean error of a count"] = float(off.mean())
+        sections = [_section(release, truth, chosen)] if chosen else []
+        return Findings(scores, rows, details, sections)
 
 
 def _truth(release: SelectionRelease, source: Any, schema: Schema, table: str | None) -> tuple[Reals, int]:

@@ -65,7 +65,7 @@ class AdaptiveGrid(Method[Points]):
         space = Space.of(points.schema, deepest=0)
         if len(points.low) != 2:
             raise SchemaError("The adaptive grid is defined for two numeric fields. Nothing was spent.")
-        budget.ready(points.relation)
+        points.ready(budget)
         alpha = exact(self.coarse, "coarse")
         total, rest = self.size, budget
         if total is None:

@@ -86,7 +86,7 @@ class Dawa(Method[Points]):
         cells = np.stack(np.unravel_index(np.arange(grid.cells), grid.sides), axis=-1)
         order = np.argsort(hilbert(cells, levels))
         workload = self._questions(domain)
-        budget.ready(points.relation)
+        points.ready(budget)
         share = exact(self.stretches, "stretches")
         for_stretches, for_counts = budget.split(stretches=share, counts=1 - share)
         histogram = points.histogram(grid.sides)

@@ -56,7 +56,7 @@ class Hierarchy(Method[Points]):
                 f"A hierarchy of height {self.height} with {self.fan} parts along {dimensions} axes has more "
                 f"than {MOST_CELLS:,} cells; choose a smaller fan or height. Nothing was spent."
             )
-        budget.ready(points.relation)
+        points.ready(budget)
         measured: list[Reals] = []
         for level, pay in enumerate(budget.evenly([f"grid {level + 1}" for level in range(self.height)])):
             sides = [self.fan ** (level + 1)] * dimensions

@@ -61,7 +61,7 @@ class Privelet(Method[Points]):
         levels = self.bits // domain.dimensions
         sides = (1 << levels,) * domain.dimensions
         chosen = [axis for axis in range(len(sides)) if not self.hybrid or transformed(sides[axis])]
-        budget.ready(points.relation)
+        points.ready(budget)
         pay = budget.rest("coefficients")
         histogram = points.histogram(sides)
         moves = prod(1 + levels for _ in chosen)

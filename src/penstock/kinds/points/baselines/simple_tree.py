@@ -61,7 +61,7 @@ class SimpleTree(Method[Points]):
     def fit(self, points: Points, budget: Budget) -> SimpleTreeRelease:
         """Count and split, level by level, each level for an equal part of the budget."""
         space = Space.of(points.schema, deepest=self.height - 1)
-        budget.ready(points.relation)
+        points.ready(budget)
         parts = budget.evenly([f"level {depth}" for depth in range(self.height)])
         scale = points.schema.unit.records * self.height / float(budget.epsilon)
         theta = 2 * sqrt(2) * scale if self.theta is None else self.theta

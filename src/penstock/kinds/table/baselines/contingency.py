@@ -45,7 +45,7 @@ class Contingency(Method[Table]):
         """Count every cell; spends the whole budget."""
         self.check(table.schema)
         shape = tuple(attribute.size for attribute in table.attributes)
-        budget.ready(table.relation)
+        table.ready(budget)
         (sealed,) = table.counts([table.schema.names])
         noisy = noise.counts(sealed, pay=budget.rest("counts of the whole domain"))
         values = noisy.reshape(shape).astype(np.float64)

@@ -58,7 +58,7 @@ class FourierMarginals(Method[Table]):
         """Measure every coefficient once; spends the whole budget."""
         sizes = {attribute.name: attribute.size for attribute in table.attributes}
         sets = workload(table.schema, self.way)
-        budget.ready(table.relation)
+        table.ready(budget)
         supports = supports_of(table.schema.names, self.way)
         blocks = [block_shape(support, sizes) for support in supports]
         sealed = coefficients(table, supports)

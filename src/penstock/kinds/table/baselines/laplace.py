@@ -46,7 +46,7 @@ class LaplaceMarginals(Method[Table]):
         """Count every marginal; spends the whole budget."""
         sizes = {attribute.name: attribute.size for attribute in table.attributes}
         sets = workload(table.schema, self.way)
-        budget.ready(table.relation)
+        table.ready(budget)
         shapes = [tuple(sizes[name] for name in names) for names in sets]
         cells = [prod(shape) for shape in shapes]
         pay = budget.rest(f"{len(sets)} marginals")

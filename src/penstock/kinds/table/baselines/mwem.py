@@ -77,7 +77,7 @@ class MWEM(Method[Table]):
         names = table.schema.names
         shape = tuple(attribute.size for attribute in table.attributes)
         rounds = self._rounds(budget)
-        budget.ready(table.relation)
+        table.ready(budget)
         n = self._size(table, budget)
         sets = list(combinations(range(len(shape)), self.way))
         counts = join(table.counts([tuple(names[axis] for axis in axes) for axes in sets]))

@@ -117,7 +117,7 @@ class Confluence(Method[Table]):
 
 def fit_with(knobs: Knobs, table: Table, budget: Budget) -> NetworkRelease:
     """What `Confluence.fit` does, with other knobs: for the study that found them."""
-    budget.ready(table.relation)
+    table.ready(budget)
     return _Fit(table, budget, knobs).release()
 
 

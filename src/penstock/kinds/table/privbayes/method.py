@@ -119,7 +119,7 @@ class PrivBayes(Method[Table]):
         """Learn a network and its tables; spends the whole budget."""
         self.check(table.schema)
         recipe = self.recipe()
-        budget.ready(table.relation)
+        table.ready(budget)
         return _Fit(recipe, encoded(recipe.encoding, table.attributes), table, budget).release()
 
     def check(self, schema: Schema) -> None:
