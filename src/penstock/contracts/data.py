@@ -72,16 +72,6 @@ class Data(Handle, ABC):
     def size(self) -> Sealed[NDArray[np.int64]]:
         """The number of records, as a vector of one."""
 
-    @final
-    def ready(self, budget: Budget) -> None:
-        """What every method asks first: refuse a budget that cannot pay for these records.
-
-        Records that were chosen with a known key make whatever the budget pays for unpublishable.
-        """
-        budget.ready(self.relation)
-        if self.repeatable:
-            budget.mark_repeatable()
-
     def prepared(self, budget: Budget) -> tuple[Self, Budget]:
         """The data as a method sees it, and what is left of the budget for the method.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar, get_args
+from typing import ClassVar, Generic, TypeVar, final, get_args
 
 from penstock.contracts.data import Data
 from penstock.contracts.parameters import Parameter, parameters_of
@@ -48,9 +48,19 @@ class Method(ABC, Generic[D]):
     def check(self, schema: Schema) -> None:
         """Refuse what cannot work on data of this schema; needs neither records nor budget."""
 
+    @final
+    def ready(self, data: D, budget: Budget) -> None:
+        """What every `fit` asks first: refuse a budget that cannot pay, and tell it what it pays for.
+
+        Records that were chosen with a known key make whatever the budget pays for unpublishable.
+        """
+        budget.ready(data.relation)
+        if data.repeatable:
+            budget.mark_repeatable()
+
     @abstractmethod
     def fit(self, data: D, budget: Budget) -> Release:
         """The release of the data; spends the whole budget, and nothing where it refuses.
 
-        Its first step is `data.ready(budget)`.
+        Its first step is `self.ready(data, budget)`.
         """

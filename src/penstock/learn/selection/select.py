@@ -78,10 +78,10 @@ class _Selection(Method[D]):
 
     def fit(self, data: D, budget: Budget) -> SelectionRelease:
         """Select, and count what was selected where a share is set aside for it."""
+        self.ready(data, budget)
         schema, request = data.schema, self._request
         offered = self._candidates(data)
         scores = offered.scores
-        data.ready(budget)
         mechanism = request.choose(scores.sensitivity, len(offered.labels), budget.left[0])
         counts: Counts | None
         margin: float | None

@@ -57,11 +57,11 @@ class Privelet(Method[Points]):
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         """Noisy coefficients, and the counts behind them; spends the whole budget."""
+        self.ready(points, budget)
         domain = Box(points.low, points.high)
         levels = self.bits // domain.dimensions
         sides = (1 << levels,) * domain.dimensions
         chosen = [axis for axis in range(len(sides)) if not self.hybrid or transformed(sides[axis])]
-        points.ready(budget)
         pay = budget.rest("coefficients")
         histogram = points.histogram(sides)
         moves = prod(1 + levels for _ in chosen)

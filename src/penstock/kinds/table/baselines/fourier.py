@@ -56,9 +56,9 @@ class FourierMarginals(Method[Table]):
 
     def fit(self, table: Table, budget: Budget) -> MarginalsRelease:
         """Measure every coefficient once; spends the whole budget."""
+        self.ready(table, budget)
         sizes = {attribute.name: attribute.size for attribute in table.attributes}
         sets = workload(table.schema, self.way)
-        table.ready(budget)
         supports = supports_of(table.schema.names, self.way)
         blocks = [block_shape(support, sizes) for support in supports]
         sealed = coefficients(table, supports)
