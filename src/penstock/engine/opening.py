@@ -30,7 +30,10 @@ def refuse_engine(engine: str, able: Sequence[str], what: str = "This") -> None:
         )
     if engine != "auto" and engine not in able:
         words = " or ".join(f"'{each}'" for each in able)
-        raise UsageError(f"{what} is not counted with '{engine}'; leave the engine out, or choose {words}.")
+        raise UsageError(
+            f"{what} is counted in {' or '.join(able)}, not in {engine}; leave the engine out, or choose "
+            f"{words}."
+        )
 
 
 def open_engine(

@@ -127,7 +127,7 @@ class Points(Data):
         return cls(opened, schema)
 
     def __repr__(self) -> str:
-        return f"Points({' x '.join(self.names)}, sealed, {self.relation.value})"
+        return f"Points({' x '.join(self.names)}, sealed, {self.schema.relation.value})"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ class Points(Data):
         return Sealed(
             np.array([self._engine.rows()], dtype=np.int64),
             self.sensitivity,
-            self.relation,
+            self.schema.relation,
             because="every point is counted once, and a unit has at most so many as the schema says",
         )
 
@@ -174,7 +174,7 @@ class Points(Data):
         return Sealed(
             counts,
             self.sensitivity,
-            self.relation,
+            self.schema.relation,
             because="a point falls into exactly one cell of a grid that covers the public box",
         )
 
@@ -196,7 +196,7 @@ class Points(Data):
         return Sealed(
             counts,
             self.sensitivity,
-            self.relation,
+            self.schema.relation,
             because="a point falls into one cell of the grid and into one part of that cell",
         )
 
@@ -217,11 +217,12 @@ class Points(Data):
 
     def leaf_counts(self, growth: Growth[CellLevel]) -> Sealed[Counts]:
         """The points in each leaf, level by level."""
-        counts = [level._counts(growth.leaves(depth)) for depth, level in enumerate(growth.levels)]
+        levels = zip(growth.levels, growth.leaves, strict=True)
+        counts = [level._counts(leaves) for level, leaves in levels]
         return Sealed(
             np.concatenate(counts),
             self.sensitivity,
-            self.relation,
+            self.schema.relation,
             because="the leaves of a tree of cells share no point: they are one histogram, cut unevenly",
         )
 

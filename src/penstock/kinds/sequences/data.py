@@ -112,7 +112,7 @@ class Sequences(Data):
     def __repr__(self) -> str:
         return (
             f"Sequences({len(self.alphabet)} symbols, at most {self.longest} kept of each, sealed, "
-            f"{self.relation.value})"
+            f"{self.schema.relation.value})"
         )
 
     @property
@@ -136,7 +136,7 @@ class Sequences(Data):
         return Sealed(
             np.array([len(self._symbols.lengths)], dtype=np.int64),
             Sensitivity.of(records, monotone=True),
-            self.relation,
+            self.schema.relation,
             because="every sequence is counted once, and a unit brings at most as many as its bound says",
         )
 
@@ -154,11 +154,12 @@ class Sequences(Data):
 
     def leaves(self, growth: Growth[ContextLevel]) -> Sealed[Numbers]:
         """What follows each leaf of a tree of contexts: one row per leaf, a column per symbol and the end."""
-        rows = [level._raw.histograms[growth.leaves(depth)] for depth, level in enumerate(growth.levels)]
+        levels = zip(growth.levels, growth.leaves, strict=True)
+        rows = [level._raw.histograms[leaves] for level, leaves in levels]
         return Sealed(
             np.concatenate(rows),
             self.sensitivity,
-            self.relation,
+            self.schema.relation,
             because="a place has exactly one leaf of a tree of contexts, and is counted there once",
         )
 
@@ -193,7 +194,7 @@ class Sequences(Data):
         return Sealed(
             scores,
             Sensitivity.scores(step, self.longest),
-            self.relation,
+            self.schema.relation,
             because="one sequence moves f(l) by b - a or by -a, so by at most max(a, b - a), and a maximum "
             "of such numbers by no more",
         )
