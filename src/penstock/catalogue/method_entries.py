@@ -78,7 +78,7 @@ METHODS = (
         "the most frequent items, or those above a threshold",
         relations=_BOTH,
         answer="selection",
-        evaluation="penstock.learn.selection.evaluation:SelectionEvaluation",
+        evaluation="penstock.learn.selection.evaluation:ItemsEvaluation",
         audits="penstock.learn.selection.audits:AUDITS",
     ),
     MethodInfo(
@@ -89,7 +89,7 @@ METHODS = (
         "the most frequent categories of a column, or those above a threshold",
         relations=_BOTH,
         answer="selection",
-        evaluation="penstock.learn.selection.evaluation:SelectionEvaluation",
+        evaluation="penstock.learn.selection.evaluation:CategoriesEvaluation",
         audits="penstock.learn.selection.audits:AUDITS",
     ),
     MethodInfo(
