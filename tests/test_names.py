@@ -43,7 +43,7 @@ MEANT: dict[tuple[str, str], str] = {
         ("releases/formats.py", word): FIRST_FORMAT
         for word in (
             *("marginals", "selection", "top-strings", "privbayes", "network", "confluence"),
-            *("select-items", "select-categories", "itemsets", "table"),
+            *("select-items", "select-categories", "itemsets", "table", "sequences"),
         )
     },
 }

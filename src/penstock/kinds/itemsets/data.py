@@ -106,5 +106,6 @@ class ItemSets(Data):
             self.sensitivity,
             self.schema.relation,
             because="a unit has an item or not: coming or going it moves the support of each item that it "
-            "has by one, and it has no more items than the schema allows",
+            "has by one, and it has no more items than the schema allows in all of its sets; one that is "
+            "replaced loses its items and brings others, which moves each support by one at most",
         )

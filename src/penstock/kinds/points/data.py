@@ -70,7 +70,9 @@ class CellLevel(Handle):
             self._counts(asked),
             self.sensitivity,
             Relation.ADD_REMOVE,
-            because="the cells of one depth share no point: a point is counted in one of them at most",
+            because="the cells of one depth share no point, so a point is counted in one of them at most: a "
+            "unit of m points raises scores by one along m paths at most. A cell holds the points of its "
+            "children, whose scores are no larger; which cells there are is public, empty ones included",
         )
 
     def _counts(self, asked: Numbers) -> Numbers:
@@ -175,7 +177,8 @@ class Points(Data):
             counts,
             self.sensitivity,
             self.schema.relation,
-            because="a point falls into exactly one cell of a grid that covers the public box",
+            because="a point falls into exactly one cell of a grid that covers the public box, so a unit of "
+            "m points moves the counts by m together, all of it perhaps in one cell",
         )
 
     def patchwork(self, side: int, inner: Counts) -> Sealed[Counts]:
@@ -197,7 +200,8 @@ class Points(Data):
             counts,
             self.sensitivity,
             self.schema.relation,
-            because="a point falls into one cell of the grid and into one part of that cell",
+            because="a point falls into one cell of the grid and into one part of that cell, so a unit of m "
+            "points moves the counts by m together, all of it perhaps in one part",
         )
 
     def _positions(self, dimensions: int) -> tuple[list[Counts], Counts | None]:
@@ -223,7 +227,8 @@ class Points(Data):
             np.concatenate(counts),
             self.sensitivity,
             self.schema.relation,
-            because="the leaves of a tree of cells share no point: they are one histogram, cut unevenly",
+            because="the leaves of a tree of cells share no point: they are one histogram, cut unevenly, "
+            "which a unit of m points moves by m together, all of it perhaps in one leaf",
         )
 
     def _sorted(self, engine: MemoryEngine, space: Space) -> Cloud:

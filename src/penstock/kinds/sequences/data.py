@@ -63,7 +63,8 @@ class ContextLevel(Handle):
             self._moves,
             Relation.ADD_REMOVE,
             because="a place has one context of each length, and one more in an entry of a histogram raises "
-            "the sum without the largest entry by 0 or 1",
+            "the sum without the largest entry by 0 or 1: a unit raises scores along as many paths as it has "
+            "places. They do not grow from a context to a longer one, and which contexts there are is public",
         )
 
     def children(self, split: Numbers) -> ContextLevel:
@@ -195,8 +196,8 @@ class Sequences(Data):
             scores,
             Sensitivity.scores(step, self.longest),
             self.schema.relation,
-            because="one sequence moves f(l) by b - a or by -a, so by at most max(a, b - a), and a maximum "
-            "of such numbers by no more",
+            because="one sequence moves f(l) by b - a or by -a, so by at most max(a, b - a), a unit of m "
+            "sequences by m times that, and a maximum of such numbers by no more",
         )
 
     def grams(self) -> GramLevel:

@@ -107,7 +107,8 @@ class Table(Data):
                 sensitivity,
                 self.schema.relation,
                 because="a record falls into exactly one cell of a marginal: coming or going it moves that "
-                "cell by one, and replaced by another record at most two cells",
+                "cell by one, and replaced by another record at most two cells by one each; a unit of m "
+                "records moves m times as much, all of it perhaps in one cell",
             )
             for counts in self._engine.counts(marginals)
         ]

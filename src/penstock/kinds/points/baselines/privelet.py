@@ -69,7 +69,8 @@ class Privelet(Method[Points]):
             lambda counts: haar(counts.reshape(sides), chosen),
             Sensitivity.of(histogram.sensitivity.l1 * moves, linf=histogram.sensitivity.l1),
             shape=tuple(sides),
-            because="a point changes, by one each, a coefficient for every choice of one level per axis",
+            because="a point changes, by one each, a coefficient for every choice of one level per axis, "
+            "and a unit of m points changes m times as much",
         )
         noisy = noise.counts(coefficients, pay=pay)
         plain = not chosen
