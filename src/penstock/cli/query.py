@@ -143,6 +143,8 @@ def show(answer: Any, question: str, as_json: bool) -> None:
     from penstock.releases import Answer, Written
 
     if isinstance(answer, Written):
+        if as_json:
+            print_json({"question": question, "written": str(answer.path), "holds": answer.text})
         note(f"{clean(answer.path)}: {answer.text}.")
     elif isinstance(answer, Answer):
         if as_json:

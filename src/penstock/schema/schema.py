@@ -277,11 +277,6 @@ class Schema(Fact):
         """What can never occur, ready to be asked."""
         return tuple(parse(rule, self.codecs) for rule in self.impossible)
 
-    def rules_out(self, frame: pl.DataFrame) -> NDArray[np.bool_]:
-        """For every row whether the schema declares it impossible."""
-        ruled = [rule.holds(frame) for rule in self.rules]
-        return np.logical_or.reduce(ruled) if ruled else np.zeros(frame.height, dtype=np.bool_)
-
     def impossible_cells(self, names: tuple[str, ...]) -> NDArray[np.bool_]:
         """The cells of the marginal over these fields that no record can fall into: structural zeros.
 

@@ -72,6 +72,10 @@ class _Selection(Method[D]):
         limit = None if self.threshold is None else exact(self.threshold, "threshold")
         return Request(self.c, limit, exact(self.counts, "counts"), self.mechanism)
 
+    def _asked_of(self) -> dict[str, str | None]:
+        """The parameters that say what to select from, for the release."""
+        return {}
+
     @abstractmethod
     def _candidates(self, data: D) -> _Candidates:
         """The candidates of the data and their sealed scores."""
@@ -98,6 +102,7 @@ class _Selection(Method[D]):
                 "threshold": None if request.threshold is None else str(request.threshold),
                 "counts": str(request.counts),
                 "mechanism": mechanism,
+                **self._asked_of(),
             },
             field=offered.field,
             items=tuple(offered.labels[index] for index in chosen),
@@ -156,6 +161,9 @@ class SelectCategories(_Selection[Table]):
     def check(self, schema: Schema) -> None:
         """Refuse a column that is not there, and more categories than a column can have."""
         self._request.refuse_above(len(self._field(schema).labels))
+
+    def _asked_of(self) -> dict[str, str | None]:
+        return {"column": self.column}
 
     def _field(self, schema: Schema) -> Field:
         """The column to select from."""
