@@ -77,8 +77,8 @@ RENAMED: tuple[tuple[str, str, str], ...] = (
     # A selection from a column says which.
     (
         "survey-select",
-        r'("mechanism": "[a-z-]+")(\s+\},\s+"guarantee")',
-        r'\1,\n      "column": "district"\2',
+        r'(\s+)("mechanism": "[a-z-]+")(\s+\},\s+"guarantee")',
+        r'\1\2,\1"column": "district"\3',
     ),
     (
         "survey-select",
