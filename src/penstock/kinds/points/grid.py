@@ -84,8 +84,8 @@ class UniformGrid(Method[Points]):
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         """Count the points, unless `side` is given, then the cells; spends the whole budget."""
+        self.ready(points, budget)
         domain = Box.of(points.schema)
-        budget.ready(points.relation)
         if self.side is None:
             for_total, for_cells = budget.split(number_of_points="1/20", cells="19/20")
             total = float(noise.counts(points.size(), pay=for_total)[0])

@@ -45,7 +45,7 @@ class Uniform(Method[Table]):
 
     def fit(self, table: Table, budget: Budget) -> UniformRelease:
         """Count the records, though a public number is the better one; spends the whole budget."""
-        budget.ready(table.relation)
+        self.ready(table, budget)
         noisy = int(noise.counts(table.size(), pay=budget.rest("number of records"))[0])
         total = noisy if table.public_size is None else table.public_size
         return UniformRelease(

@@ -126,8 +126,8 @@ class PrivBayes(Method[Table]):
 
     def fit(self, table: Table, budget: Budget) -> NetworkRelease:
         """Learn a network and its tables; spends the whole budget."""
+        self.ready(table, budget)
         recipe = self.recipe()
-        budget.ready(table.relation)
         return _Fit(recipe, encoded(recipe.encoding, table.attributes), table, budget).release()
 
     def check(self, schema: Schema) -> None:
