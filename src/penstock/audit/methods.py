@@ -67,6 +67,10 @@ class MethodAudit:
         return f"{self.method}{f'-{self.label}' if self.label else ''}"
 
     @property
+    def schema_kind(self) -> str:
+        return Schema.from_yaml(self.schema).kind
+
+    @property
     def promise(self) -> Promise:
         return Promise(self.epsilon, self.delta, Schema.from_yaml(self.schema).relation)
 

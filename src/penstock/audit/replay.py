@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 ORDER_KEY = b"the same on both sides"
 ROWS = 20
+ZERO = Log()
 
 Records = Sequence[Sequence[tuple[Any, ...]]]
 """A database as its units, each with its records: one of them, or as many as a user has."""
@@ -89,7 +90,7 @@ class Trial:
         wrong = self.tampering
         info = catalogue.method(self.method)
         schema, frame = self.schema, self.frame(records)
-        if wrong.schema is not None:
+        if wrong.schema is not None and records:  # nobody reads anything off no record
             schema = wrong.schema(schema, [record for unit in records for record in unit])
         method = method_class(info)(**self.parameters)
         method.check(schema)
@@ -132,7 +133,7 @@ def _named(records: Records) -> Iterable[tuple[int, Sequence[tuple[Any, ...]]]]:
 class Outcome:
     """What one replay showed: the loss of its transcript, and every way in which the two runs differed."""
 
-    loss: Log = Log()
+    loss: Log = ZERO
     epsilon: Fraction = Fraction(1)
     charges: Sequence[tuple[Any, Fraction, Log]] = ()
     problems: Sequence[str] = ()
@@ -191,7 +192,8 @@ def _losses(recorded: Transcript, replayed: Transcript) -> tuple[list[tuple[Any,
     together: dict[int | None, list[tuple[Drawn, Drawn]]] = {}
     for one, two in zip(recorded.draws, replayed.draws, strict=False):
         together.setdefault(one.charge, []).append((one, two))
-    found, problems = [], []
+    found: list[tuple[Any, Fraction, Log]] = []
+    problems = []
     for number, draws in together.items():
         charge = None if number is None else recorded.charges[number]
         if isinstance(charge, Portion):

@@ -7,8 +7,8 @@ refusals, made before any record is read, and are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -16,12 +16,15 @@ from typing import Any
 from penstock import catalogue
 from penstock.audit.hostile import Ground, both_ways, refused, search, trial
 from penstock.audit.methods import Audits, MethodAudit
+from penstock.audit.neighbours import Pair
 from penstock.audit.replay import NONE, Replays, Tampering, Trial
 from penstock.catalogue import MethodInfo
 from penstock.contracts.parameters import OneOf, YesNo
 from penstock.contracts.plug import method_class
 from penstock.privacy.unit import Relation
 from penstock.schema import Schema
+
+FEW = 4
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,13 @@ class Setting:
     relation: Relation
     parameters: Mapping[str, Any]
     engine: str
+    most: int | None = None  # hostile pairs; None is all of them
     epsilon: Fraction = Fraction(1)
+
+    def pairs(self) -> list[Pair]:
+        """The hostile pairs to be tried, evenly chosen where not all of them are."""
+        every = list(self.ground.pairs(self.relation))
+        return every if self.most is None else every[:: max(1, -(-len(every) // self.most))]
 
     def trial(self, method: str, tampering: Tampering = NONE) -> Trial:
         size = 2
@@ -84,25 +93,46 @@ def words(info: MethodInfo) -> list[tuple[str, Any]]:
     return found
 
 
-def settings(info: MethodInfo, every: list[Audits]) -> Iterator[Setting]:
-    """Every ground, relation and engine with the audits' parameters; and every word on the first grounds."""
+def usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
+    """The settings that the method accepts: every ground under every relation with the audits' parameters,
+    every other engine on every ground, and every word of a parameter where it is accepted first."""
     bases = [dict(audit.parameters) for audit in audits_of(info, every)] or [{}]
     different = [base for place, base in enumerate(bases) if base not in bases[:place]]
     known = grounds(info, every)
     engines = catalogue.kind(info.kind).engines
     relations = [Relation(relation) for relation in info.relations]
-    for ground, relation, base in product(known, relations, different):
-        yield Setting(ground, relation, base, engines[0])
-    for engine, ground in product(engines[1:], known):
-        yield Setting(ground, relations[0], different[0], engine)
-    for (name, value), base, relation, ground in product(words(info), different, relations, known):
-        if base.get(name) != value:
-            yield Setting(ground, relation, {**base, name: value}, engines[0])
+    found = [
+        setting
+        for ground, relation in product(known, relations)
+        if (setting := _first(info, (Setting(ground, relation, base, engines[0]) for base in different)))
+    ]
+    found += _accepted(
+        info,
+        (
+            Setting(known[0], relation, base, engines[0], FEW)
+            for relation, base in product(relations, different[1:])
+        ),
+    )
+    found += _accepted(
+        info,
+        (replace(setting, engine=engine, most=FEW) for engine in engines[1:] for setting in tuple(found)),
+    )
+    for (name, value), relation in product(words(info), relations):
+        options = (
+            Setting(ground, relation, {**base, name: value}, engines[0], FEW)
+            for base, ground in product(different, reversed(known))
+        )
+        if (setting := _first(info, options)) is not None:
+            found.append(setting)
+    return found
 
 
-def usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
-    """The settings that the method accepts."""
-    return [setting for setting in settings(info, every) if not _out(info, setting)]
+def _first(info: MethodInfo, options: Iterable[Setting]) -> Setting | None:
+    return next(iter(_accepted(info, options)), None)
+
+
+def _accepted(info: MethodInfo, options: Iterable[Setting]) -> Iterator[Setting]:
+    return (setting for setting in options if not _out(info, setting))
 
 
 def _out(info: MethodInfo, setting: Setting) -> bool:
@@ -112,26 +142,25 @@ def _out(info: MethodInfo, setting: Setting) -> bool:
     return refused(setting.trial(info.name)) is not None
 
 
-def hostile_pairs(info: MethodInfo, setting: Setting, seed: int, *, tampering: Tampering = NONE) -> Replays:
-    """All hostile pairs of a setting, one replay in each direction."""
+def hostile(
+    info: MethodInfo, setting: Setting, seed: int = 0, *, tampering: Tampering = NONE, folders: bool = False
+) -> Replays:
+    """All hostile pairs of a setting, one replay in each direction; `folders` compares saved files too."""
     made = setting.trial(info.name, tampering)
     found = Replays()
-    for number, pair in enumerate(setting.ground.pairs(setting.relation)):
-        more, _ = both_ways(made, setting.ground, setting.relation, pair, seed + number, folders=number == 0)
+    for number, pair in enumerate(setting.pairs()):
+        whole = folders and number == 0
+        more, _ = both_ways(made, setting.ground, setting.relation, pair, seed + number, folders=whole)
         found = found + more
     return found
 
 
 def replays(info: MethodInfo, every: list[Audits], number: int, seed: int = 0) -> Replays:
-    """So many replays of a method: hostile pairs in every setting, then the search, shared out evenly."""
+    """About so many replays of a method: the hostile pairs of every setting, then the search in each."""
     accepted = usable(info, every)
     found = Replays()
-    for place, setting in enumerate(accepted):
-        made = setting.trial(info.name)
-        for turn, pair in enumerate(setting.ground.pairs(setting.relation)):
-            if found.number * len(accepted) >= number * (place + 1) // 2:
-                break
-            found = found + both_ways(made, setting.ground, setting.relation, pair, seed + turn)[0]
+    for setting in accepted:
+        found = found + hostile(info, setting, seed)
     for place, setting in enumerate(accepted):
         share = (number - found.number) // (len(accepted) - place)
         if share > 0:

@@ -68,8 +68,8 @@ class _Watched(Randomness):
 
     def take(self, count: int) -> bytearray:
         raise Departure(
-            "Random bits were taken without a law, so that nobody can say how likely the outcome was; draw them "
-            "with 'source.draw(law)'."
+            "Random bits were taken without a law, so that nobody can say how likely the outcome was; draw "
+            "them with 'source.draw(law)'."
         )
 
 
