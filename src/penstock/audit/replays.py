@@ -156,14 +156,17 @@ def hostile(
 
 
 def replays(info: MethodInfo, every: list[Audits], number: int, seed: int = 0) -> Replays:
-    """About so many replays of a method: the hostile pairs of every setting, then the search in each."""
+    """About so many replays of a method, shared out among its settings: hostile pairs, then the search."""
     accepted = usable(info, every)
+    tried = accepted[:: max(1, -(-2 * len(accepted) // max(1, number)))]
     found = Replays()
-    for setting in accepted:
-        found = found + hostile(info, setting, seed)
-    for place, setting in enumerate(accepted):
-        share = (number - found.number) // (len(accepted) - place)
-        if share > 0:
+    for place, setting in enumerate(tried):
+        share = max(2, (number - found.number) // (len(tried) - place))
+        few = replace(setting, most=share // 2 if setting.most is None else min(setting.most, share // 2))
+        some = hostile(info, few, seed)
+        if share > some.number + some.refused:
             made = setting.trial(info.name)
-            found = found + search(made, setting.ground, setting.relation, share, seed + place)
+            left = share - some.number - some.refused
+            some = some + search(made, setting.ground, setting.relation, left, seed + place)
+        found = found + some
     return found
