@@ -183,8 +183,8 @@ class Splitter:
 
     def log_chances(self, scores: NDArray[np.int64], depth: int) -> tuple[Reals, Reals]:
         """The logarithms of the chances that nodes are split and are not, for audits and exact tests."""
-        margins = (scores - float(self.theta)) / float(self.lam) - depth * float(self.gamma)
-        return log_chances(np.maximum(margins, -float(self.gamma)))
+        # Differences first, exactly: near 2**62 doubles are hundreds apart.
+        return log_chances(self._margins(scores, depth).astype(np.float64) / STEPS)
 
 
 def log_chances(margins: Reals) -> tuple[Reals, Reals]:
