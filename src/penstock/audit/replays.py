@@ -115,7 +115,10 @@ def usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
     )
     found += _accepted(
         info,
-        (replace(setting, engine=engine, most=FEW) for engine in engines[1:] for setting in tuple(found)),
+        (
+            Setting(ground, relations[0], different[0], engine, FEW // 2)
+            for engine, ground in product(engines[1:], known)
+        ),
     )
     for (name, value), relation in product(words(info), relations):
         options = (
@@ -152,6 +155,8 @@ def hostile(
         whole = folders and number == 0
         more, _ = both_ways(made, setting.ground, setting.relation, pair, seed + number, folders=whole)
         found = found + more
+        if not found.number:
+            break  # what is refused with one set of records is refused with all: it was the schema
     return found
 
 
