@@ -36,11 +36,10 @@ for name in sys.argv[1:]:
     info = catalogue.method(name)
     for setting in usable(info, every_audit()):
         if setting.engine == "memory":
-            for seed in (1, 100):
-                found = hostile(info, setting, seed)
-                if found.problems:
-                    print(found.problems[0])
-                    sys.exit(1)
+            found = hostile(info, setting, seed=1)
+            if found.problems:
+                print(found.problems[0])
+                sys.exit(1)
 """
 
 

@@ -105,21 +105,21 @@ MUTANTS: tuple[Mutant, ...] = (
         "top-strings",
         "select-items",
     ),
-    replay(
+    tests(
         "PrivTree without a bias against depth",
         "privacy/mechanisms/splitting.py",
         "* inverse - depth * slope\n",
         "* inverse\n",
-        "privtree",
-        "simple-tree",
+        "tests/privacy/mechanisms/test_splitting.py",
+        "tests/audit/test_privtree_loss.py",
     ),
-    replay(
+    tests(
         "PrivTree without a floor under the biased score",
         "privacy/mechanisms/splitting.py",
         "        clamped: Integers = np.maximum(biased, -slope)\n",
         "        clamped: Integers = biased\n",
-        "privtree",
-        "privtree-sequences",
+        "tests/privacy/mechanisms/test_splitting.py",
+        "tests/audit/test_privtree_loss.py",
     ),
     replay(
         "PrivTree's constant forgotten",
@@ -229,8 +229,8 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "a marginal's sensitivity forgets the user's other records",
         TABLE,
-        "                records * marginals, linf=records, l2_squared=records**2 * marginals, monotone=True\n",
-        "                marginals, linf=1, l2_squared=marginals, monotone=True\n",
+        "records * marginals, linf=records, l2_squared=records**2 * marginals, monotone=True\n",
+        "marginals, linf=1, l2_squared=marginals, monotone=True\n",
         "independent",
     ),
     replay(
@@ -322,8 +322,8 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "the grids of a hierarchy are told as they are",
         "kinds/points/baselines/hierarchy.py",
-        "noise.counts(points.histogram(sides), pay=pay).astype",
-        "(noise.counts(points.histogram(sides), pay=pay) * 0 + points.histogram(sides)._Sealed__value).astype",
+        "noise.counts(points.histogram(sides), pay=pay)",
+        "(noise.counts(points.histogram(sides), pay=pay) * 0 + points.histogram(sides)._Sealed__value)",
         "hierarchy",
     ),
     replay(
@@ -373,8 +373,8 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "the choice of a length at the sensitivity of the numerator",
         SEQUENCES,
-        "        step = max(share.numerator, share.denominator - share.numerator) * self.schema.unit.records\n",
-        "        step = min(share.numerator, share.denominator - share.numerator) * self.schema.unit.records\n",
+        "step = max(share.numerator, share.denominator - share.numerator)",
+        "step = min(share.numerator, share.denominator - share.numerator)",
         "privtree-sequences",
     ),
     # Item sets and selection ----------------------------------------------------------------------------

@@ -218,7 +218,7 @@ def test_sums_inside_seals_are_exact_or_held() -> None:
 
 @pytest.mark.parametrize(("epsilon", "moves"), list(product(EPSILONS, (1, 10**12))))
 def test_real_numbers_are_put_on_their_lattice_exactly(epsilon: Fraction, moves: int) -> None:
-    """With the same seed the noise is the same, so results differ by what the values do, to the last double."""
+    """With the same seed the noise is the same: results differ by what the values do, to the last double."""
     for end in (0.0, 0.5, 2.0**53, 2.0**61, 1e30, 1e300):
         near = float(np.nextafter(end, np.inf)) if end >= 2.0**53 else end + 1
         one, two = (
