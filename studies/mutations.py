@@ -63,7 +63,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "zero counts get no noise",
         NOISE,
         "    return _whole(sealed, held(source.draw(LaplaceAround(value, scale))))\n",
-        "    return _whole(sealed, np.where(value == 0, 0, held(source.draw(LaplaceAround(value, scale)))))\n",
+        "    told = held(source.draw(LaplaceAround(value, scale)))\n"
+        "    return _whole(sealed, np.where(value == 0, 0, told))\n",
         "contingency",
     ),
     replay(
@@ -97,28 +98,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "select-items",
     ),
     replay(
-        "gaps are measured from the second best",
+        "gaps of scores are squared",
         CHOICE,
-        "    top = scores[considered].max()\n",
-        "    top = np.sort(scores[considered])[-min(2, scores[considered].size)]\n",
+        "    return np.where(scores <= top, gaps, np.uint64(0))\n",
+        "    return np.where(scores <= top, gaps * gaps, np.uint64(0))\n",
         "top-strings",
         "select-items",
     ),
-    replay(
+    tests(
         "PrivTree without a bias against depth",
         "privacy/mechanisms/splitting.py",
         "* inverse - depth * slope\n",
         "* inverse\n",
-        "privtree",
-        "simple-tree",
+        "tests/privacy/mechanisms/test_splitting.py",
+        "tests/audit/test_privtree_loss.py",
     ),
-    replay(
+    tests(
         "PrivTree without a floor under the biased score",
         "privacy/mechanisms/splitting.py",
         "        clamped: Integers = np.maximum(biased, -slope)\n",
         "        clamped: Integers = biased\n",
-        "privtree",
-        "privtree-sequences",
+        "tests/privacy/mechanisms/test_splitting.py",
+        "tests/audit/test_privtree_loss.py",
     ),
     replay(
         "PrivTree's constant forgotten",
@@ -228,8 +229,8 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "a marginal's sensitivity forgets the user's other records",
         TABLE,
-        "                records * marginals, linf=records, l2_squared=records**2 * marginals, monotone=True\n",
-        "                marginals, linf=1, l2_squared=marginals, monotone=True\n",
+        "records * marginals, linf=records, l2_squared=records**2 * marginals, monotone=True\n",
+        "marginals, linf=1, l2_squared=marginals, monotone=True\n",
         "independent",
     ),
     replay(
@@ -250,7 +251,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "gaps of pairs stated at half of their sensitivity",
         "kinds/table/confluence/pairs.py",
         "        return Sensitivity.scores(moves, candidates=len(self.candidates))\n",
-        "        return Sensitivity.scores(Fraction(moves, 4), candidates=len(self.candidates))\n",
+        "        return Sensitivity.scores(Fraction(moves) / 4, candidates=len(self.candidates))\n",
         "confluence",
     ),
     replay(
@@ -319,11 +320,10 @@ MUTANTS: tuple[Mutant, ...] = (
         "privelet",
     ),
     replay(
-        "every grid of a hierarchy at the full budget",
+        "the grids of a hierarchy are told as they are",
         "kinds/points/baselines/hierarchy.py",
         "noise.counts(points.histogram(sides), pay=pay)",
-        "noise.counts(points.histogram(sides).claim(lambda c: c, Sensitivity.of(Fraction(1, 2)), "
-        'because="it does not hold: a mutant"), pay=pay)',
+        "(noise.counts(points.histogram(sides), pay=pay) * 0 + points.histogram(sides)._Sealed__value)",
         "hierarchy",
     ),
     replay(
@@ -373,8 +373,8 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "the choice of a length at the sensitivity of the numerator",
         SEQUENCES,
-        "        step = max(share.numerator, share.denominator - share.numerator) * self.schema.unit.records\n",
-        "        step = min(share.numerator, share.denominator - share.numerator) * self.schema.unit.records\n",
+        "step = max(share.numerator, share.denominator - share.numerator)",
+        "step = min(share.numerator, share.denominator - share.numerator)",
         "privtree-sequences",
     ),
     # Item sets and selection ----------------------------------------------------------------------------
