@@ -7,13 +7,15 @@
 Good schemas, release folders, CSV files, questions, files of questions and URLs are changed by their grammar,
 their structure and their bytes (`fuzzing/mutation.py`). An answer is right when the input is accepted, or
 refused with one sentence of Penstock's own. The same seed makes the same inputs everywhere. Inputs are tried
-in processes of their own, which are watched for crashes, hangs and memory. The exit code is 1 when something
-was found.
+in processes of their own, which are watched for crashes, hangs and memory. What is finished is kept in
+`results/`, and a second run goes on from there: remove it after a change of the code. The exit code is 1 when
+something was found.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -28,7 +30,11 @@ from fuzzing.trial import Tally, attempt, made, watched
 
 INPUTS = 1_000_000
 SEED = 1
-HEADS = ("loader", "inputs", "accepted", "refused", "crashes", "hangs", "median ms", "slowest / median")
+RESULTS = Path(__file__).resolve().parent / "results"
+HEADS = (
+    *("loader", "inputs", "accepted", "refused", "crashes", "hangs"),
+    *("median ms", "slowest ms", "slowest / median"),
+)
 
 
 def shares(names: Sequence[str], inputs: int) -> dict[str, int]:
@@ -43,22 +49,38 @@ def row(name: str, tally: Tally) -> list[str]:
     usual = median(tally.medians) if tally.medians else 0.0
     ratio = f"{tally.slowest / usual:,.0f}" if usual else "–"
     counts = (tally.inputs, tally.accepted, tally.refused, tally.crashes, tally.hangs)
-    return [name, *(f"{count:,}" for count in counts), f"{usual * 1000:.2f}", ratio]
+    times = (f"{usual * 1000:.2f}", f"{tally.slowest * 1000:.2f}", ratio)
+    return [name, *(f"{count:,}" for count in counts), *times]
 
 
-def run(names: Sequence[str], inputs: int, seed: int, workers: int) -> dict[str, Tally]:
-    """Try the inputs of these loaders, a few loaders at once."""
+def run(names: Sequence[str], inputs: int, seed: int, workers: int, results: Path) -> dict[str, Tally]:
+    """Try the inputs of these loaders, a few loaders at once; what an earlier run did is not done again."""
 
     def one(name: str) -> Tally:
-        whole = Tally()
-        for part in watched(name, seed, range(parts[name])):
+        place = results / f"fuzz-{name.replace(' ', '-')}-{seed}-{parts[name]}.jsonl"
+        begin, whole = kept(place)
+        for end, part in watched(name, seed, range(begin, parts[name])):
             whole.add(part)
+            with place.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps({"end": end, **part.to_dict()}) + "\n")
             print(f"{name}: {whole.inputs:,} of {parts[name]:,}, {len(whole.finds)} finds", file=sys.stderr)
         return whole
 
+    results.mkdir(parents=True, exist_ok=True)
     parts = shares(names, inputs)
     with ThreadPoolExecutor(workers) as pool:
         return dict(zip(names, pool.map(one, names), strict=True))
+
+
+def kept(place: Path) -> tuple[int, Tally]:
+    """How far an earlier run came, and what it found."""
+    end, whole = 0, Tally()
+    if place.is_file():
+        for line in place.read_text(encoding="utf-8").splitlines():
+            stored = json.loads(line)
+            end = stored.pop("end")
+            whole.add(Tally.from_dict(stored))
+    return end, whole
 
 
 def replay(name: str, seed: int, number: int) -> int:
@@ -122,6 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--workers", type=int, default=2, help="how many loaders are tried at once")
     parser.add_argument("--replay", type=int, metavar="NUMBER", help="show one input of the loader")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where finished stretches are kept")
     parser.add_argument("--write", action="store_true", help="write the page of the documentation")
     asked = parser.parse_args(arguments)
     if asked.replay is not None:
@@ -129,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.error("--replay needs --loader")
         return replay(asked.loader, asked.seed, asked.replay)
     names = [asked.loader] if asked.loader else list(LOADERS)
-    found = run(names, asked.inputs, asked.seed, asked.workers)
+    found = run(names, asked.inputs, asked.seed, asked.workers, asked.results)
     print("\n".join(markdown(HEADS, [row(name, tally) for name, tally in found.items()])))
     finds = [find for tally in found.values() for find in tally.finds]
     for find in finds[:200]:

@@ -59,6 +59,15 @@ class Tally:
     def inputs(self) -> int:
         return self.accepted + self.refused + self.crashes + self.hangs
 
+    def to_dict(self) -> dict[str, Any]:
+        finds = [{**vars(find), "data": find.data.hex()} for find in self.finds]
+        return {**vars(self), "finds": finds}
+
+    @classmethod
+    def from_dict(cls, stored: dict[str, Any]) -> Tally:
+        finds = [Find(**{**find, "data": bytes.fromhex(find["data"])}) for find in stored["finds"]]
+        return cls(**{**stored, "finds": finds})
+
     def add(self, other: Tally) -> None:
         self.accepted += other.accepted
         self.refused += other.refused
@@ -147,8 +156,8 @@ def _work(name: str, seed: int, numbers: range, at: Any, out: Connection) -> Non
     out.close()
 
 
-def watched(name: str, seed: int, numbers: range) -> Iterator[Tally]:
-    """Try the inputs in processes of their own, stretch by stretch."""
+def watched(name: str, seed: int, numbers: range) -> Iterator[tuple[int, Tally]]:
+    """Try the inputs in processes of their own, stretch by stretch; up to where, and what became of them."""
     context = multiprocessing.get_context("spawn")
     begin = numbers.start
     while begin < numbers.stop:
@@ -165,13 +174,13 @@ def watched(name: str, seed: int, numbers: range) -> Iterator[Tally]:
                 break
             last = at.value
         try:
-            yield receiving.recv()
-            begin = stretch.stop
+            tally, end = receiving.recv(), stretch.stop
         except EOFError:
             process.join()
-            yield _ended(name, seed, begin, at.value, process.exitcode)
-            begin = max(at.value, begin) + 1
+            tally, end = _ended(name, seed, begin, at.value, process.exitcode), max(at.value, begin) + 1
         process.join()
+        begin = end
+        yield end, tally
 
 
 def _ended(name: str, seed: int, begin: int, number: int, code: int | None) -> Tally:

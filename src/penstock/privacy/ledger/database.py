@@ -319,15 +319,15 @@ def _file(url: str | PathLike[str]) -> Path | None:
 
 
 def _named(name: str) -> Path:
-    """The file of this name; LedgerError where no file can have it."""
+    """The file of this name, which may not be there yet; LedgerError where none can be."""
     place = Path(name).absolute()
     try:
-        place.exists()
+        place.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or problem
-        raise LedgerError(
-            f"'{name:.100}' is not the name of a file ({reason}); correct the name of the ledger."
-        ) from None
+        raise LedgerError(f"No ledger can be at '{name:.100}' ({reason}); correct its name.") from None
     return place
 
 
