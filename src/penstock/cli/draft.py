@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock import catalogue
-from penstock.cli.options import AccountName, File, LedgerUrl, TableName
+from penstock.cli.options import AccountName, File, HeaderNames, LedgerUrl, NoHeader, TableName
 
 _KINDS = ", ".join(info.name for info in catalogue.kinds())
 
@@ -38,6 +38,8 @@ def draft(
         bool, typer.Option("--headers-only", help="Read the column names and not a single value.")
     ] = False,
     table: TableName = None,
+    header: HeaderNames = None,
+    no_header: NoHeader = False,
     epsilon: Annotated[
         str | None,
         typer.Option(
@@ -76,10 +78,12 @@ def draft(
         penstock draft rides.parquet --kind points
         penstock draft sqlite:///people.db --table people -o people.schema.yaml
         penstock draft visits.csv --user patient_id --at-most 3
+        penstock draft adult.data.csv --header age,work,sex,income
         penstock draft people.csv --epsilon 0.1 --delta 1e-6 \\
             --ledger ledger.db --account people
     """
     from penstock.api import draft as propose
+    from penstock.cli.options import header as names
     from penstock.cli.screen import clean, note, progress_bars
     from penstock.releases.custodian import refuse_inside_release
     from penstock.schema import Unit
@@ -95,6 +99,7 @@ def draft(
             kind=kind,
             headers_only=headers_only,
             table=table,
+            header=names(header, no_header),
             unit=unit,
             epsilon=epsilon,
             delta=0 if delta == "0" else delta,

@@ -12,8 +12,10 @@ from penstock.cli.options import (
     EngineName,
     Epsilon,
     File,
+    HeaderNames,
     Json,
     LedgerUrl,
+    NoHeader,
     SchemaFile,
     Seed,
     TableName,
@@ -67,6 +69,8 @@ def select(
         ),
     ] = None,
     table: TableName = None,
+    header: HeaderNames = None,
+    no_header: NoHeader = False,
     engine: EngineName = "auto",
     ledger: LedgerUrl = None,
     account: AccountName = None,
@@ -91,6 +95,7 @@ def select(
             --column occupation
     """
     from penstock.api import select as choose
+    from penstock.cli.options import header as names
     from penstock.cli.options import note_unpublishable
     from penstock.cli.screen import clean, note, print_json, progress_bars
 
@@ -105,6 +110,7 @@ def select(
             column=column,
             mechanism=mechanism,
             table=table,
+            header=names(header, no_header),
             engine=engine,
             ledger=ledger,
             account=account,

@@ -82,10 +82,15 @@ def _table(frame: pl.DataFrame, path: str, column: str) -> tuple[pl.DataFrame, l
 def refuse_ragged(text: str, path: str) -> None:
     """Every row must have as many values as the header has names."""
     rows = csv.reader(text.splitlines(keepends=True), strict=True)
-    width = len(next(rows))
-    for number, row in enumerate((row for row in rows if row), 1):
-        if len(row) != width:
-            raise QueryError(
-                f"'{path}', row {number}: {len(row)} values where the header has {width} names; a value "
-                "with commas goes between double quotes."
-            )
+    try:
+        width = len(next(rows, []))
+        for number, row in enumerate((row for row in rows if row), 1):
+            if len(row) != width:
+                raise QueryError(
+                    f"'{path}', row {number}: {len(row)} values where the header has {width} names; a value "
+                    "with commas goes between double quotes."
+                )
+    except csv.Error as problem:
+        raise QueryError(
+            f"'{path}', line {rows.line_num}: this is no CSV ({problem}); a quote may not be closed."
+        ) from None

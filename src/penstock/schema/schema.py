@@ -202,6 +202,10 @@ class Schema(Fact):
         copy._remarks = dict(remarks)
         return copy
 
+    def with_remark(self, remark: str) -> Schema:
+        """The same schema with one more comment line at its top."""
+        return self.with_remarks({**self._remarks, "": (*self._remarks.get("", ()), remark)})
+
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(field.name for field in self.fields)

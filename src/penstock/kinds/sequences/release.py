@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.arrow_memory import owned
 from penstock.errors import QueryError, ReleaseError, SchemaError, UsageError
 from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.markov import Markov
@@ -267,7 +268,7 @@ def laid_out(
         )
     marker = next((text for text in codec.markers if text.strip()), "NA")
     texts = symbols.cast(pl.String).fill_null(marker)
-    offsets = pa.array(np.r_[0, np.cumsum(lengths)], type=pa.int64())
+    offsets = owned(np.r_[0, np.cumsum(lengths)].astype(np.int64))
     lists = pl.Series(columns.symbol, pa.LargeListArray.from_arrays(offsets, texts.to_arrow()))
     return pl.DataFrame([lists.list.join(" " if columns.separator is None else columns.separator)])
 
