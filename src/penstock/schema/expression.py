@@ -7,7 +7,7 @@ On codes: ``condition.on_codes(codes)``. On raw or decoded rows: ``condition.hol
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import and_, or_
@@ -90,6 +90,17 @@ class Condition:
         for after, weights in remaining.items():
             self._expand(after, {**fixed, name: np.minimum(weights, 1.0)}, terms)
 
+    @property
+    def negated(self) -> Condition:
+        """The question that holds exactly where this one does not."""
+        return Condition(f"not ({self.text})", syntax.Not(self.expression), self.codecs)
+
+    def and_not(self, others: Sequence[Condition]) -> Condition:
+        """The question that holds where this one does and none of the others."""
+        parts = (self.expression, *(syntax.Not(other.expression) for other in others))
+        text = " and ".join([f"({self.text})", *(f"not ({other.text})" for other in others)])
+        return Condition(text, And(parts), self.codecs)
+
     def weights(self) -> dict[str, Weights]:
         """The weights per code of a question that is one product; QueryError if it is not."""
         terms = self.disjoint_terms()
@@ -144,6 +155,15 @@ def _truth(expression: Expression, known: Mapping[Predicate, NDArray[np.bool_]])
             return reduce(and_, (_truth(part, known) for part in parts))
         case syntax.Or(parts):
             return reduce(or_, (_truth(part, known) for part in parts))
+
+
+def any_of(conditions: Sequence[Condition]) -> Condition:
+    """The question that holds where at least one of these does."""
+    first = conditions[0]
+    if len(conditions) == 1:
+        return first
+    text = " or ".join(f"({each.text})" for each in conditions)
+    return Condition(text, syntax.Or(tuple(each.expression for each in conditions)), first.codecs)
 
 
 def parse(text: str, schema: Schema | Mapping[str, Codec]) -> Condition:

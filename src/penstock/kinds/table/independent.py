@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import isqrt
 from typing import Any, ClassVar, Self
 
@@ -22,6 +23,7 @@ from pydantic import BaseModel
 
 from penstock.contracts.method import Method
 from penstock.errors import ReleaseError
+from penstock.kinds.table.counted import CountedTable
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.release import TableRelease
 from penstock.postprocessing import onto_simplex, weighted_mean
@@ -131,9 +133,17 @@ class IndependentRelease(TableRelease):
             joint = np.multiply.outer(joint, shares[name])
         return joint
 
-    def deviation(self, names: Sequence[str]) -> float | None:
-        """Known for one column; for several, independence is an assumption whose error nobody knows."""
-        return self.deviations[names[0]] if len(names) == 1 else None
+    @cached_property
+    def counted_tables(self) -> Sequence[CountedTable]:
+        return [
+            CountedTable((name,), (np.arange(len(counts)),), counts, self.deviations[name]).without(
+                self.support.impossible
+            )
+            for name, counts in self.counts.items()
+        ]
+
+    def apart(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        return [(name,) for name in names]
 
     def draw_codes(self, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         return {

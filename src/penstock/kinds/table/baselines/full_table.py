@@ -15,9 +15,12 @@ from pydantic import BaseModel
 
 from penstock.errors import ReleaseError, UsageError
 from penstock.kinds.table.baselines.workload import domain_shape
+from penstock.kinds.table.counted import CountedTable, identity
 from penstock.kinds.table.release import TableRelease
 from penstock.postprocessing import clamped
+from penstock.privacy.mechanisms import noise
 from penstock.releases import Manifest, Model
+from penstock.schema import Relation
 
 Reals = NDArray[np.float64]
 Order = Literal["clamp-first", "project-first"]
@@ -113,10 +116,23 @@ class FullTableRelease(TableRelease):
             joint = joint * weight.reshape([-1 if name == other else 1 for other in asked])
         return np.asarray(joint.sum(axis=tuple(range(len(names), len(asked)))))
 
+    @cached_property
+    def counted_tables(self) -> Sequence[CountedTable]:
+        """The cells themselves where they are noisy counts; the last charge paid for them."""
+        if self.method != "contingency":
+            return ()
+        moves = self.schema.unit.records * (1 if self.schema.relation is Relation.ADD_REMOVE else 2)
+        paid = list(self.receipt.charges())[-1].epsilon
+        names = self.schema.names
+        table = CountedTable(
+            names, identity(self.schema.sizes, names), self.values, noise.standard_deviation(moves, paid)
+        )
+        return [table.without(self.support.impossible)]
+
     def all_marginals(self, way: int) -> dict[tuple[str, ...], Reals]:
         """`marginal` for every set of `way` attributes at once, much faster than one by one."""
         names = self.schema.names
-        if self.schema.impossible:
+        if self.schema.rules:
             return {chosen: self.marginal(chosen) for chosen in combinations(names, way)}
         return {
             tuple(names[axis] for axis in kept): clamped(table, 1.0)

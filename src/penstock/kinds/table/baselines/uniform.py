@@ -85,6 +85,9 @@ class UniformRelease(TableRelease):
             joint = np.multiply.outer(joint, np.full(sizes[name], 1 / sizes[name]) * weights.get(name, 1.0))
         return joint
 
+    def apart(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        return [(name,) for name in names]
+
     def draw_codes(self, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         return {name: rng.integers(size, size=n) for name, size in self.schema.sizes.items()}
 

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import ReleaseError
+from penstock.kinds.table.connections import components
+from penstock.kinds.table.counted import CountedTable
 from penstock.kinds.table.network import inference
 from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.elimination import Factor, TooWideError
@@ -112,18 +114,44 @@ class NetworkRelease(TableRelease):
     def _typed(self, codes: Mapping[str, NDArray[np.int64]]) -> Codes:
         return {name: column.astype(self.schema.attribute(name).dtype) for name, column in codes.items()}
 
-    def deviation(self, names: Sequence[str]) -> float | None:
-        """Of the least noisy marginal that was counted over these attributes, added up to them."""
-        if self._in_bits or not all(name in self._number for name in names):
-            return None
-        wanted = {self._number[name] for name in names}
-        cells = prod(self.encoding.sizes[name] for name in names)
-        known = [
-            one.deviation * (one.counts.size / cells) ** 0.5
-            for one in self.measured
-            if wanted <= {part.variable for part in one.parts if part.level == 0}
-        ]
-        return min(known, default=None)
+    @cached_property
+    def counted_tables(self) -> Sequence[CountedTable]:
+        """The marginals that were counted, with one axis for each attribute that they see."""
+        return [self._counted(one).without(self.support.impossible) for one in self.measured]
+
+    def _counted(self, one: Measured) -> CountedTable:
+        """Bits of one attribute become one axis of their patterns; levels say which codes share a place."""
+        variables = self.network.variables
+        axes: dict[str, list[int]] = {}
+        for axis, part in enumerate(one.parts):
+            axes.setdefault(variables[part.variable].attribute, []).append(axis)
+        order = [axis for mine in axes.values() for axis in mine]
+        places = []
+        for name, mine in axes.items():
+            place = np.zeros(self.encoding.sizes[name], dtype=np.int64)
+            for axis in mine:
+                variable, level = variables[one.parts[axis].variable], one.parts[axis].level
+                codes = np.arange(len(place)) if variable.codes is None else np.array(variable.codes)
+                place = place * variable.sizes[level] + variable.levels[level].lookup[codes]
+            places.append(place)
+        shape = [prod(one.counts.shape[axis] for axis in mine) for mine in axes.values()]
+        return CountedTable(
+            tuple(axes), tuple(places), np.transpose(one.counts, order).reshape(shape), one.deviation
+        )
+
+    def apart(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        groups: dict[int, list[str]] = {}
+        for name in names:
+            if self.encoding.sizes[name] > 1:  # of a column with one value everything is known
+                groups.setdefault(self._component[name], []).append(name)
+        return [tuple(group) for group in groups.values()]
+
+    @cached_property
+    def _component(self) -> dict[str, int]:
+        """The number of the part of the network, connected by edges, in which each attribute lies."""
+        variables = self.network.variables
+        edges = [(variables[one].attribute, variables[two].attribute) for one, two in self.network.edges]
+        return components(self.schema.names, edges)
 
     @cached_property
     def _number(self) -> dict[str, int]:
@@ -231,5 +259,5 @@ class NetworkRelease(TableRelease):
         return [
             "Attributes that the network does not connect are independent given those that it does, and what "
             "shows only in more attributes at once than a conditional table holds is lost.",
-            "Error bars cover the noise that was added, not what the network leaves out.",
+            "Only answers that rest on counts have an error bar; what follows from the network has none.",
         ]

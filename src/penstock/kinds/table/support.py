@@ -1,0 +1,112 @@
+"""What the schema's rules leave possible, told in codes: structural zeros.
+
+A rule about few columns is a table over their codes: 1 where it rules out everything that a combination of codes
+stands for, 0 where it rules out nothing, and in between where it cuts through a bin. Combinations that are
+ruled out wholly hold no record, so they get no probability; where a bin is cut, the codes may occur and their
+values are drawn so that no rule is broken. Rules are public facts: nothing here looks at a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.schema import Condition, Schema, any_of
+
+Truth = NDArray[np.bool_]
+Reals = NDArray[np.float64]
+
+MOST_CELLS = 1 << 20
+"""Combinations of codes of the columns of one rule; a larger one only rejects rows that break it."""
+
+_WHOLE = 1 - 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """The combinations of codes that can occur.
+
+    `impossible` holds a table for each set of columns that rules speak of together, true where nothing is
+    possible. `cut` are the rules that cut through a bin, and `loose` those that are too wide for a table.
+    """
+
+    schema: Schema
+    impossible: tuple[tuple[tuple[str, ...], Truth], ...]
+    cut: tuple[Condition, ...]
+    loose: tuple[Condition, ...]
+
+    @classmethod
+    def of(cls, schema: Schema) -> Support:
+        """The support of a schema; without rules everything can occur."""
+        sizes = schema.sizes
+        narrow = [rule for rule in schema.rules if prod(sizes[name] for name in rule.names) <= MOST_CELLS]
+        tables = {id(rule): rule.table(rule.names) for rule in narrow}
+        scopes: list[tuple[str, ...]] = []
+        for rule in sorted(narrow, key=lambda each: -len(each.names)):
+            if not any(set(rule.names) <= set(scope) for scope in scopes):
+                scopes.append(rule.names)
+        found = []
+        for scope in scopes:
+            inside = [rule for rule in narrow if set(rule.names) <= set(scope)]
+            table = any_of(inside).table(scope) > _WHOLE
+            if table.any():
+                found.append((scope, table))
+        cut = [rule for rule in narrow if np.any((tables[id(rule)] > 1e-9) & (tables[id(rule)] <= _WHOLE))]
+        loose = [rule for rule in schema.rules if id(rule) not in tables]
+        return cls(schema, tuple(found), tuple(cut), tuple(loose))
+
+    def __bool__(self) -> bool:
+        """Whether anything is ruled out."""
+        return bool(self.schema.rules)
+
+    def allowed(self, names: Sequence[str]) -> Truth:
+        """Over the codes of these columns: false where rules about them alone leave nothing possible."""
+        shape = [self.schema.sizes[name] for name in names]
+        result = np.ones(shape, dtype=np.bool_)
+        for scope, table in self.impossible:
+            if set(scope) <= set(names):
+                axes = [names.index(name) for name in scope]
+                lengths = [size if axis in axes else 1 for axis, size in enumerate(shape)]
+                result &= ~np.transpose(table, np.argsort(axes)).reshape(lengths)
+        return result
+
+    def weights(self, condition: Condition, names: Sequence[str]) -> Reals:
+        """Of every combination of codes of these columns the share for which a question holds.
+
+        Values are even inside a bin as far as no rule forbids them; NaN where nothing is possible.
+        """
+        share = condition.table(tuple(names))
+        rules = [rule for rule in self.cut if set(rule.names) <= set(names)]
+        if rules and np.any((share > 0) & (share < 1)):
+            possible = any_of(rules).negated.table(tuple(names))
+            both = condition.and_not(rules).table(tuple(names))
+            share = np.divide(both, possible, out=np.zeros_like(both), where=possible > 1e-12)
+        share = np.where(np.abs(share - np.rint(share)) < 1e-9, np.rint(share), share)
+        return np.where(self.allowed(tuple(names)), share, np.nan)
+
+    def around(self, names: Sequence[str]) -> tuple[str, ...]:
+        """These columns, and those of the rules that cut through a bin of one of them."""
+        more = [each for rule in self.cut if set(rule.names) & set(names) for each in rule.names]
+        return tuple(dict.fromkeys((*names, *more)))
+
+    def broken(self, codes: Mapping[str, NDArray[np.integer]]) -> Truth:
+        """Which coded rows no values could make possible, as far as one table of rules can tell."""
+        rows = len(next(iter(codes.values())))
+        result = np.zeros(rows, dtype=np.bool_)
+        for scope, table in self.impossible:
+            result |= table[tuple(codes[name] for name in scope)]
+        return result
+
+    @cached_property
+    def neighbours(self) -> dict[str, set[str]]:
+        """For each column those that share a rule with it."""
+        found: dict[str, set[str]] = {name: set() for name in self.schema.names}
+        for scope, _ in self.impossible:
+            for name in scope:
+                found[name] |= set(scope) - {name}
+        return found
