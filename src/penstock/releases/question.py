@@ -44,9 +44,9 @@ class Question:
     columns of the file with the answers beside them, or is None where questions come one by one. Both raise
     QueryError for a text that makes no sense.
 
-    >>> question = Question("letters are counted", lambda text: Answer(len(text), None, "letters"))
+    >>> question = Question("letters are counted", lambda text: Answer(len(text), 0.0, "letters", "declared"))
     >>> print(question.ask("home"))
-    4 letters
+    4 ± 0 letters (declared)
     """
 
     words: str

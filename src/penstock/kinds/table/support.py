@@ -103,10 +103,38 @@ class Support:
         return result
 
     @cached_property
-    def neighbours(self) -> dict[str, set[str]]:
-        """For each column those that share a rule with it."""
-        found: dict[str, set[str]] = {name: set() for name in self.schema.names}
+    def classes(self) -> dict[str, NDArray[np.int64]]:
+        """For each column the number of the class of every code: codes that no table of rules tells apart."""
+        found = {}
+        for name, size in self.schema.sizes.items():
+            seen = [
+                np.moveaxis(table, scope.index(name), 0).reshape(size, -1)
+                for scope, table in self.impossible
+                if name in scope
+            ]
+            rows = np.concatenate([np.zeros((size, 1), dtype=np.bool_), *seen], axis=1)
+            found[name] = np.unique(rows, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+        return found
+
+    @cached_property
+    def before(self) -> dict[str, frozenset[str]]:
+        """For each column those that a row must hold before it, so that every rule can be kept on the way.
+
+        Columns are put last that few combinations of others decide about; whatever shared a rule with them
+        is known by then. Rules that follow from rules join the others (they would forbid combinations that
+        leave a later column without any value).
+        """
+        links: dict[str, set[str]] = {name: set() for name in self.schema.names}
         for scope, _ in self.impossible:
             for name in scope:
-                found[name] |= set(scope) - {name}
-        return found
+                links[name] |= set(scope) - {name}
+        kinds = {name: int(classes.max()) + 1 for name, classes in self.classes.items()}
+        before = {name: frozenset[str]() for name in self.schema.names}
+        left = [name for name, others in links.items() if others]
+        while left:
+            name = min(left, key=lambda each: (prod(kinds[other] for other in links[each]), -left.index(each)))
+            before[name] = frozenset(links[name])
+            for other in links[name]:
+                links[other] = (links[other] | links[name]) - {name, other}
+            left.remove(name)
+        return before

@@ -122,7 +122,7 @@ class FullTableRelease(TableRelease):
         if self.method != "contingency":
             return ()
         moves = self.schema.unit.records * (1 if self.schema.relation is Relation.ADD_REMOVE else 2)
-        paid = list(self.receipt.charges())[-1].epsilon
+        paid = list(self.receipt.charges())[-1][1].epsilon
         names = self.schema.names
         table = CountedTable(
             names, identity(self.schema.sizes, names), self.values, noise.standard_deviation(moves, paid)

@@ -19,16 +19,20 @@ from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.elimination import Factor, TooWideError
 from penstock.kinds.table.network.encoding import Encoding
 from penstock.kinds.table.network.network import Network
+from penstock.kinds.table.network.ruled import ruled
 from penstock.kinds.table.release import TableRelease
 from penstock.releases import Manifest, Model
 from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
     from penstock.kinds.table.release import Codes
+    from penstock.schema import Condition
 
 Reals = NDArray[np.float64]
 
 REDRAWN = 50  # times that rows with a bit pattern without meaning are drawn again, beyond exact inference
+CHECKED = 1 << 14  # rows by which a network is seen to keep the rules
+TOLERATED = 0.001  # share of rows that break a rule and are drawn again
 SAMPLED = 1 << 18  # rows behind an answer that exact inference is too wide for
 
 
@@ -54,6 +58,27 @@ class NetworkRelease(TableRelease):
     network: Network
     measured: tuple[Measured, ...]
 
+    # The schema's rules -----------------------------------------------------------------------------
+
+    @cached_property
+    def _kept(self) -> Network:
+        """The network that keeps the rules: the saved one, or what it becomes where it does not yet."""
+        if self._broken(self.network) <= TOLERATED:
+            return self.network
+        return ruled(self.network, self.encoding, self.support)
+
+    @cached_property
+    def loose(self) -> Sequence[Condition]:
+        """Rules that no table has room for, or all of them where the order of the network is in their way."""
+        return self.support.loose if self._broken(self._kept) <= TOLERATED else self.schema.rules
+
+    def _broken(self, network: Network) -> float:
+        """The share of rows of a network that break a rule, whatever their values."""
+        if not self.support.impossible:
+            return 0.0
+        codes, valid = self.encoding.codes(network.sample(CHECKED, np.random.default_rng(0)), CHECKED)
+        return float((self.support.broken(codes) & valid).sum() / max(1, valid.sum()))
+
     # The distribution -------------------------------------------------------------------------------
 
     def weighted(self, names: Sequence[str], weights: Mapping[str, Reals]) -> Reals:
@@ -63,7 +88,7 @@ class NetworkRelease(TableRelease):
                 return self._weighted_bits(names, weights)
             wanted = [self._number[name] for name in names if name in self._number]
             joint = inference.marginal(
-                self.network, wanted, {self._number[n]: w for n, w in weights.items() if n in self._number}
+                self._kept, wanted, {self._number[n]: w for n, w in weights.items() if n in self._number}
             )
         except TooWideError:
             return self._from_rows(names, weights)
@@ -71,11 +96,11 @@ class NetworkRelease(TableRelease):
         return np.asarray(joint * scale).reshape([self.encoding.sizes[name] for name in names])
 
     def draw_codes(self, n: int, rng: np.random.Generator) -> Codes:
-        codes, valid = self.encoding.codes(self.network.sample(n, rng), n)
+        codes, valid = self.encoding.codes(self._kept.sample(n, rng), n)
         again = np.flatnonzero(~valid)
         if again.size:
             try:
-                rows = inference.sample_given(self.network, {}, again.size, rng, self._meaningful)
+                rows = inference.sample_given(self._kept, {}, again.size, rng, self._meaningful)
             except TooWideError:
                 self._redraw(codes, valid, rng)
             else:
@@ -93,7 +118,7 @@ class NetworkRelease(TableRelease):
             again = np.flatnonzero(~valid)
             if not again.size:
                 return
-            fresh, good = self.encoding.codes(self.network.sample(again.size, rng), again.size)
+            fresh, good = self.encoding.codes(self._kept.sample(again.size, rng), again.size)
             for name, column in codes.items():
                 column[again] = fresh[name]
             valid[again] = good
@@ -106,7 +131,7 @@ class NetworkRelease(TableRelease):
         else:
             known = {self._number[name]: w for name, w in weights.items() if name in self._number}
         try:
-            columns = inference.sample_given(self.network, known, n, rng, extra)
+            columns = inference.sample_given(self._kept, known, n, rng, extra)
         except TooWideError:
             return None
         return None if columns is None else self._typed(self.encoding.codes(columns, n)[0])
@@ -196,10 +221,10 @@ class NetworkRelease(TableRelease):
         bits = self._bits
         wanted = [number for name in names for number in bits.get(name, ())]
         extra = [*self._meaningful, *self._factors(weights)]
-        mass = float(inference.marginal(self.network, [], extra=self._meaningful))
+        mass = float(inference.marginal(self._kept, [], extra=self._meaningful))
         if not mass > 0:
             return self._from_rows(names, weights)
-        joint = inference.marginal(self.network, wanted, extra=extra)
+        joint = inference.marginal(self._kept, wanted, extra=extra)
         joint = joint.reshape([1 << len(bits.get(name, ())) for name in names])
         for axis, name in enumerate(names):
             joint = np.take(joint, self.encoding.patterns(name), axis=axis)

@@ -31,6 +31,7 @@ from penstock.kinds.table.network.encoding import Encoding, EncodingName, encode
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent
 from penstock.kinds.table.network.release import NetworkRelease
+from penstock.kinds.table.network.ruled import next_ones, precedence, ruled
 from penstock.kinds.table.privbayes.agreement import agreeing
 from penstock.kinds.table.privbayes.joints import repaired, sources
 from penstock.kinds.table.privbayes.parent_sets import affordable_cells
@@ -49,6 +50,7 @@ from penstock.kinds.table.privbayes.usefulness import (
     cell_limit,
     degree,
 )
+from penstock.kinds.table.support import Support
 from penstock.postprocessing import weighted_mean
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
@@ -227,6 +229,8 @@ class _Fit:
         self.variables = encoding.variables
         self.parameters = recipe.public()
         self.noisy_size: tuple[float, float] | None = None
+        self.support = Support.of(table.schema)
+        self.before = precedence(encoding, self.support)
 
     def release(self) -> NetworkRelease:
         if not self.variables:
@@ -234,7 +238,8 @@ class _Fit:
         n = self._size()
         pairs = self._network(n)
         measured, tables = self._conditionals(pairs)
-        return self._made(measured, Network(self.variables, tuple(pairs), tuple(tables)))
+        network = Network(self.variables, tuple(pairs), tuple(tables))
+        return self._made(measured, ruled(network, self.encoding, self.support))
 
     def _size(self) -> int:
         """The number of records as far as it is public or paid for; it decides k and T only."""
@@ -259,12 +264,12 @@ class _Fit:
                 largest = affordable(d) if asked is None else min(asked, affordable(d, MOST_POSSIBLE))
                 k = degree(n, (1 - recipe.beta) * left, d, recipe.theta, l1, largest)
             self.parameters["degree"] = k
-            options = binary_candidates(self.variables, k)
+            options = binary_candidates(self.variables, k, self.before)
         else:
             cells = cell_limit(n, (1 - recipe.beta) * left, d, recipe.theta, l1)
             cells = affordable_cells([variable.sizes for variable in self.variables], cells)
             self.parameters["cells"] = cells
-            options = general_candidates(self.variables, cells)
+            options = general_candidates(self.variables, cells, self.before)
         score = recipe.score_for(self.encoding, k)
         self.parameters["score"] = score
         if d == 1 or k == d - 1 or recipe.beta == 0:
@@ -278,11 +283,14 @@ class _Fit:
 
         With k = d - 1 every network is the full table, and with one attribute there is one network.
         """
+        order: list[int] = []
+        while len(order) < len(self.variables):
+            order.append(next_ones(len(self.variables), self.before, order)[0])
         if not self.encoding.binary:
-            return [Pair(number) for number in range(len(self.variables))]
+            return [Pair(number) for number in order]
         return [
-            Pair(number, tuple(Parent(other) for other in range(max(0, number - k), number)))
-            for number in range(len(self.variables))
+            Pair(number, tuple(Parent(other) for other in order[max(0, place - k) : place]))
+            for place, number in enumerate(order)
         ]
 
     def _conditionals(self, pairs: list[Pair]) -> tuple[list[Measured], list[Any]]:
