@@ -120,21 +120,39 @@ class Support:
     def before(self) -> dict[str, frozenset[str]]:
         """For each column those that a row must hold before it, so that every rule can be kept on the way.
 
-        Columns are put last that few combinations of others decide about; whatever shared a rule with them
-        is known by then. Rules that follow from rules join the others (they would forbid combinations that
-        leave a later column without any value).
+        In a rule the column comes last that the others can force to the smallest part of its codes: under 16
+        there is one marital status of five, and with another one there are still most ages. Whatever shares a
+        rule with a column that comes later is known by then; rules that follow from rules (they forbid what
+        would leave a later column without any value) join the others.
         """
         links: dict[str, set[str]] = {name: set() for name in self.schema.names}
-        for scope, _ in self.impossible:
+        decides: dict[str, set[str]] = {name: set() for name in self.schema.names}
+        for scope, table in self.impossible:
+            forced = max(scope, key=lambda name: _force(table, scope.index(name)))
             for name in scope:
                 links[name] |= set(scope) - {name}
+                decides[name] |= {forced} - {name}
         kinds = {name: int(classes.max()) + 1 for name, classes in self.classes.items()}
         before = {name: frozenset[str]() for name in self.schema.names}
         left = [name for name, others in links.items() if others]
         while left:
-            name = min(left, key=lambda each: (prod(kinds[other] for other in links[each]), -left.index(each)))
+            name = min(
+                left,
+                key=lambda each: (
+                    bool(decides[each] & set(left)),
+                    prod(kinds[other] for other in links[each]),
+                    -self.schema.names.index(each),
+                ),
+            )
             before[name] = frozenset(links[name])
             for other in links[name]:
                 links[other] = (links[other] | links[name]) - {name, other}
             left.remove(name)
         return before
+
+
+def _force(impossible: Truth, axis: int) -> float:
+    """The largest factor by which the other columns of a rule can cut down the codes of one of them."""
+    table = np.moveaxis(~impossible, axis, -1).reshape(-1, impossible.shape[axis])
+    some = table.sum(axis=1)
+    return float(table.shape[1] / some[some > 0].min(initial=table.shape[1]))

@@ -43,6 +43,7 @@ from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Parent, ParentSet
 from penstock.kinds.table.network.release import NetworkRelease
 from penstock.kinds.table.network.ruled import precedence, ruled
+from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.support import Support
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
@@ -291,7 +292,7 @@ class _Fit:
         size = self.table.public_size
         return Assembly(
             self.variables,
-            tuple(measured),
+            cleared(measured, self.variables, self.encoding.sizes, self.support),
             None if size is None else float(size),
             self.knobs.limits,
             precedence(self.encoding, self.support),

@@ -20,6 +20,7 @@ from penstock.kinds.table.network.elimination import Factor, TooWideError
 from penstock.kinds.table.network.encoding import Encoding
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.ruled import ruled
+from penstock.kinds.table.network.views import as_counted
 from penstock.kinds.table.release import TableRelease
 from penstock.releases import Manifest, Model
 from penstock.report.picture import Picture
@@ -142,27 +143,9 @@ class NetworkRelease(TableRelease):
     @cached_property
     def counted_tables(self) -> Sequence[CountedTable]:
         """The marginals that were counted, with one axis for each attribute that they see."""
-        return [self._counted(one).without(self.support.impossible) for one in self.measured]
-
-    def _counted(self, one: Measured) -> CountedTable:
-        """Bits of one attribute become one axis of their patterns; levels say which codes share a place."""
-        variables = self.network.variables
-        axes: dict[str, list[int]] = {}
-        for axis, part in enumerate(one.parts):
-            axes.setdefault(variables[part.variable].attribute, []).append(axis)
-        order = [axis for mine in axes.values() for axis in mine]
-        places = []
-        for name, mine in axes.items():
-            place = np.zeros(self.encoding.sizes[name], dtype=np.int64)
-            for axis in mine:
-                variable, level = variables[one.parts[axis].variable], one.parts[axis].level
-                codes = np.arange(len(place)) if variable.codes is None else np.array(variable.codes)
-                place = place * variable.sizes[level] + variable.levels[level].lookup[codes]
-            places.append(place)
-        shape = [prod(one.counts.shape[axis] for axis in mine) for mine in axes.values()]
-        return CountedTable(
-            tuple(axes), tuple(places), np.transpose(one.counts, order).reshape(shape), one.deviation
-        )
+        sizes, variables = self.encoding.sizes, self.network.variables
+        tables = [as_counted(one, variables, sizes) for one in self.measured]
+        return [table.without(self.support.impossible) for table in tables]
 
     def apart(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         groups: dict[int, list[str]] = {}
@@ -175,7 +158,7 @@ class NetworkRelease(TableRelease):
     def _component(self) -> dict[str, int]:
         """The number of the part of the network, connected by edges, in which each attribute lies."""
         variables = self.network.variables
-        edges = [(variables[one].attribute, variables[two].attribute) for one, two in self.network.edges]
+        edges = [(variables[one].attribute, variables[two].attribute) for one, two in self._kept.edges]
         return components(self.schema.names, edges)
 
     @cached_property

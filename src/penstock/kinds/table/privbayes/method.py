@@ -32,6 +32,7 @@ from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent
 from penstock.kinds.table.network.release import NetworkRelease
 from penstock.kinds.table.network.ruled import next_ones, precedence, ruled
+from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.privbayes.agreement import agreeing
 from penstock.kinds.table.privbayes.joints import repaired, sources
 from penstock.kinds.table.privbayes.parent_sets import affordable_cells
@@ -300,7 +301,8 @@ class _Fit:
         names = [self._label(pairs[number]) for number in counted]
         marginals = [pairs[number].parts for number in counted]
         measured = measure(self.table, self.variables, marginals, counts.evenly(names))
-        found = agreeing(measured, self.variables) if self.recipe.agree else [one.counts for one in measured]
+        seen = cleared(measured, self.variables, self.encoding.sizes, self.support)
+        found = agreeing(seen, self.variables) if self.recipe.agree else [one.counts for one in seen]
         joints = {
             number: repaired(counts, self.recipe.repair)
             for number, counts in zip(counted, found, strict=True)
