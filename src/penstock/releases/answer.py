@@ -15,8 +15,8 @@ Basis = Literal["counted", "spread evenly", "model", "declared"]
 """What a number rests on.
 
 *   ``counted``: noisy counts of exactly what was asked, added up. Their noise is known, and so is the error.
-*   ``spread evenly``: the question cuts through a bin or a cell that was counted as a whole; its part is taken
-    as if the records were spread evenly inside. How uneven they are, nobody knows.
+*   ``spread evenly``: the question cuts through a bin or a cell that was counted as a whole; its part is
+    taken as if the records were spread evenly inside. How uneven they are, nobody knows.
 *   ``model``: no noisy count sees all of the question; the number follows from the model.
 *   ``declared``: it follows from the schema alone, and is exact.
 """
@@ -29,8 +29,8 @@ class Answer:
     """One number, with what it counts, what it rests on and what to keep in mind.
 
     `error` is the half-width of a 95 % interval: the number lies within it of what would have been counted
-    without noise in at least 95 of 100 releases. It is given where that is known, never where the number rests
-    on an assumption; then the first of the `caveats` says why. `text` says what the number counts.
+    without noise in at least 95 of 100 releases. It is given where that is known, never where the number
+    rests on an assumption; then the first of the `caveats` says why. `text` says what the number counts.
 
     >>> print(Answer(1873.2, 42.0, "records", "counted"))
     1,873 ± 42 records (counted)

@@ -1,9 +1,9 @@
 """How wide a 95 % interval is: quantiles of sums of discrete Laplace noise.
 
 A counted answer is a weighted sum of noisy counts, so its error is the same sum of their noise, whose law is
-known exactly. Whatever is done to the counts on the way to the answer is either part of the weights (adding up,
-averaging over several tables, filling up to a public total) or brings the answer nearer to the truth (cutting it
-off at zero), so the interval accounts for it.
+known exactly. Whatever is done to the counts on the way to the answer is either part of the weights (adding
+up, averaging over several tables, filling up to a public total) or brings the answer nearer to the truth
+(cutting it off at zero), so the interval accounts for it.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def half_width(shares: Sequence[Share]) -> float:
 
     Laplace noise has heavier tails than the normal distribution: the normal quantile is corrected by the
     kurtosis of the sum. Noise of few steps (epsilon above about one half) is no smooth curve; then h is read
-    off many draws of the sum itself, always the same ones. A count with hardly any noise takes few values, and
-    the smallest interval with at least 95 % may have far more.
+    off many draws of the sum itself, always the same ones. A count with hardly any noise takes few values,
+    and the smallest interval with at least 95 % may have far more.
 
     >>> half_width([Share(1.0, 14.1, 1)]) / 14.1  # of one Laplace noise the exact figure is 2.118
     2.166...
@@ -56,7 +56,7 @@ def half_width(shares: Sequence[Share]) -> float:
 
 
 def rate(deviation: float) -> float:
-    """a = exp(-1/scale) of the discrete Laplace noise with this standard deviation: 2a/(1-a)**2 is its square.
+    """a = exp(-1/scale) of the discrete Laplace noise of this standard deviation: 2a/(1-a)**2 is its square.
 
     >>> round(rate(1.357), 4)  # of scale 1
     0.3679
@@ -66,7 +66,7 @@ def rate(deviation: float) -> float:
 
 
 def _excess(deviation: float) -> float:
-    """The excess kurtosis of discrete Laplace noise: 3 where it is smooth, more where it is nearly always 0."""
+    """The excess kurtosis of discrete Laplace noise: 3 where it is smooth, more where it is mostly 0."""
     a = rate(deviation)
     return (1 + 4 * a + a * a) / (2 * a)
 

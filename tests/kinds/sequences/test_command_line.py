@@ -106,7 +106,14 @@ def test_many_strings_from_a_file_are_counted_as_one_by_one(
     else:
         frame.with_columns(pl.col("string").str.split(",")).write_parquet(path)
     shown = pl.read_csv(asked(folder, capsys, "--counts", str(path)).encode())
-    assert shown.columns == [*(() if form.startswith("lines") else ("id",)), "string", "count", "error", "rests_on", "caveats"]
+    assert shown.columns == [
+        *(() if form.startswith("lines") else ("id",)),
+        "string",
+        "count",
+        "error",
+        "rests_on",
+        "caveats",
+    ]
     assert shown["string"].to_list() == strings
     release = load(folder / "out")
     single = [release.query(text) for text in strings]

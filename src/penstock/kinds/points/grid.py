@@ -164,9 +164,7 @@ class GridRelease(PointsRelease):
                     part, np.diff(np.interp(along, positions, selected)) / np.diff(along)
                 )
             share += part
-        return self.stated(
-            float(self.counts @ share.ravel()), float(share.sum()), float(np.sum(share**2))
-        )
+        return self.stated(float(self.counts @ share.ravel()), float(share.sum()), float(np.sum(share**2)))
 
     def draw(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
         """Points drawn from the cells in proportion to their plausible counts, evenly inside a cell."""

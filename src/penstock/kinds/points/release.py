@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 CUT = (
-    "It cuts through cells: points are taken to be spread evenly inside a cell, and how far that is wrong is not "
-    "known. Boxes at the edges of cells have an error bar."
+    "It cuts through cells: points are taken to be spread evenly inside a cell, and how far that is wrong "
+    "is not known. Boxes at the edges of cells have an error bar."
 )
-SHARED = "It is an estimate made from noisy counts of many sizes, whose common noise the release does not keep."
+SHARED = (
+    "It is an estimate made from noisy counts of many sizes, whose common noise the release does not keep."
+)
 _WHOLE = 1e-6  # of a cell: rounding, or a sliver that does not matter
 
 

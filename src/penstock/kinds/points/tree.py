@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-
 class _Saved(BaseModel):
     together: int | None
     deepest: int | None

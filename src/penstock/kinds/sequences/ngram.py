@@ -42,8 +42,8 @@ MOST_CELLS = 1 << 24
 
 
 MADE = (
-    "Counts of strings were cut off at thresholds and made consistent with one another, after which their error "
-    "is not known."
+    "Counts of strings were cut off at thresholds and made consistent with one another, after which their "
+    "error is not known."
 )
 
 

@@ -33,8 +33,8 @@ LENGTHS_FROM = 100_000
 """How many synthetic sequences the length distribution is read off."""
 
 CHAINED = (
-    "It was not counted as a whole: the number is a chain of what follows what, and what the model forgets is "
-    "not known."
+    "It was not counted as a whole: the number is a chain of what follows what, and what the model forgets "
+    "is not known."
 )
 
 Text = str | Sequence[str]

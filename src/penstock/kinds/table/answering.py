@@ -1,4 +1,4 @@
-"""How a question to a table is answered: by counts that see all of it, or else by the model, and said which."""
+"""How a question to a table is answered: by counts that see all of it, or else by the model."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def _by_model(release: Asked, condition: Condition, *, cut: Sequence[str], seen:
 def spread_evenly(fields: Sequence[str]) -> str:
     bins = "bins" if len(fields) > 1 else "a bin"
     return (
-        f"It cuts through {bins} of {', '.join(fields)}: records are taken to be spread evenly inside, and how "
-        "far that is wrong is not known. Questions at the edges of bins have an error bar."
+        f"It cuts through {bins} of {', '.join(fields)}: records are taken to be spread evenly inside, and "
+        "how far that is wrong is not known. Questions at the edges of bins have an error bar."
     )
 
 

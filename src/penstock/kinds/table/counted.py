@@ -1,10 +1,10 @@
 """Answers that rest on noisy counts alone: which tables see a question, and what they say together.
 
-A table of noisy counts sees a question when every one of its cells lies wholly inside or wholly outside. Then the
-sum of the cells inside is an unbiased answer, and the sum of those outside says what all records have in
-common with it. Several tables, each with noise of its own, are combined by generalised least squares in two
-unknowns, the records inside and outside; the number of records, where it is public, is the sum of both. So an
-answer is a weighted sum of noisy counts with known weights. All of it is post-processing.
+A table of noisy counts sees a question when every one of its cells lies wholly inside or wholly outside.
+Then the sum of the cells inside is an unbiased answer, and the sum of those outside says what all records
+have in common with it. Several tables, each with noise of its own, are combined by generalised least squares
+in two unknowns, the records inside and outside; the number of records, where it is public, is the sum of
+both. So an answer is a weighted sum of noisy counts with known weights. All of it is post-processing.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _LEAST = 1e-6  # noise of sensitivity 0 has no deviation; weights need one
 class CountedTable:
     """Noisy counts with one axis for each of some attributes, and the deviation of the noise of each cell.
 
-    `places` gives for each attribute the place of every code along its axis: several codes may share one, and a
-    place may belong to none. `possible` is false for cells that the schema declares impossible: they hold
-    noise alone and are left out of every sum.
+    `places` gives for each attribute the place of every code along its axis: several codes may share one,
+    and a place may belong to none. `possible` is false for cells that the schema declares impossible: they
+    hold noise alone and are left out of every sum.
     """
 
     attributes: tuple[str, ...]
@@ -53,14 +53,12 @@ class CountedTable:
                 _, some = _extremes(~table, [self.place(name) for name in names], shape)
                 axes = [self.attributes.index(name) for name in names]
                 turned = np.transpose(some > 0, np.argsort(axes))
-                lengths = [
-                    size if axis in axes else 1 for axis, size in enumerate(self.counts.shape)
-                ]
+                lengths = [size if axis in axes else 1 for axis, size in enumerate(self.counts.shape)]
                 possible &= turned.reshape(lengths)
         return CountedTable(self.attributes, self.places, self.counts, self.deviation, possible)
 
     def seen(self, names: Sequence[str], weights: Reals) -> Seen | None:
-        """What the table says about a question with these weights of the codes, or None where it sees too little.
+        """What the table says about a question with these weights of the codes; None where it sees too little.
 
         A weight of NaN marks a combination of codes that cannot occur.
         """
@@ -89,14 +87,12 @@ class CountedTable:
     def everything(self) -> Seen:
         """The table as a count of all records."""
         kept = np.ones(self.counts.shape, dtype=np.bool_) if self.possible is None else self.possible
-        return Seen(
-            float(self.counts[kept].sum()), int(kept.sum()), 0.0, 0, max(self.deviation, _LEAST)
-        )
+        return Seen(float(self.counts[kept].sum()), int(kept.sum()), 0.0, 0, max(self.deviation, _LEAST))
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The noisy sums of the cells inside and outside of a question, of how many cells, with what noise each."""
+    """The noisy sums of the cells inside and outside of a question, of how many cells, and their noise."""
 
     inside: float
     cells_inside: int
@@ -197,8 +193,7 @@ def _extremes(
     for axis, (lookup, size) in enumerate(zip(places, shape, strict=True)):
         low = np.full((*least.shape[:axis], size, *least.shape[axis + 1 :]), np.inf)
         high = np.full(low.shape, -np.inf)
-        where = (slice(None),) * axis + (lookup,)
-        np.fmin.at(low, where, least)
-        np.fmax.at(high, where, most)
+        np.fmin.at(np.moveaxis(low, axis, 0), lookup, np.moveaxis(least, axis, 0))
+        np.fmax.at(np.moveaxis(high, axis, 0), lookup, np.moveaxis(most, axis, 0))
         least, most = low, high
     return least, most

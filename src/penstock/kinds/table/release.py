@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from penstock.errors import QueryError, UsageError
 from penstock.kinds.table.answering import answer
+from penstock.kinds.table.connections import Connections
 from penstock.kinds.table.counted import CountedTable
-from penstock.kinds.table.support import Support
+from penstock.kinds.table.support import Support, broken_share
 from penstock.releases import Answer, Release
 from penstock.releases.example import example_query
+from penstock.report.numbers import percent
 from penstock.report.picture import Picture
 from penstock.report.pictures import distribution
 from penstock.schema import any_of, parse
@@ -37,6 +39,7 @@ Codes = dict[str, NDArray[Any]]
 
 ROUNDS = 1000  # of rejection sampling before a condition counts as one that the model never meets
 PATIENCE = 200  # rounds in which values are drawn for the same codes
+CHECKED = 1 << 14  # rows by which it is estimated how many would break a rule
 MOST_TERMS = 64  # alternatives of a condition that are drawn one by one
 
 
@@ -84,6 +87,15 @@ class TableRelease(Release):
         """These columns in groups between which the model knows of no connection; one group where it may."""
         return [tuple(names)]
 
+    def drawn_apart(self, n: int, rng: np.random.Generator) -> Codes | None:
+        """`n` rows of codes as they would be without the schema's rules; None where nobody knows."""
+        return None
+
+    @property
+    def connections(self) -> Connections:
+        """Which columns the release knows together."""
+        return Connections((self.schema.names,))
+
     # What follows from it ------------------------------------------------------------------------
 
     @property
@@ -97,7 +109,7 @@ class TableRelease(Release):
 
     @property
     def loose(self) -> Sequence[Condition]:
-        """The rules that the model does not keep by itself: answers and rows are given that none is broken."""
+        """The rules that the model does not keep by itself: all else is given that none of them is broken."""
         return self.schema.rules
 
     def marginal(self, names: Sequence[str]) -> Reals:
@@ -222,6 +234,38 @@ class TableRelease(Release):
                 "loosen the 'impossible' rules."
             )
         return share
+
+    def broken_without_rules(self) -> float | None:
+        """The share of rows that would have broken a rule if the rules were not kept; None without rules."""
+        if not self.schema.rules:
+            return None
+        known = self.parameters.get("broken_without_rules")
+        if isinstance(known, float):
+            return known
+        rng = np.random.default_rng(0)
+        codes = self.drawn_apart(CHECKED, rng)
+        return None if codes is None else broken_share(self.schema, codes, rng)
+
+    def remarks(self) -> Sequence[str]:
+        broken = self.broken_without_rules()
+        told = []
+        if self.schema.rules:
+            many = len(self.schema.rules)
+            rules = "The rule of the schema is" if many == 1 else f"The {many} rules of the schema are"
+            them = "it" if many == 1 else "them"
+            without = f" Without {them}, {percent(broken or 0.0)} of the rows would have broken one."
+            known = "" if broken is None else without
+            told = [f"{rules} kept: no synthetic row breaks one.{known}"]
+        return [*self.connections.remarks(), *told]
+
+    def details(self) -> Mapping[str, Any]:
+        found: dict[str, Any] = {"connections": self.connections.to_dict()}
+        if self.schema.rules:
+            found["rules"] = {
+                "kept": len(self.schema.rules),
+                "broken_without": self.broken_without_rules(),
+            }
+        return found
 
     def example(self) -> str | None:
         return example_query(self.schema)

@@ -1,9 +1,9 @@
 """What the schema's rules leave possible, told in codes: structural zeros.
 
-A rule about few columns is a table over their codes: 1 where it rules out everything that a combination of codes
-stands for, 0 where it rules out nothing, and in between where it cuts through a bin. Combinations that are
-ruled out wholly hold no record, so they get no probability; where a bin is cut, the codes may occur and their
-values are drawn so that no rule is broken. Rules are public facts: nothing here looks at a record.
+A rule about few columns is a table over their codes: 1 where it rules out everything that a combination of
+codes stands for, 0 where it rules out nothing, and in between where it cuts through a bin. Combinations that
+are ruled out wholly hold no record, so they get no probability; where a bin is cut, the codes may occur and
+their values are drawn so that no rule is broken. Rules are public facts: nothing here looks at a record.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,3 +157,9 @@ def _force(impossible: Truth, axis: int) -> float:
     table = np.moveaxis(~impossible, axis, -1).reshape(-1, impossible.shape[axis])
     some = table.sum(axis=1)
     return float(table.shape[1] / some[some > 0].min(initial=table.shape[1]))
+
+
+def broken_share(schema: Schema, codes: Mapping[str, NDArray[Any]], rng: np.random.Generator) -> float:
+    """The share of coded rows that break a rule with the values that they are given, to four digits."""
+    rows = schema.decode(codes, rng)
+    return round(float(schema.rules_out(rows).mean()), 4) if rows.height else 0.0

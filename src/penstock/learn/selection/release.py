@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 _COUNTED = ("item sets", "users", "records")
-FAVOURED = "These counts also decided who is selected, so they are too large on average: the noise favoured them."
+FAVOURED = (
+    "These counts also decided who is selected, so they are too large on average: the noise favoured them."
+)
 
 
 class _Saved(BaseModel):
@@ -34,8 +36,9 @@ class SelectionRelease(Release):
     """The selected candidates, best first; in the schema's order where nothing says which is better.
 
     `counts` are noisy, and within `margin` of the truth with 95 % probability each; both are None where they
-    were not paid for. Where the same counts also decided who is selected, the margin holds for each candidate and
-    not for those that were selected, and answers have no error bar. `counted` says what they count.
+    were not paid for. Where the same counts also decided who is selected, the margin holds for each
+    candidate and not for those that were selected, and answers have no error bar. `counted` says what they
+    count.
 
     >>> from penstock import Schema, select
     >>> from penstock.demo import survey, survey_schema
@@ -83,7 +86,7 @@ class SelectionRelease(Release):
 
     @property
     def favoured(self) -> bool:
-        """Whether the same noisy counts decided who is selected, which favours those that the noise raised."""
+        """Whether the same noisy counts decided who is selected, which favours those that noise raised."""
         return self.parameters.get("mechanism") == "histogram"
 
     def questions(self) -> Mapping[str, Question]:

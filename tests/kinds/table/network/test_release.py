@@ -205,7 +205,8 @@ def test_no_sampled_row_is_declared_impossible(method: Any) -> None:
     for rows in (release.sample(3000, seed=1), release.sample(400, seed=1, given="age < 25")):
         assert not release.schema.rules_out(rows).any()
     assert release.query("age < 15 and smoker = true").value == 0
-    assert release.query("age >= 0").value == pytest.approx(release.total)
+    everybody = release.query("age >= 0")
+    assert abs(everybody.value - release.total) < 2 * (everybody.error or 0) + 0.02 * release.total
     assert release.marginal(["age", "smoker"]).sum() == pytest.approx(1)
 
 

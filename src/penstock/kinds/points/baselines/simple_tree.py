@@ -132,8 +132,8 @@ class SimpleTreeRelease(TreeRelease):
         if self.parameters.get("inner", True):
             return ()
         return (
-            "Which cells were split was decided by the same noisy counts, so those of the leaves are too small "
-            "on average.",
+            "Which cells were split was decided by the same noisy counts, so those of the leaves are too "
+            "small on average.",
         )
 
     def model(self) -> Model:

@@ -182,9 +182,7 @@ class Assembly:
             for number in range(len(self.variables))
         }
         count = len(self.variables)
-        there = [
-            min(next_ones(count, self.before, ()), key=lambda number: (-strength[number], number))
-        ]
+        there = [min(next_ones(count, self.before, ()), key=lambda number: (-strength[number], number))]
         while len(there) < count:
 
             def tied(number: int) -> float:

@@ -30,10 +30,12 @@ def levels_by_mass(
     The lightest are merged first: two neighbours in an ordered attribute; else the lightest group and the
     next lightest of its branch, as long as the taxonomy has branches of several groups, or of all.
 
-    Where rules tell `classes` of codes apart, codes of one class are merged before any others, and the level at
-    which no more of them can be is one of the levels: the coarsest that can keep every rule.
+    Where rules tell `classes` of codes apart, codes of one class are merged before any others, and the level
+    at which no more of them can be is one of the levels: the coarsest that can keep every rule.
     """
-    merging = _Merging(attribute, shares, np.zeros_like(shares, dtype=np.int64) if classes is None else classes)
+    merging = _Merging(
+        attribute, shares, np.zeros_like(shares, dtype=np.int64) if classes is None else classes
+    )
     found = [merging.grouping()]
     for size in sizes:
         if size < len(merging.mass):
@@ -49,9 +51,7 @@ def levels_by_mass(
 class _Merging:
     """Groups of codes, their mass, and the branches that they lie in, finest branches first."""
 
-    def __init__(
-        self, attribute: Attribute, shares: NDArray[np.float64], classes: NDArray[np.int64]
-    ) -> None:
+    def __init__(self, attribute: Attribute, shares: NDArray[np.float64], classes: NDArray[np.int64]) -> None:
         self.ordered = attribute.ordered
         self.mass = np.array(shares, dtype=np.float64)
         self.groups = [[code] for code in range(attribute.size)]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import ReleaseError
-from penstock.kinds.table.connections import components
+from penstock.kinds.table.connections import Connections, components, epsilon_to_connect, grouped
 from penstock.kinds.table.counted import CountedTable
 from penstock.kinds.table.network import inference
 from penstock.kinds.table.network.conditionals import Measured
@@ -24,6 +24,7 @@ from penstock.kinds.table.network.views import as_counted
 from penstock.kinds.table.release import TableRelease
 from penstock.releases import Manifest, Model
 from penstock.report.picture import Picture
+from penstock.schema import Relation
 
 if TYPE_CHECKING:
     from penstock.kinds.table.release import Codes
@@ -153,6 +154,21 @@ class NetworkRelease(TableRelease):
             if self.encoding.sizes[name] > 1:  # of a column with one value everything is known
                 groups.setdefault(self._component[name], []).append(name)
         return [tuple(group) for group in groups.values()]
+
+    @cached_property
+    def connections(self) -> Connections:
+        known = [name for name in self.schema.names if self.encoding.sizes[name] > 1]
+        groups = grouped(known, self._component)
+        moves = self.schema.unit.records * (1 if self.schema.relation is Relation.ADD_REMOVE else 2)
+        wide = [one for one in self.measured if len(one.parts) > 1]
+        epsilon = epsilon_to_connect(
+            float(self.receipt.epsilon),
+            self.total,
+            moves,
+            [(one.counts.size, one.deviation) for one in wide],
+            [self.encoding.sizes[group[0]] for group in groups if len(group) == 1],
+        )
+        return Connections(groups, epsilon if len(groups) > 1 else None)
 
     @cached_property
     def _component(self) -> dict[str, int]:

@@ -1,11 +1,12 @@
 """A network that keeps the schema's rules, without losing anybody: structural zeros, margins preserved.
 
-Rejecting rows that break a rule would take away most of a group of which much is ruled out: where children can be
-neither married nor at work, nearly every child that a network draws is one or the other. Here no row is
-rejected. The network is walked in its order. Where rules speak of a column and of columns before it, these become
-its parents, and what they rule out gets no probability. What is left is weighed, code by code, so that the
-column keeps the distribution that it had: the weights are found by iterative proportional fitting over a pool of
-synthetic rows. Combinations that would leave a later column without any possible value are ruled out beforehand.
+Rejecting rows that break a rule would take away most of a group of which much is ruled out: where children
+can be neither married nor at work, nearly every child that a network draws is one or the other. Here no row
+is rejected. The network is walked in its order. Where rules speak of a column and of columns before it,
+these become its parents, and what they rule out gets no probability. What is left is weighed, code by code,
+so that the column keeps the distribution that it had: the weights are found by iterative proportional
+fitting over a pool of synthetic rows. Combinations that would leave a later column without any possible
+value are ruled out beforehand.
 
 All of it is post-processing of a public network and of public rules.
 """
@@ -23,13 +24,16 @@ from penstock.kinds.table.network.drawing import draw
 from penstock.kinds.table.network.encoding import Codes, Encoding, Variable
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent
-from penstock.kinds.table.support import Support
+from penstock.kinds.table.support import Support, broken_share
 
 Reals = NDArray[np.float64]
 Truth = NDArray[np.bool_]
 
 POOL = 1 << 17
 """Synthetic rows over which the weights are found."""
+
+CHECKED = 1 << 14
+"""Synthetic rows by which it is estimated how many would break a rule."""
 
 MOST_JOINED = 1 << 18
 """Cells of a table of rules that speak of one column and of columns before it."""
@@ -109,6 +113,16 @@ def next_ones(count: int, before: Mapping[int, frozenset[int]], there: Sequence[
     return [number for number in sorted(left) if not before.get(number, frozenset()) & left]
 
 
+def broken_by(network: Network, encoding: Encoding, support: Support) -> float:
+    """The share of rows of a network that break a rule, for people to know what the rules did."""
+    rng = np.random.default_rng(0)
+    codes, valid = encoding.codes(network.sample(CHECKED, rng), CHECKED)
+    meant = {
+        name: column[valid].astype(support.schema.attribute(name).dtype) for name, column in codes.items()
+    }
+    return broken_share(support.schema, meant, rng)
+
+
 class _Walk:
     """One walk along a network."""
 
@@ -146,7 +160,7 @@ class _Walk:
             if joined is None:
                 continue
             masks[child] = joined
-            implied = joined.possible.any(axis=-1)
+            implied = np.asarray(joined.possible.any(axis=-1))
             if not implied.all() and implied.ndim:
                 waiting.append(Rule(joined.variables[:-1], implied))
         return masks
@@ -197,9 +211,7 @@ class _Walk:
         shape = [self.variables[number].sizes[level] for number, level in parents]
         rows = np.indices(shape, dtype=np.int64).reshape(len(shape), -1)
         old = self._rows(pair.parents, parents, rows)
-        seen = self._rows(
-            tuple(Parent(number, self.levels[number]) for number in others), parents, rows
-        )
+        seen = self._rows(tuple(Parent(number, self.levels[number]) for number in others), parents, rows)
         groups = self.variables[child].levels[self.levels[child]].lookup
         possible = mask.possible.reshape(-1, self.sizes[child])[seen][:, groups]
         own = [axis for axis, (number, _) in enumerate(parents) if self._same_attribute(number, child)]
@@ -221,7 +233,9 @@ class _Walk:
             cells = self.variables[pair.child].size * prod(self.sizes[number] for number in others)
             for number, level in pair.parents:
                 size = self.variables[number].sizes[level]
-                cells = cells * size if number not in others else max(cells, cells // self.sizes[number] * size)
+                cells = (
+                    cells * size if number not in others else max(cells, cells // self.sizes[number] * size)
+                )
             if cells <= MOST_STORED or not plain:
                 return pair, table
             rest = tuple(parent for parent in pair.parents if parent != plain[-1])
@@ -264,7 +278,7 @@ class _Walk:
         counts = np.bincount(key * size + before[child], minlength=contexts * size).astype(np.float64)
         table = counts.reshape(contexts, size)
         mass = table.sum(axis=1, keepdims=True)
-        return np.divide(table, mass, out=np.full_like(table, 1 / size), where=mass > 0)
+        return np.asarray(np.divide(table, mass, out=np.full_like(table, 1 / size), where=mass > 0))
 
 
 def _level(variable: Variable, number: int, rules: Sequence[Rule]) -> int:
@@ -291,7 +305,7 @@ def _filled(table: Reals, spare: Reals, possible: Truth, plain: Reals) -> Reals:
         if not empty.any():
             break
         table[empty] = other[empty]
-    return table / table.sum(axis=1, keepdims=True)
+    return np.asarray(table / table.sum(axis=1, keepdims=True))
 
 
 def _weighed(table: Reals, weights: Reals, context: Codes, goal: Reals) -> Reals:

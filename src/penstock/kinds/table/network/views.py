@@ -1,4 +1,4 @@
-"""Noisy marginals of a network's variables as tables over the schema's attributes, and what rules say of their cells."""
+"""Noisy marginals of a network's variables as tables over the schema's attributes, and their empty cells."""
 
 from __future__ import annotations
 
