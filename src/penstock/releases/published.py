@@ -102,7 +102,7 @@ class Published(ABC):
         return ()
 
     def remarks(self) -> Sequence[str]:
-        """Sentences that whoever uses the release should know first; `release`, `inspect` and the report tell."""
+        """Sentences that users should read first; `release`, `inspect` and the report show them."""
         return ()
 
     def details(self) -> Mapping[str, Any]:

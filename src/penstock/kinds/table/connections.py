@@ -88,26 +88,35 @@ def grouped(names: Sequence[str], group: Mapping[str, int]) -> tuple[tuple[str, 
 
 
 def epsilon_to_connect(
-    spent: float, records: float, moves: int, views: Sequence[tuple[int, float]], lacking: Sequence[int]
+    spent: float,
+    records: float,
+    moves: int,
+    views: Sequence[tuple[int, float]],
+    lacking: Sequence[int],
+    columns: int,
 ) -> float | None:
-    """About the epsilon at which a pair of moderate strength stands out of the noise for each lacking column.
+    """About the epsilon at which every one of `columns` is connected, if others depend on it moderately.
 
     From public numbers only: the epsilon `spent`, the released number of `records`, by how much one unit
-    `moves` a table of counts, the `views` that were counted with their cells and deviations, and the codes
-    of the `lacking` columns. A pair that shifts a share STRENGTH of the records has a gap of twice as many.
-    It is worth counting when half of the noise that its table adds to all tables stays below that; with W
-    the sum of the square roots of the cells of all tables, a table of w² cells adds 2 w W + w² times the
-    scale of the noise.
+    `moves` a table of counts, the `views` that were counted with their cells and deviations, and the codes of
+    the `lacking` columns. Two things must suffice, and the larger estimate counts.
 
-    >>> round(epsilon_to_connect(1.0, 10_000, 1, [(64, 60.0)], [8, 8]), 2)
-    0.61
+    *   Noise: a pair that shifts a share STRENGTH of the records has a gap of twice as many. It is worth
+        counting when half of the noise that its table adds to all tables stays below that; with W the sum of
+        the square roots of the cells of all tables, a table of w² cells adds 2 w W + w² times the scale.
+    *   Pairs: how many a budget can choose and count grows in proportion with it, and the strongest ones lie
+        between columns that are connected already: so many columns took about the square as many pairs.
+
+    >>> round(epsilon_to_connect(1.0, 10_000, 1, [(64, 60.0)], [8, 8], columns=6), 2)
+    2.25
     """
-    if records <= 0 or not lacking:
+    if records <= 0 or not lacking or spent <= 0:
         return None
     pairs = [sqrt(min(size, GROUPS) * GROUPS) for size in lacking]
     total = sum(sqrt(cells) for cells, _ in views) + sum(pairs)
     paid = sum(-moves * log(rate(deviation)) for _, deviation in views if deviation > 0)
-    share = min(1.0, paid / spent) if paid > 0 and spent > 0 else 0.5
+    share = min(1.0, paid / spent) if paid > 0 else 0.5
     widest = max(pairs)
     noise = 0.5 * moves * (2 * widest * total + widest**2)
-    return max(spent, noise / (2 * STRENGTH * records) / max(share, 0.05))
+    connected = max(2, columns - len(lacking))
+    return max(noise / (2 * STRENGTH * records) / max(share, 0.05), spent * (columns / connected) ** 2)

@@ -58,7 +58,7 @@ class CountedTable:
         return CountedTable(self.attributes, self.places, self.counts, self.deviation, possible)
 
     def seen(self, names: Sequence[str], weights: Reals) -> Seen | None:
-        """What the table says about a question with these weights of the codes; None where it sees too little.
+        """What the table says about a question with these weights of the codes; None if it sees too little.
 
         A weight of NaN marks a combination of codes that cannot occur.
         """

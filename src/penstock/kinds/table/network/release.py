@@ -167,6 +167,7 @@ class NetworkRelease(TableRelease):
             moves,
             [(one.counts.size, one.deviation) for one in wide],
             [self.encoding.sizes[group[0]] for group in groups if len(group) == 1],
+            len(known),
         )
         return Connections(groups, epsilon if len(groups) > 1 else None)
 
