@@ -40,9 +40,10 @@ def levels_by_mass(
     for size in sizes:
         if size < len(merging.mass):
             while len(merging.mass) > size:
-                if not merging.inside and classes is not None and len(merging.mass) < found[-1].size:
-                    found.append(merging.grouping())
-                    classes = None
+                if classes is not None and not merging.inside:
+                    if len(merging.mass) < found[-1].size:
+                        found.append(merging.grouping())
+                    classes = merging.classes = np.zeros_like(merging.classes)
                 merging.merge()
             found.append(merging.grouping())
     return tuple(found)

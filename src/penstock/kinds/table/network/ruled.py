@@ -209,7 +209,7 @@ class _Walk:
         known = {number for number, _ in parents}
         parents += tuple(Parent(number, self.levels[number]) for number in others if number not in known)
         shape = [self.variables[number].sizes[level] for number, level in parents]
-        rows = np.indices(shape, dtype=np.int64).reshape(len(shape), -1)
+        rows = np.indices(shape, dtype=np.int64).reshape(len(shape), prod(shape))
         old = self._rows(pair.parents, parents, rows)
         seen = self._rows(tuple(Parent(number, self.levels[number]) for number in others), parents, rows)
         groups = self.variables[child].levels[self.levels[child]].lookup
