@@ -297,8 +297,8 @@ def page(found: Sequence[Coverage], seconds: float) -> Page:
     return Page(
         name="coverage",
         title="Study: do error bars cover the truth?",
-        asked="An answer with an error bar promises that in 95 of 100 releases the bar covers what would have "
-        "been counted without noise. Does it, for every kind of error bar that Penstock gives?",
+        asked="An answer with an error bar promises that in 95 of 100 releases the bar covers what would "
+        "have been counted without noise. Does it, for every kind of error bar that Penstock gives?",
         found=[
             f"**{good} of {len(found)} kinds of bar cover what they promise.** Where noise is a smooth curve "
             f"(ε {SMALL}), bars cover between {worst:.3f} and {best:.3f} of the truths. At ε {LARGE} noise "
@@ -308,8 +308,8 @@ def page(found: Sequence[Coverage], seconds: float) -> Page:
         ],
         again=f"`python studies/coverage.py --write`, {seconds:.0f} seconds on one core; the tests run a "
         "small version of it.",
-        rests_on=f"{runs} seeded releases of each kind at each of two budgets, of made-up records: no data is "
-        "needed.",
+        rests_on=f"{runs} seeded releases of each kind at each of two budgets, of made-up records: no data "
+        "is needed.",
         details=[HOW, ACCOUNTED, LEFT_OUT],
         tables=[
             f"## Smooth noise, ε {SMALL}\n\n" + markdown(head, [each.row() for each in smooth]),

@@ -188,7 +188,7 @@ class _Walk:
         pool: dict[int, Codes] = {}
         pairs, tables = [], []
         for pair, table in zip(self.plain.pairs, self.plain.tables, strict=True):
-            if pair.child in self.masks:
+            if pair.child in self.masks or pair.child in self.margins:
                 pair, table = self._kept(pair, table, pool, before)
             pairs.append(pair)
             tables.append(table)
@@ -199,7 +199,9 @@ class _Walk:
         self, pair: Pair, table: Reals, pool: Mapping[int, Codes], before: Sequence[Codes]
     ) -> tuple[Pair, Reals]:
         """The pair with what the rules look at among its parents, and its table without what they forbid."""
-        child, mask = pair.child, self.masks[pair.child]
+        child = pair.child
+        free = Rule((child,), np.ones(self.sizes[child], dtype=np.bool_))
+        mask = self.masks.get(child, free)
         others = mask.variables[:-1]
         pair, table = self._with_room(pair, table, others, pool)
         parents = tuple(

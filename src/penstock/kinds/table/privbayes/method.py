@@ -15,6 +15,8 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
+
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Whole
 from penstock.errors import UsageError
@@ -238,11 +240,11 @@ class _Fit:
             return self._of_constants()
         n = self._size()
         pairs = self._network(n)
-        measured, tables = self._conditionals(pairs)
+        measured, tables, margins = self._conditionals(pairs)
         network = Network(self.variables, tuple(pairs), tuple(tables))
         if self.support:
             self.parameters["broken_without_rules"] = broken_by(network, self.encoding, self.support)
-        return self._made(measured, ruled(network, self.encoding, self.support))
+        return self._made(measured, ruled(network, self.encoding, self.support, margins))
 
     def _size(self) -> int:
         """The number of records as far as it is public or paid for; it decides k and T only."""
@@ -296,7 +298,8 @@ class _Fit:
             for place, number in enumerate(order)
         ]
 
-    def _conditionals(self, pairs: list[Pair]) -> tuple[list[Measured], list[Any]]:
+    def _conditionals(self, pairs: list[Pair]) -> tuple[list[Measured], list[Any], dict[int, Any]]:
+        """The counted marginals, the conditional tables, and the distribution of each variable by itself."""
         source = sources(self.variables, pairs, reuse=self.recipe.reuse or self.encoding.binary)
         counted = sorted(set(source))
         counts = self.budget.rest("counts")
@@ -316,7 +319,20 @@ class _Fit:
             )
             for number, pair in enumerate(pairs)
         ]
-        return measured, tables
+        margins = {
+            pair.child: repaired(
+                added_up(
+                    np.asarray(found[counted.index(source[number])], dtype=np.float64),
+                    pairs[source[number]].parts,
+                    (Parent(pair.child),),
+                    self.variables,
+                ),
+                self.recipe.repair,
+            )
+            for number, pair in enumerate(pairs)
+            if self.recipe.agree and not self.encoding.binary
+        }
+        return measured, tables, margins
 
     def _label(self, pair: Pair) -> str:
         names = [self.variables[part.variable].name for part in pair.parts]
