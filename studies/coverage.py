@@ -19,7 +19,6 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from time import process_time
 
@@ -207,11 +206,6 @@ def cases() -> list[Case]:
     strings = {each: float(occurrences(pages["pages"].to_list(), each)) for each in STRINGS}
     having = {item: float(goods["basket"].str.contains(item).sum()) for item in ("bread", "butter", "milk")}
 
-    def made(
-        records: pl.DataFrame, schema: Schema, method: str, epsilon: str, seed: int, **options: object
-    ) -> Release:
-        return release(records, schema, epsilon=epsilon, method=method, seed=seed, parameters=options)
-
     def of(
         name: str,
         kind: str,
@@ -221,7 +215,10 @@ def cases() -> list[Case]:
         method: str,
         **options: object,
     ) -> Case:
-        return Case(name, kind, partial(made, records, schema, method, **options), truth)
+        def make(epsilon: str, seed: int) -> Release:
+            return release(records, schema, epsilon=epsilon, method=method, seed=seed, parameters=options)
+
+        return Case(name, kind, make, truth)
 
     def chosen(epsilon: str, seed: int) -> Release:
         return select(
@@ -250,6 +247,11 @@ def cases() -> list[Case]:
         of("privtree-sequences", "sequences", pages, Schema.from_yaml(VISITS), strings, "privtree-sequences"),
         Case("select-items, counts paid for", "item sets", chosen, having),
     ]
+
+
+def lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table as text."""
+    return "\n".join(markdown(head, rows))
 
 
 HOW = """## How it was done
@@ -292,7 +294,9 @@ def page(found: Sequence[Coverage], seconds: float) -> Page:
         for each, other in zip(smooth, coarse, strict=True)
     ]
     ranked = sorted(short, key=lambda row: row[1])
-    screen = ranked if len(ranked) < 10 else ranked[:: len(ranked) // 7]
+    screen = (
+        [ranked[round(place * (len(ranked) - 1) / 8)] for place in range(9)] if len(ranked) > 9 else ranked
+    )
     runs = found[0].releases
     return Page(
         name="coverage",
@@ -300,11 +304,11 @@ def page(found: Sequence[Coverage], seconds: float) -> Page:
         asked="An answer with an error bar promises that in 95 of 100 releases the bar covers what would "
         "have been counted without noise. Does it, for every kind of error bar that Penstock gives?",
         found=[
-            f"**{good} of {len(found)} kinds of bar cover what they promise.** Where noise is a smooth curve "
-            f"(ε {SMALL}), bars cover between {worst:.3f} and {best:.3f} of the truths. At ε {LARGE} noise "
+            f"**{good} of {len(found)} figures are what bars promise** ({len(smooth)} kinds of bar at two "
+            f"budgets). Where noise is a smooth curve (ε {SMALL}), bars cover between {worst:.3f} and {best:.3f} of the truths. At ε {LARGE} noise "
             "takes few whole values: no interval has exactly 95 %, and the smallest with at least as much "
             "covers more. In the order of the first:",
-            markdown(["error bar", f"covered, ε {SMALL}", f"covered, ε {LARGE}"], screen),
+            lines(["error bar", f"covered, ε {SMALL}", f"covered, ε {LARGE}"], screen),
         ],
         again=f"`python studies/coverage.py --write`, {seconds:.0f} seconds on one core; the tests run a "
         "small version of it.",
@@ -312,8 +316,8 @@ def page(found: Sequence[Coverage], seconds: float) -> Page:
         "is needed.",
         details=[HOW, ACCOUNTED, LEFT_OUT],
         tables=[
-            f"## Smooth noise, ε {SMALL}\n\n" + markdown(head, [each.row() for each in smooth]),
-            f"## Noise of few steps, ε {LARGE}\n\n" + markdown(head, [each.row() for each in coarse]),
+            f"## Smooth noise, ε {SMALL}\n\n" + lines(head, [each.row() for each in smooth]),
+            f"## Noise of few steps, ε {LARGE}\n\n" + lines(head, [each.row() for each in coarse]),
         ],
     )
 
@@ -331,7 +335,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 found.append(kept(case, epsilon, given.releases))
                 print(" | ".join([*found[-1].row(), f"ε {epsilon}"]), file=sys.stderr, flush=True)
     head = ["kind of data", "error bar", "releases", "answers with a bar", "covered", "as promised"]
-    print(markdown(head, [each.row() for each in found]))
+    print(lines(head, [each.row() for each in found]))
     if given.write:
         page(found, sum(each.seconds for each in found)).write()
     return 0 if all(each.good for each in found) else 1
