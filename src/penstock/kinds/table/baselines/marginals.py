@@ -133,7 +133,7 @@ class MarginalsRelease(Release):
         return Answer(*known, "records", "counted", told)
 
     def example(self) -> str | None:
-        return example_query(self.schema)
+        return example_query(self.schema, min(2, self.way))
 
     def pictures(self) -> Sequence[Picture]:
         return [
