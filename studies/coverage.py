@@ -306,8 +306,8 @@ def page(found: Sequence[Coverage], seconds: float) -> Page:
         found=[
             f"**{good} of {len(found)} figures are what bars promise** ({len(smooth)} kinds of bar at two "
             f"budgets). Where noise is a smooth curve (ε {SMALL}), bars cover between {worst:.3f} and "
-            f"{best:.3f} of the truths. At ε {LARGE} noise takes few whole values: no interval has exactly 95 %, and the smallest with at least as much "
-            "covers more. In the order of the first:",
+            f"{best:.3f} of the truths. At ε {LARGE} noise takes few whole values: no interval has exactly "
+            "95 %, and the smallest with at least as much covers more. In the order of the first:",
             lines(["error bar", f"covered, ε {SMALL}", f"covered, ε {LARGE}"], screen),
         ],
         again=f"`python studies/coverage.py --write`, {seconds:.0f} seconds on one core; the tests run a "

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from penstock.privacy.mechanisms import noise
-from penstock.releases.error_bars import Share, half_width, rate
+from penstock.releases.error_bars import Noises, half_width, rate
 
 
 def within(deviation: float, number: int, half: float) -> float:
@@ -28,7 +28,7 @@ def within(deviation: float, number: int, half: float) -> float:
 def test_a_sum_of_noise_stays_within_its_bar(epsilon: str, number: int) -> None:
     """At least 95 %, and hardly more where the noise is smooth; draws leave a quarter of a percent open."""
     deviation = noise.standard_deviation(1, epsilon)
-    half = half_width([Share(1.0, deviation, number)])
+    half = half_width([Noises(1.0, deviation, number)])
     covered = within(deviation, number, half)
     assert covered >= 0.9475
     if deviation > 3:
@@ -40,14 +40,14 @@ def test_a_sum_of_noise_stays_within_its_bar(epsilon: str, number: int) -> None:
 def test_noise_of_few_steps_covers_more_and_the_smallest_bar_is_taken() -> None:
     """With epsilon 4 a count is right with probability 0.964: the smallest interval is no interval at all."""
     deviation = noise.standard_deviation(1, 4)
-    assert half_width([Share(1.0, deviation, 1)]) == 0.0
+    assert half_width([Noises(1.0, deviation, 1)]) == 0.0
     assert within(deviation, 1, 0.0) == pytest.approx(0.964, abs=0.001)
 
 
 def test_weights_scale_a_bar_and_nothing_makes_none() -> None:
-    one = half_width([Share(1.0, 10.0, 4)])
-    assert half_width([Share(0.5, 10.0, 4)]) == pytest.approx(one / 2)
-    assert half_width([Share(0.5, 10.0, 4), Share(0.0, 99.0, 1), Share(1.0, 0.0, 7)]) == pytest.approx(
+    one = half_width([Noises(1.0, 10.0, 4)])
+    assert half_width([Noises(0.5, 10.0, 4)]) == pytest.approx(one / 2)
+    assert half_width([Noises(0.5, 10.0, 4), Noises(0.0, 99.0, 1), Noises(1.0, 0.0, 7)]) == pytest.approx(
         one / 2
     )
     assert half_width([]) == 0.0

@@ -22,7 +22,7 @@ _SMOOTH = 3.0  # standard deviation from which on the steps of a single noise do
 _DRAWS = 1 << 17
 
 
-class Share(NamedTuple):
+class Noises(NamedTuple):
     """So many independent noises of one standard deviation, each with the same weight in a sum."""
 
     weight: float
@@ -30,7 +30,7 @@ class Share(NamedTuple):
     number: int
 
 
-def half_width(shares: Sequence[Share]) -> float:
+def half_width(shares: Sequence[Noises]) -> float:
     """h such that the weighted sum of all noise lies within -h ... h with 95 % probability, or a little more.
 
     Laplace noise has heavier tails than the normal distribution: the normal quantile is corrected by the
@@ -38,18 +38,18 @@ def half_width(shares: Sequence[Share]) -> float:
     off many draws of the sum itself, always the same ones. A count with hardly any noise takes few values,
     and the smallest interval with at least 95 % may have far more.
 
-    >>> half_width([Share(1.0, 14.1, 1)]) / 14.1  # of one Laplace noise the exact figure is 2.118
+    >>> half_width([Noises(1.0, 14.1, 1)]) / 14.1  # of one Laplace noise the exact figure is 2.118
     2.166...
-    >>> half_width([Share(1.0, 14.1, 400)]) / (14.1 * 20)
+    >>> half_width([Noises(1.0, 14.1, 400)]) / (14.1 * 20)
     1.9604...
-    >>> half_width([Share(1.0, 0.5, 1)])
+    >>> half_width([Noises(1.0, 0.5, 1)])
     1.0
     """
     known = [share for share in shares if share.weight and share.deviation > 0 and share.number > 0]
     if not known:
         return 0.0
     if min(share.deviation for share in known) < _SMOOTH:
-        return _drawn(tuple(Share(round(w, 12), d, n) for w, d, n in known))
+        return _drawn(tuple(Noises(round(w, 12), d, n) for w, d, n in known))
     variance = sum(w**2 * d**2 * n for w, d, n in known)
     fourth = sum(w**4 * d**4 * n * _excess(d) for w, d, n in known)
     return sqrt(variance) * (_QUANTILE + _CORRECTION * fourth / variance**2)
@@ -72,7 +72,7 @@ def _excess(deviation: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _drawn(shares: tuple[Share, ...]) -> float:
+def _drawn(shares: tuple[Noises, ...]) -> float:
     """The quantile among draws; the sum of n noises is the difference of two negative binomial numbers."""
     rng = np.random.default_rng(0)
     total = np.zeros(_DRAWS)

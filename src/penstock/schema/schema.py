@@ -288,16 +288,10 @@ class Schema(Fact):
                     raise QueryError(f"{key}: {problem}") from None
         return tuple(found)
 
-    def impossible_cells(self, names: tuple[str, ...]) -> NDArray[np.bool_]:
-        """The cells of the marginal over these fields that no record can fall into: structural zeros.
-
-        Only rules about these fields alone count, and only cells that a rule covers wholly.
-        """
-        result = np.zeros(tuple(self.codec(name).size for name in names), dtype=np.bool_)
-        for rule in self.rules:
-            if set(rule.names) <= set(names):
-                result |= rule.table(names) > 1 - 1e-9
-        return result
+    def rules_out(self, frame: pl.DataFrame) -> NDArray[np.bool_]:
+        """For every row whether it breaks a rule."""
+        ruled = [rule.holds(frame) for rule in self.rules]
+        return np.logical_or.reduce(ruled) if ruled else np.zeros(frame.height, dtype=np.bool_)
 
     def refuse_lacking_columns(self, columns: list[str]) -> None:
         """Every declared field must be a column of the data; other columns are left alone."""

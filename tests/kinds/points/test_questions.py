@@ -17,7 +17,7 @@ from penstock.kinds.points.grid import UniformGrid
 from penstock.kinds.points.questions import named_box, parse_box, read_boxes
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
-from penstock.releases.error_bars import Share, half_width
+from penstock.releases.error_bars import Noises, half_width
 from penstock.schema import Schema
 
 EARTH = """
@@ -176,7 +176,7 @@ def test_a_grid_answers_many_boxes_as_it_answers_one() -> None:
     assert [answer.rests_on for answer in single] == ["spread evenly", "spread evenly", "counted"]
     assert [answer.error for answer in single[:2]] == [None, None]
     assert single[2].value == pytest.approx(release.counts.sum())
-    assert single[2].error == half_width([Share(1.0, release.deviation or 0, 49)])
+    assert single[2].error == half_width([Noises(1.0, release.deviation or 0, 49)])
 
 
 def test_the_command_line_answers_boxes_and_writes_the_map(

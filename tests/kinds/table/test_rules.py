@@ -202,6 +202,16 @@ def test_a_record_cannot_steer_what_is_counted_by_breaking_a_rule() -> None:
     )
 
 
+def test_impossible_combinations_are_structural_zeros() -> None:
+    """Only rules about the columns asked for count, and only combinations that they cover wholly."""
+    support = Support.of(Schema.from_yaml(RULES + SMALL))
+    assert np.argwhere(~support.allowed(("job", "age"))).tolist() == [[1, 0], [2, 0], [3, 0]]
+    assert (~support.allowed(("sex", "age", "job"))).sum() == 6
+    assert support.allowed(("age", "sex")).all()
+    assert [rule.text for rule in support.cut] == ["age < 15 and job != none"]
+    assert not Support.of(Schema.from_yaml(SMALL))
+
+
 def test_where_rules_cut_a_bin_values_follow_the_rules() -> None:
     """Ages 10 to 19 are one bin: in it only those of 15 and more may have a job."""
     ruled = made("contingency", RULES + SMALL, town(), epsilon="20")

@@ -16,7 +16,7 @@ from penstock.kinds.points.questions import condition_of, parse_box, read_boxes
 from penstock.releases import Answer, Question, Release
 from penstock.releases.answer import contributions
 from penstock.releases.batch import with_answers
-from penstock.releases.error_bars import Share, half_width
+from penstock.releases.error_bars import Noises, half_width
 from penstock.releases.example import example_query
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class PointsRelease(Release):
             return Answer(value, None, "points", "model", (SHARED, *told))
         if self.reservations:
             return Answer(max(0.0, value), None, "points", "counted", told)
-        width = half_width([Share(1.0, self.deviation, round(squares))])
+        width = half_width([Noises(1.0, self.deviation, round(squares))])
         return Answer(max(0.0, value), width, "points", "counted", told)
 
     @property

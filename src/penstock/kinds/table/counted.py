@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.releases.error_bars import Share, half_width
+from penstock.releases.error_bars import Noises, half_width
 
 Reals = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -116,7 +116,7 @@ def combined(seen: Sequence[Seen], totals: Sequence[Seen], public: float | None)
         value = sum(w * each.inside for w, each in zip(inner, seen, strict=True))
         value += sum(w * (public - each.outside) for w, each in zip(outer, seen, strict=True))
         shares = [
-            Share(w / whole, each.deviation, number)
+            Noises(w / whole, each.deviation, number)
             for weights, cells in ((inner, "cells_inside"), (outer, "cells_outside"))
             for w, each in zip(weights, seen, strict=True)
             if (number := getattr(each, cells))
@@ -134,11 +134,11 @@ def combined(seen: Sequence[Seen], totals: Sequence[Seen], public: float | None)
         ):
             weight = sign / (number * each.deviation**2)
             value += weight * amount
-            shares.append(Share(weight, each.deviation, number))
+            shares.append(Noises(weight, each.deviation, number))
     for each in totals:
         weight = (b - common) / determinant / (each.cells_inside * each.deviation**2)
         value += weight * each.inside
-        shares.append(Share(weight, each.deviation, each.cells_inside))
+        shares.append(Noises(weight, each.deviation, each.cells_inside))
     return value, half_width(shares)
 
 
@@ -152,7 +152,7 @@ def total(tables: Sequence[Seen]) -> tuple[float, float]:
     whole = sum(weights)
     value = sum(w * each.inside for w, each in zip(weights, tables, strict=True)) / whole
     shares = [
-        Share(w / whole, each.deviation, each.cells_inside) for w, each in zip(weights, tables, strict=True)
+        Noises(w / whole, each.deviation, each.cells_inside) for w, each in zip(weights, tables, strict=True)
     ]
     return value, half_width(shares)
 
