@@ -20,7 +20,7 @@ from penstock.releases.error_bars import Noises, half_width
 Reals = NDArray[np.float64]
 Truth = NDArray[np.bool_]
 
-MOST_CELLS = 1 << 20
+MOST_CELLS = 1 << 18
 """Combinations of codes of the columns of one question; beyond it, the model answers."""
 
 _LEAST = 1e-6  # noise of sensitivity 0 has no deviation; weights need one
