@@ -117,6 +117,8 @@ def release(
             f"[bold yellow]Released with {len(made.unreviewed)} unreviewed facts;[/] the guarantee does not "
             "cover what they give away, and the release says so."
         )
+    for remark in made.remarks():
+        note(f"[yellow]Mind:[/] {clean(remark)}")
     note_unpublishable(made, "Release")
     risky = formulas(described) if made.can_sample else []
     if risky:

@@ -158,7 +158,8 @@ def _show(made: SelectionRelease) -> None:
     shown.add_column("", justify="right", style="dim")
     shown.add_column(clean(made.field), overflow="fold")
     if made.counts is not None and made.margin is not None:
-        shown.add_column(f"{made.counted} (± {readable(made.margin)})", justify="right")
+        bar = "no error bar" if made.favoured else f"± {readable(made.margin)}"
+        shown.add_column(f"{made.counted} ({bar})", justify="right")
     for rank, item in enumerate(made.items, start=1):
         row = [str(rank), f"[{ACCENT}]{clean(item)}[/]"]
         if made.counts is not None:

@@ -102,6 +102,14 @@ class Published(ABC):
         """Sentences for the report: what this release is not good for."""
         return ()
 
+    def remarks(self) -> Sequence[str]:
+        """Sentences that users should read first; `release`, `inspect` and the report show them."""
+        return ()
+
+    def details(self) -> Mapping[str, Any]:
+        """What `remarks` speak of, as plain JSON for `inspect --json`."""
+        return {}
+
     # What users call -----------------------------------------------------------------------------
 
     @property
@@ -129,7 +137,7 @@ class Published(ABC):
         return int(wanted), np.random.default_rng(None if seed is None else int(seed))
 
     def query(self, expression: str) -> Answer:
-        """The answer to a question, with its error bar where the method knows one."""
+        """The answer to a question: what it rests on, its error bar where that is known, and caveats."""
         if not isinstance(expression, str) or not expression.strip():
             raise QueryError('The query is empty; try one such as "age < 30".')
         return self.ask(expression)
@@ -171,6 +179,8 @@ class Published(ABC):
             "unreviewed": list(self.unreviewed),
             "drafted": None if self.schema.drafted is None else self.schema.drafted.model_dump(),
             "fields": list(self.schema.names),
+            "remarks": list(self.remarks()),
+            "details": dict(self.details()),
             "receipt": self.receipt.to_dict(),
         }
 

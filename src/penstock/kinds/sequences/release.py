@@ -17,6 +17,7 @@ from penstock.errors import QueryError, ReleaseError, SchemaError, UsageError
 from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.markov import Markov
 from penstock.releases import Answer, Question, Release
+from penstock.releases.answer import contributions
 from penstock.releases.batch import answered
 from penstock.schema import Codec, Schema
 from penstock.schema.fact import nearest
@@ -31,6 +32,11 @@ MOST_SYMBOLS = 50_000_000
 """Where noise drowned the ends of sequences, synthetic ones are long; so many symbols are drawn unasked."""
 LENGTHS_FROM = 100_000
 """How many synthetic sequences the length distribution is read off."""
+
+CHAINED = (
+    "It was not counted as a whole: the number is a chain of what follows what, and what the model forgets "
+    "is not known."
+)
 
 Text = str | Sequence[str]
 
@@ -163,19 +169,28 @@ class MarkovRelease(SequenceRelease):
         """How often a string of symbols occurs in all sequences, overlapping occurrences included.
 
         Strings are written with commas; `$` in front asks for sequences that begin so, `&` behind for
-        those that end so. The error bar is that of the noise, to first order: it does not cover what
-        the model forgets about longer strings.
+        those that end so. A string that was counted as a whole has the error bar of its noise; a longer one
+        rests on the model, which forgets what came long before, and has none.
         """
         codes = parse(text, self.alphabet)
         if not codes:
             raise QueryError("The string is empty; write symbols with commas between them.")
         if only_beginning(text, self.alphabet):
             return self.number
-        return Answer(self.markov.count(codes), self.error(codes), "occurrences")
+        return self.estimate(codes)
 
-    def error(self, codes: Sequence[int]) -> float | None:
-        """The half-width of a 95 % interval for the noise in a string's count, where it is known."""
-        return None
+    def estimate(self, codes: Sequence[int]) -> Answer:
+        """The number of occurrences of a coded string under the model, and what it rests on."""
+        return Answer(self.markov.count(codes), None, "occurrences", "model", (CHAINED, *self.kept))
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """What of the sequences was counted: a caveat of every answer."""
+        symbols = "symbol" if self.longest == 1 else "symbols"
+        return (
+            f"Of every sequence the first {self.longest} {symbols} were counted, the end being one.",
+            *contributions(self.schema),
+        )
 
     def ask(self, expression: str) -> Answer:
         """The number of occurrences of a string of symbols such as ``home,news``."""
@@ -193,7 +208,11 @@ class MarkovRelease(SequenceRelease):
         return answered(path, "string", self.count, named="string" not in self.alphabet)
 
     def top(self, many: int = 20) -> pl.DataFrame:
-        """The most frequent strings under the model, exactly: columns string, count, error."""
+        """The most frequent strings under the model, exactly: columns string, count, error, rests_on.
+
+        Their counts are those by which the model ranks them. Picking the largest of many noisy counts
+        prefers those that the noise has raised, so here none of them has an error bar.
+        """
         import polars as pl
 
         found = self.markov.top(self._many(many))
@@ -201,9 +220,10 @@ class MarkovRelease(SequenceRelease):
             {
                 "string": [self.written(codes) for codes, _ in found],
                 "count": [count for _, count in found],
-                "error": [self.error(codes) for codes, _ in found],
+                "error": [None] * len(found),
+                "rests_on": ["model"] * len(found),
             },
-            schema={"string": pl.String, "count": pl.Float64, "error": pl.Float64},
+            schema={"string": pl.String, "count": pl.Float64, "error": pl.Float64, "rests_on": pl.String},
         )
 
     def frequent(self, many: int) -> list[tuple[int, ...]]:
