@@ -19,8 +19,9 @@ from penstock.engine.source import Source, read
 from penstock.engine.tokens import coded, cut
 from penstock.errors import DataError
 from penstock.kinds.sequences.layout import SequenceLayout
-from penstock.schema import Codec, Schema
+from penstock.schema import Codec, Field, Schema
 from penstock.schema.fact import nearest
+from penstock.schema.reading import fraction_of_text
 from penstock.schema.reading import read as reading
 from penstock.schema.values import BLANKS, DATETIME, NUMBER
 
@@ -145,7 +146,7 @@ def _undeclared(column: pl.Series) -> tuple[NDArray[Any] | None, NDArray[np.bool
     if known.str.contains(NUMBER).all():
         return text.cast(pl.Float64, strict=False).fill_null(0.0).to_numpy(), missing
     if known.str.contains(DATETIME).all():
-        # Dates and times written this way sort as text once their parts are separated alike.
-        alike = text.fill_null("").str.replace("T", " ", literal=True).str.strip_chars_end("Z")
-        return alike.rank("dense").to_numpy(), missing
+        found = reading(Field.model_construct(name=column.name, type="datetime"), text, ())
+        seconds = found.values.fill_null(0.0) + fraction_of_text(text.fill_null(""))
+        return seconds.to_numpy(), missing | found.unreadable
     return None, missing
