@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from penstock.drafting.proposal import MARKERS, MOST_CATEGORIES
+from penstock.drafting.columns import MARKERS, MOST_CATEGORIES
 from penstock.errors import UsageError
 from penstock.privacy.budgets.accounting import exp_down, ln_down, ln_up
 from penstock.privacy.budgets.budget import Budget

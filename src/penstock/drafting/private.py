@@ -16,7 +16,8 @@ import polars as pl
 
 from penstock import catalogue
 from penstock.drafting.bounds import Column, bounds, frequent, kinds
-from penstock.drafting.proposal import MARKERS, draft, identifies_a_person, kind_draft
+from penstock.drafting.columns import MARKERS, identifies_a_person
+from penstock.drafting.proposal import draft, kind_draft
 from penstock.engine import read as open_source
 from penstock.engine.bound import fresh_key, numbered_users, sample_per_user
 from penstock.errors import DataError, UsageError
