@@ -36,6 +36,7 @@ class SequencesDraft(KindDraft):
             notes.top.append(_SAY_WHICH)
             return fields, None
         used = (symbol.name, user, time)
+        clock = [each for each in fields if each.name == time and each.missing == "refuse"]
         notes.top[:] = [
             note for note in notes.top if not any(f"Left out: '{name}' " in note for name in used)
         ]
@@ -46,7 +47,12 @@ class SequencesDraft(KindDraft):
             "'longest' was not read off the data: choose a length that most sequences do not exceed,",
             "counting the end as one symbol. What comes after it is cut off.",
         ]
-        return [symbol], SequenceLayout(user=user, time=time, symbol=symbol.name, longest=20)
+        if clock:
+            notes.top += [
+                f"Since the bounds of '{time}' are declared, a part of the budget of a release pays for times.",
+                "Remove that field to release the order of events alone.",
+            ]
+        return [symbol, *clock], SequenceLayout(user=user, time=time, symbol=symbol.name, longest=20)
 
     def unit(
         self, names: Sequence[str], frame: pl.DataFrame | None, markers: tuple[str, ...], notes: Notes

@@ -138,7 +138,7 @@ def evaluate_sequences(release: Release, source: Any, schema: Schema, options: O
 
 
 def _drawn(release: MarkovRelease, many: int, seed: int) -> tuple[NDArray[np.unsignedinteger], Counts]:
-    return release.markov.draw(many, release.cap, np.random.default_rng(seed))
+    return release.writer.draw(many, np.random.default_rng(seed))
 
 
 def _resampled(symbols: Symbols, rng: np.random.Generator) -> Symbols:

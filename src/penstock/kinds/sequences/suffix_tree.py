@@ -10,6 +10,8 @@ of the tree. So the decisions cost what PrivTree costs for that many paths
 (`penstock.privacy.mechanisms.splitting`; the score of a context is in `penstock.kinds.sequences.data`), and
 the leaves' histograms, which share no place, have together an L1 sensitivity of `longest`. Inner histograms
 are sums over leaves, and setting negative entries to zero comes after that: both are post-processing.
+The lengths of sequences, and the times of events where there are any, are counted for parts of the budget of
+their own.
 
 Reference: J. Zhang, "Algorithms for synthetic data release under differential privacy" (2016), chapter 4.
 """
@@ -21,18 +23,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Whole
 from penstock.errors import ReleaseError, UsageError
 from penstock.kinds.sequences.data import Sequences
+from penstock.kinds.sequences.lengths import Lengths
 from penstock.kinds.sequences.markov import Markov
-from penstock.kinds.sequences.release import MarkovRelease, check_loaded
+from penstock.kinds.sequences.release import MarkovRelease, SavedBeside, check_loaded
+from penstock.kinds.sequences.times import paid_times
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
@@ -58,6 +61,11 @@ class PrivTreeSequences(Method[Sequences]):
     sequences does not exceed, for `longest_share` of the budget. `constant` is PrivTree's noise: "tight" or,
     as in the literature, "published". `deepest` limits the length of contexts.
 
+    With `lengths` "counted", `length_share` of the budget pays for the lengths of sequences, so that
+    synthetic ones have them and none is longer than the longest that was kept. "published" leaves both to the
+    model, whose sequences may then become ten times as long. Where the schema declares the domain of the
+    times of events, `times_share` of the budget pays for them.
+
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness
     >>> from penstock.schema import Schema
@@ -82,16 +90,20 @@ class PrivTreeSequences(Method[Sequences]):
     longest_share: Annotated[Amount, Exact(above=0, below=1)] = "1/20"
     constant: Constant = "tight"
     deepest: Annotated[int | None, Whole(least=0)] = None
+    lengths: Literal["counted", "published"] = "counted"
+    length_share: Annotated[Amount, Exact(above=0, below=1)] = "1/10"
+    times_share: Annotated[Amount, Exact(above=0, below=1)] = "1/5"
 
     def fit(self, sequences: Sequences, budget: Budget) -> SuffixTreeRelease:
         """Choose the length if asked to, grow the tree, count what follows; spends the whole budget."""
         width = sequences.width
         share = Fraction(1, width) if self.tree_share is None else exact(self.tree_share, "tree_share")
         budget.ready(sequences.relation)
-        rest = budget
+        asides = self._asides(timed=sequences.clock is not None)
+        parts = {label: budget.part(label, part) for label, part in asides.items()}
+        rest = budget.rest("model") if parts else budget
         if self.choose_longest:
-            sequences = self._shortened(sequences, budget.part("longest", self.longest_share))
-            rest = budget.rest("model")
+            sequences = self._shortened(sequences, parts["longest"])
         for_shape, for_counts = rest.split(shape=share, histograms=1 - share)
         splitter = Splitter.paid(
             for_shape,
@@ -105,23 +117,49 @@ class PrivTreeSequences(Method[Sequences]):
         leaves = sequences.leaves(growth)
         deviation = noise.standard_deviation(leaves.sensitivity.l1, for_counts.epsilon)
         counts = noise.counts(leaves, pay=for_counts)
+        counted = times = None
+        if "lengths" in parts:
+            for_lengths, sealed = parts["lengths"], sequences.length_counts()
+            spread = noise.standard_deviation(sealed.sensitivity.l1, for_lengths.epsilon)
+            counted = Lengths(noise.counts(sealed, pay=for_lengths), spread)
+        if "times" in parts:
+            times = paid_times(sequences, parts["times"])
         return SuffixTreeRelease(
             method=self.name,
             schema=sequences.schema,
-            parameters=self._parameters(share, splitter, deepest),
+            parameters=self._parameters(share, splitter, deepest, timed="times" in parts),
             receipt=budget.receipt(sequences.schema.unit, sequences.relation),
             longest=sequences.longest,
             shape=growth.shape,
             counts=counts,
             deviation=deviation,
+            counted=counted,
+            times=times,
         )
+
+    def _asides(self, *, timed: bool) -> dict[str, Fraction]:
+        """The shares of the budget that do not go to the tree; UsageError if they leave nothing to it."""
+        asked = {
+            "longest": self.longest_share if self.choose_longest else None,
+            "lengths": self.length_share if self.lengths == "counted" else None,
+            "times": self.times_share if timed else None,
+        }
+        found = {label: exact(share, label) for label, share in asked.items() if share is not None}
+        if sum(found.values()) >= 1:
+            raise UsageError(
+                f"The shares for {', '.join(found)} leave nothing of the budget for the model; lower one of "
+                "them. Nothing was spent."
+            )
+        return found
 
     def _shortened(self, sequences: Sequences, pay: Budget) -> Sequences:
         """What is kept, chosen privately: the exponential mechanism's family over all lengths."""
         scores = sequences.lengths(exact(self.quantile, "quantile"))
         return sequences.truncated(1 + choice.best(scores, pay=pay))
 
-    def _parameters(self, tree_share: Fraction, splitter: Splitter, deepest: int) -> dict[str, Any]:
+    def _parameters(
+        self, tree_share: Fraction, splitter: Splitter, deepest: int, *, timed: bool
+    ) -> dict[str, Any]:
         """What was chosen, and what follows from it and the budget."""
         chosen: dict[str, Any] = {"tree_share": str(tree_share), "constant": self.constant}
         if self.choose_longest:
@@ -130,6 +168,11 @@ class PrivTreeSequences(Method[Sequences]):
                 "quantile": str(exact(self.quantile)),
                 "longest_share": str(exact(self.longest_share)),
             }
+        chosen["lengths"] = self.lengths
+        if self.lengths == "counted":
+            chosen["length_share"] = str(exact(self.length_share))
+        if timed:
+            chosen["times_share"] = str(exact(self.times_share))
         return chosen | {
             "deepest": deepest,
             "noise_scale": float(splitter.lam),
@@ -137,8 +180,7 @@ class PrivTreeSequences(Method[Sequences]):
         }
 
 
-class _Saved(BaseModel):
-    longest: int
+class _Saved(SavedBeside):
     deviation: float
 
 
@@ -254,10 +296,11 @@ class SuffixTreeRelease(MarkovRelease):
         import polars as pl
 
         return Model(
-            json=_Saved(longest=self.longest, deviation=self.deviation).model_dump(),
+            json={"longest": self.longest, "deviation": self.deviation, **self._saved_beside},
             tables={
                 "contexts": pl.DataFrame({"split": self.shape.fans > 0}),
                 "counts": pl.DataFrame({"count": self.counts.ravel()}),
+                **self._saved_tables(),
             },
         )
 
@@ -286,6 +329,7 @@ class SuffixTreeRelease(MarkovRelease):
             shape=shape,
             counts=counts.reshape(-1, width),
             deviation=saved.deviation,
+            **cls._loaded_tables(manifest, model, saved),
         )
 
     def pictures(self) -> Sequence[Picture]:
@@ -302,6 +346,7 @@ class SuffixTreeRelease(MarkovRelease):
             "counted, and synthetic sequences written, by looking up what follows the longest context that "
             "the tree knows.",
             f"Of every sequence the first {self.longest} symbols were used, its end counting as one.",
+            *self._told_beside(),
         ]
 
     def limits(self) -> Sequence[str]:
