@@ -96,10 +96,10 @@ class Edges:
             return first, after - 1 if code < self.count - 1 else after
         return first, first if after == math.nextafter(first, math.inf) else after
 
-    def apart(self, values: Sequence[float]) -> "Edges":
+    def singling_out(self, values: Sequence[float]) -> "Edges":
         """The same cut, in which each of these values has a bin of its own.
 
-        >>> Edges((0, 50, 100), whole=True).apart([0, 60]).values
+        >>> Edges((0, 50, 100), whole=True).singling_out([0, 60]).values
         (0, 1, 50, 60, 61, 100)
         """
         starts = set(self.values[:-1])

@@ -296,7 +296,7 @@ class Field(Fact):
             )
         if len(set(places)) < len(places):
             raise SchemaError(f"{self.name}: a spike is given twice. Remove one of the two.")
-        return cut(self.name, start, end, self.whole, bins).apart(places)
+        return cut(self.name, start, end, self.whole, bins).singling_out(places)
 
     @property
     def whole(self) -> bool:

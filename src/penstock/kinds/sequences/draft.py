@@ -49,7 +49,7 @@ class SequencesDraft(KindDraft):
         ]
         if clock:
             notes.top += [
-                f"Since the bounds of '{time}' are declared, a part of the budget of a release pays for times.",
+                f"Since the bounds of '{time}' are declared, a part of a release's budget pays for times.",
                 "Remove that field to release the order of events alone.",
             ]
         return [symbol, *clock], SequenceLayout(user=user, time=time, symbol=symbol.name, longest=20)

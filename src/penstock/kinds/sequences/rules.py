@@ -27,13 +27,14 @@ Numbers = NDArray[np.int64]
 class OrderRules:
     """Rules about the codes 0 ... symbols - 1; the end has the code `symbols`.
 
-    `first` and `last` say which symbols a sequence may begin and end with, and `bars[a, b]` that b cannot
-    come anywhere after a.
+    `first` and `last` say which symbols a sequence may begin and end with, `empty` whether it may have none,
+    and `bars[a, b]` that b cannot come anywhere after a.
     """
 
     first: Flags
     last: Flags
     bars: Flags
+    empty: bool
     longest: int
 
     @classmethod
@@ -64,7 +65,8 @@ class OrderRules:
         for group in layout.never_both:
             members = listed(group, "neverBoth")
             bars[np.ix_(members, members)] |= ~np.eye(len(members), dtype=np.bool_)
-        rules = cls(only(layout.first, "first"), only(layout.last, "last"), bars, longest)
+        empty = not layout.first and not layout.last
+        rules = cls(only(layout.first, "first"), only(layout.last, "last"), bars, empty, longest)
         if not rules._possible:
             raise SchemaError(
                 "sequence: no sequence can keep the rules under 'first', 'last', 'once' and 'neverBoth' "
@@ -79,16 +81,6 @@ class OrderRules:
         alone = (self.first & self.last).any()
         return bool(alone or (self.longest > 1 and (begins & self.last[None, :] & ~self.bars).any()))
 
-    @property
-    def ends_anywhere(self) -> bool:
-        """Whether a sequence may end with any symbol, or have none."""
-        return bool(self.last.all())
-
-    def barred(self, seen: Flags) -> Flags:
-        """Which symbols cannot come any more, for sequences that have the symbols `seen`."""
-        found: Flags = (seen @ self.bars.astype(np.float32)) > 0
-        return found
-
     def allowed(self, barred: Flags, before: NDArray[np.integer], place: int) -> Flags:
         """What may come next at a place, a column per symbol and the end, after the symbols `before`.
 
@@ -100,10 +92,10 @@ class OrderRules:
         may[:, :symbols] = ~barred
         if place == 0:
             may[:, :symbols] &= self.first
-            may[:, symbols] = self.ends_anywhere and bool(self.first.all())
+            may[:, symbols] = self.empty
         else:
             may[:, symbols] = self.last[before]
-        if not self.ends_anywhere:
+        if not self.last.all():
             later = self.last & ~barred
             closes = later.astype(np.float32) @ (~self.bars).T.astype(np.float32) > 0
             reaches = self.last | (closes if place + 1 < self.longest else False)
