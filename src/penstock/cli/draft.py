@@ -49,6 +49,10 @@ def draft(
     delta: Annotated[
         str, typer.Option(metavar="D", help="Delta of a private draft; categories need one.")
     ] = "0",
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Say what this epsilon can resolve, pay nothing and write nothing."),
+    ] = False,
     ledger: LedgerUrl = None,
     account: AccountName = None,
     user: Annotated[
@@ -76,19 +80,29 @@ def draft(
         penstock draft rides.parquet --kind points
         penstock draft sqlite:///people.db --table people -o people.schema.yaml
         penstock draft visits.csv --user patient_id --at-most 3
+        penstock draft people.csv --epsilon 0.1 --delta 1e-6 --plan
         penstock draft people.csv --epsilon 0.1 --delta 1e-6 \\
             --ledger ledger.db --account people
     """
     from penstock.api import draft as propose
     from penstock.cli.screen import clean, note, progress_bars
+    from penstock.drafting.private import reach_of
+    from penstock.errors import UsageError
     from penstock.releases.custodian import refuse_inside_release
     from penstock.schema import Unit
 
+    unit = None if user is None else Unit(protects="user", column=user, at_most=at_most)
+    if plan and epsilon is None:
+        raise UsageError("A plan says what an epsilon can resolve; give one with --epsilon.")
+    if epsilon is not None and not headers_only:
+        reach = reach_of(file, epsilon, delta, kind=kind, table=table, unit=unit)
+        note(reach.words)
+        if plan:
+            return
     target = Path(out) if out is not None else _beside(file)
     refuse_existing(target, force)
     refuse_inside_release(target, "a draft")
     refuse_unwritable(target)
-    unit = None if user is None else Unit(protects="user", column=user, at_most=at_most)
     with progress_bars():
         schema = propose(
             file,
