@@ -154,8 +154,9 @@ def _codes(noisy: NDArray[np.int64], scale: float) -> list[int]:
 def _ends(noisy: NDArray[np.int64], scale: float) -> tuple[int, int]:
     """The bins between which nearly everything lies, from either end.
 
-    From outside in, a sum of noisy counts that starts anew whenever it falls below zero (CUSUM) stays
-    small while there is only noise and grows as soon as there are records. What it takes to notice
+    From outside in, a sum of noisy counts that starts anew whenever it falls below zero (CUSUM), and loses
+    half the noise's scale with every bin, stays small while there is only noise and grows as soon as there are
+    records. What it takes to notice
     them is what may be lost: one record in a hundred, up to one in twenty where there is much noise.
     """
     whole, total = (0, len(noisy) - 1), float(noisy.sum())
@@ -164,9 +165,9 @@ def _ends(noisy: NDArray[np.int64], scale: float) -> tuple[int, int]:
         return whole
 
     def first_noticed(counts: list[int]) -> int:
-        met = 0
+        met = 0.0
         for place, count in enumerate(counts):
-            met = max(0, met + count)
+            met = max(0.0, met + count - scale / 2)
             if met >= noticed:
                 return place
         return 0
