@@ -379,6 +379,20 @@ def test_little_epsilon_leaves_everything_to_the_custodian() -> None:
     assert schema.drafted.epsilon == "5e-05"
 
 
+def test_too_few_records_are_charged_for_being_counted_alone() -> None:
+    counting = Budget("1/200", randomness=Randomness.seeded(4))
+    budget = Budget("19/200", "1e-6", randomness=Randomness.seeded(4))
+    schema = draft_private(people(60), budget, counting=counting)
+    assert (counting.receipt().epsilon, budget.receipt().epsilon) == (Fraction(1, 200), 0)
+    assert schema.drafted is not None
+    assert schema.drafted.epsilon == "0.005"
+    rich = Budget("19/20", "1e-6", randomness=Randomness.seeded(4))
+    schema = draft_private(people(), rich, counting=Budget("1/20", randomness=Randomness.seeded(4)))
+    assert schema.drafted is not None
+    assert schema.drafted.epsilon == "1"
+    assert rich.receipt().epsilon == Fraction(19, 20)
+
+
 @pytest.mark.parametrize(("records", "epsilon", "least"), [
     (1000, "0.1", 2), (4000, "0.1", 6), (16_000, "0.1", 10), (1000, "1", 10),
 ])  # fmt: skip

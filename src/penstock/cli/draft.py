@@ -94,15 +94,15 @@ def draft(
     unit = None if user is None else Unit(protects="user", column=user, at_most=at_most)
     if plan and epsilon is None:
         raise UsageError("A plan says what an epsilon can resolve; give one with --epsilon.")
-    if epsilon is not None and not headers_only:
-        reach = reach_of(file, epsilon, delta, kind=kind, table=table, unit=unit)
-        note(reach.words)
-        if plan:
-            return
+    if plan and epsilon is not None:
+        note(reach_of(file, epsilon, delta, kind=kind, table=table, unit=unit).words)
+        return
     target = Path(out) if out is not None else _beside(file)
     refuse_existing(target, force)
     refuse_inside_release(target, "a draft")
     refuse_unwritable(target)
+    if epsilon is not None and not headers_only and (ledger is None) == (account is None):
+        note(reach_of(file, epsilon, delta, kind=kind, table=table, unit=unit).words)
     with progress_bars():
         schema = propose(
             file,

@@ -63,6 +63,11 @@ class Data(Handle, ABC):
         """Against which change the records are protected."""
         return self.schema.relation
 
+    @property
+    def declared(self) -> Schema:
+        """The schema that was written down; `schema` may say more, once something was found and paid for."""
+        return self.schema
+
     @abstractmethod
     def size(self) -> Sealed[NDArray[np.int64]]:
         """The number of records, as a vector of one."""

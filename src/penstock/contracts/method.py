@@ -30,10 +30,11 @@ class Method(ABC, Generic[D]):
     name: ClassVar[str]
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Whatever a method's `fit` does, data that can be repeated makes a release for nobody else."""
+        """Whatever a method's `fit` does: what `check` refuses is refused before it, and data that can be
+        repeated make a release for nobody else."""
         super().__init_subclass__(**options)
         if "fit" in cls.__dict__:
-            cls.fit = _telling(cls.fit)  # type: ignore[method-assign]
+            cls.fit = _guarded(cls.fit)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         for parameter in self.parameters():
@@ -50,18 +51,23 @@ class Method(ABC, Generic[D]):
         return catalogue.method(self.name)
 
     def check(self, schema: Schema) -> None:
-        """Refuse what cannot work on data of this schema; needs neither records nor budget."""
+        """Refuse what cannot work on data of this schema; needs neither records nor budget.
+
+        Whatever schema and parameters decide is refused here, because it runs before the first charge. What
+        is still to be found in the records may come out either way, and must be no reason to refuse in `fit`.
+        """
 
     @abstractmethod
     def fit(self, data: D, budget: Budget) -> Release:
         """The release of the data; spends the whole budget, and nothing where it refuses."""
 
 
-def _telling(fit: Callable[..., Release]) -> Callable[..., Release]:
+def _guarded(fit: Callable[..., Release]) -> Callable[..., Release]:
     @wraps(fit)
-    def told(self: Method[Any], data: Data, budget: Budget) -> Release:
+    def guarded(self: Method[Any], data: Data, budget: Budget) -> Release:
+        self.check(data.declared)
         if data.repeatable:
             budget.mark_repeatable()
         return fit(self, data, budget)
 
-    return told
+    return guarded

@@ -155,9 +155,9 @@ def _ends(noisy: NDArray[np.int64], scale: float) -> tuple[int, int]:
     """The bins between which nearly everything lies, from either end.
 
     From outside in, a sum of noisy counts that starts anew whenever it falls below zero (CUSUM), and loses
-    half the noise's scale with every bin, stays small while there is only noise and grows as soon as there are
-    records. What it takes to notice
-    them is what may be lost: one record in a hundred, up to one in twenty where there is much noise.
+    half the noise's scale with every bin, stays small while there is only noise and grows as soon as there
+    are records. What it takes to notice them is what may be lost: one record in a hundred, up to one in
+    twenty where there is much noise.
     """
     whole, total = (0, len(noisy) - 1), float(noisy.sum())
     noticed = max(total / 100, min(10 * scale, total / 20))

@@ -35,7 +35,8 @@ from penstock.schema.values import Type, at
 
 _ODD: Final = (pl.Binary, pl.Object, pl.Time, pl.Duration)
 _EPOCH: Final = date(1970, 1, 1).toordinal()
-_COUNTING: Final = Fraction(1, 20)
+COUNTING: Final = Fraction(1, 20)
+"""The share of an amount that counts the records."""
 _OUTLINES: Final = Fraction(9, 20)
 _NOTHING: Final = Outline((0,) * len(CELLS), 1)
 
@@ -50,7 +51,7 @@ class Reach:
     >>> print(reach.words)
     Epsilon 0.1 for 10 columns tells a column's type and rough bounds from about 2,000 records that are
     alike. Of fewer records it looks at fewer columns: one needs about 200.
-    >>> reach.columns_from(4500), reach.columns_from(1000), reach.columns_from(100)
+    >>> reach.columns_from(4500), reach.columns_from(1000), reach.columns_from(500)
     (10, 2, 0)
     """
 
@@ -64,8 +65,12 @@ class Reach:
         return least_filled(columns * self.records / float(self.epsilon * _OUTLINES))
 
     def columns_from(self, records: int) -> int:
-        """Of how many columns something can be told: half of the records should fill a cell."""
-        fitting = (many for many in range(self.columns, 0, -1) if 2 * self.least(many) <= records)
+        """Of how many columns something can be told: half of the records should fill a cell.
+
+        The number of records is a noisy one, of which as much as the noise's scale is not trusted.
+        """
+        sure = records - self.records / float(self.epsilon * COUNTING)
+        fitting = (many for many in range(self.columns, 0, -1) if 2 * self.least(many) <= sure)
         return next(fitting, 0)
 
     @property
@@ -77,7 +82,7 @@ class Reach:
             f"{_about(self.least(self.columns))} records that are alike"
         )
         if self.delta > 0:
-            share = self.epsilon * (1 - _COUNTING - _OUTLINES) / self.columns
+            share = self.epsilon * (1 - COUNTING - _OUTLINES) / self.columns
             shared = threshold(share, self.delta / self.columns, self.records)
             told += f", and names categories that {_about(shared)} records share"
         return f"{told}. Of fewer records it looks at fewer columns: one needs about {_about(self.least(1))}."
@@ -102,6 +107,7 @@ def draft_private(
     source: Any,
     budget: Budget,
     *,
+    counting: Budget | None = None,
     kind: str = "table",
     table: str | None = None,
     unit: Unit | None = None,
@@ -109,10 +115,11 @@ def draft_private(
 ) -> Schema:
     """A schema with types, bounds and categories found privately; the budget's receipt says for how much.
 
-    Without a delta, columns of text are left for the custodian to describe. Give the `unit` when a
-    person has several records: the price then covers all that one person contributes. `order_key`
-    repeats the choice of each user's records. With it, or with seeded noise, the schema says that it is not
-    publishable, and so does every release that uses it. The records are read into memory.
+    `counting` pays for the number of records, which says whether the rest is worth paying; without it, a
+    twentieth of the budget does. Without a delta, columns of text are left for the custodian to describe.
+    Give the `unit` when a person has several records: the price then covers all that one person contributes.
+    `order_key` repeats the choice of each user's records. With it, or with seeded noise, the schema says that
+    it is not publishable, and so does every release that uses it. The records are read into memory.
 
     Only what a source declares in its header is taken as public: its columns' names, and that a column is
     of lists, bytes or the like and can be no field. What the values suggest is counted and paid for.
@@ -131,18 +138,22 @@ def draft_private(
     if order_key is not None:
         budget.mark_repeatable()
     columns = _columns(frame, names, who, order_key)
-    reach = Reach(len(columns), budget.epsilon, budget.delta, who.records)
-    many = noise.counts(columns[0].size(), pay=budget.part("records", _COUNTING, delta_share=0))
+    total = budget.epsilon + (counting.epsilon if counting is not None else 0)
+    reach = Reach(len(columns), total, budget.delta, who.records)
+    first = counting or budget.part("records", COUNTING, delta_share=0)
+    many = noise.counts(columns[0].size(), pay=first)
     looked_at = columns[: reach.columns_from(int(many[0]))]
     found: dict[str, Outline] = {}
     domains: dict[str, Constraints] = {}
     if looked_at:
-        seen = outlines(looked_at, budget.part("outlines", _OUTLINES, delta_share=0))
+        share = _OUTLINES * total / budget.epsilon
+        seen = outlines(looked_at, budget.part("outlines", share, delta_share=0))
         found = {column.name: outline for column, outline in zip(looked_at, seen, strict=True)}
         domains = _domains(looked_at, found, budget.rest("domains"), drafter)
     receipt = budget.receipt()
+    before = 0 if counting is None else counting.receipt().epsilon
     paid = Drafted(
-        epsilon=plain(receipt.epsilon),
+        epsilon=plain(receipt.epsilon + before),
         delta=plain(receipt.delta),
         unit=who.words,
         publishable=receipt.publishable and order_key is None,

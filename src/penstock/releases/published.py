@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -81,9 +82,8 @@ class Published(ABC):
         if not self.can_query:
             return {}
         words = "what meets a condition is counted"
-        return {
-            "condition": Question(words, self.query, lambda path: answered(path, "condition", self.query))
-        }
+        many = partial(answered, column="condition", ask=self.query)
+        return {"condition": Question(words, self.query, many, self.example())}
 
     def pictures(self) -> Sequence[Picture]:
         """Pictures for the public report, drawn from the release alone."""

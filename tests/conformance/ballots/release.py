@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -10,6 +10,8 @@ from pydantic import BaseModel
 
 from penstock.errors import QueryError
 from penstock.releases import Answer, Manifest, Model, Question, Release
+from penstock.report.picture import Picture
+from penstock.report.pictures import bars
 
 
 class _Saved(BaseModel):
@@ -34,7 +36,10 @@ class PollRelease(Release):
         return cls(**manifest.common, votes=model.read(_Saved).votes)
 
     def questions(self) -> Mapping[str, Question]:
-        return {"votes": Question("votes are told", self._votes_of)}
+        return {"votes": Question("votes are told", self._votes_of, example=next(iter(self.votes)))}
+
+    def pictures(self) -> Sequence[Picture]:
+        return [bars("Votes", list(self.votes), list(self.votes.values()), amount="votes")]
 
     def _votes_of(self, name: str) -> Answer:
         if name not in self.votes:

@@ -73,7 +73,11 @@ class TreeRelease(PointsRelease):
         return Ranges(self.partition, self.partition.shape.sums(self.counts.astype(np.float64)))
 
     def questions(self) -> Mapping[str, Question]:
-        return {**super().questions(), "map": Question("the map is written as GeoJSON", self._write_map)}
+        flat = sum(not axis.category for axis in self.space.axes) > 1
+        shown = Question(
+            "the map is written as GeoJSON", self._write_map, example="map.geojson" if flat else None
+        )
+        return {**super().questions(), "map": shown}
 
     def _write_map(self, path: str) -> Written:
         return Written(self.save_geojson(path), "the released map")

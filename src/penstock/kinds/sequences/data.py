@@ -241,18 +241,7 @@ class Sequences(Data):
         they are 64-bit integers or Python's own, which have no end: a product that wraps around would move
         by more.
         """
-        if not 0 < share < 1:
-            raise UsageError(f"A share of the sequences lies between 0 and 1, not at {share}.")
-        if share.denominator > _FINEST_SHARE:
-            raise UsageError(
-                "A share of the sequences may have up to 30 decimals, or 30 digits below the line; round the "
-                "quantile. Nothing was spent."
-            )
-        if self.longest > MOST_LENGTHS:
-            raise UsageError(
-                f"A longest length can be chosen among {MOST_LENGTHS:,} lengths, and the schema allows "
-                f"{self.longest:,}; declare a smaller 'longest' in the schema. Nothing was spent."
-            )
+        refuse_lengths(share, self.longest)
         ended = np.minimum(self._symbols.lengths + 1, self.longest + 1)
         not_longer = np.cumsum(np.bincount(ended, minlength=self.longest + 2))[: self.longest + 1]
         exact = not_longer if share.denominator <= _IN_WORDS else not_longer.astype(object)
@@ -274,6 +263,22 @@ class Sequences(Data):
     def candidates(self) -> Candidates:
         """The strings of one symbol, as candidates for the most frequent string."""
         return Candidates(self._text, self.alphabet, self.places)
+
+
+def refuse_lengths(share: Fraction, longest: int) -> None:
+    """Refuse a share of the sequences, or so many lengths, for which `Sequences.lengths` has no scores."""
+    if not 0 < share < 1:
+        raise UsageError(f"A share of the sequences lies between 0 and 1, not at {share}.")
+    if share.denominator > _FINEST_SHARE:
+        raise UsageError(
+            "A share of the sequences may have up to 30 decimals, or 30 digits below the line; round the "
+            "quantile. Nothing was spent."
+        )
+    if longest > MOST_LENGTHS:
+        raise UsageError(
+            f"A longest length can be chosen among {MOST_LENGTHS:,} lengths, and the schema allows "
+            f"{longest:,}; declare a smaller 'longest' in the schema. Nothing was spent."
+        )
 
 
 class GramLevel(Handle):

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.method import Method
-from penstock.contracts.parameters import Exact, Whole
+from penstock.contracts.parameters import Share, Whole
 from penstock.errors import QueryError, ReleaseError
 from penstock.kinds.sequences.data import Sequences
 from penstock.kinds.sequences.exploration import Exploration
@@ -63,7 +63,7 @@ class NGram(Method[Sequences]):
     name: ClassVar[str] = "n-gram"
 
     longest_gram: Annotated[int, Whole(1, LONGEST_GRAM)] = 5
-    times_share: Annotated[Amount, Exact(above=0, below=1)] = "1/5"
+    times_share: Annotated[Amount, Share()] = "1/5"
 
     def fit(self, sequences: Sequences, budget: Budget) -> NGramRelease:
         """Count, lengthen what is frequent, and count again; spends the whole budget."""

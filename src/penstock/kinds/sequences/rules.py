@@ -67,7 +67,7 @@ class OrderRules:
             bars[np.ix_(members, members)] |= ~np.eye(len(members), dtype=np.bool_)
         empty = not layout.first and not layout.last
         rules = cls(only(layout.first, "first"), only(layout.last, "last"), bars, empty, longest)
-        if not rules._possible:
+        if not rules.possible:
             raise SchemaError(
                 "sequence: no sequence can keep the rules under 'first', 'last', 'once' and 'neverBoth' "
                 "together. Loosen one of them."
@@ -75,7 +75,7 @@ class OrderRules:
         return rules
 
     @property
-    def _possible(self) -> bool:
+    def possible(self) -> bool:
         """Whether some sequence that is not empty keeps all rules."""
         begins = self.first[:, None]
         alone = (self.first & self.last).any()

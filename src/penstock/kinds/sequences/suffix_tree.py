@@ -29,9 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.method import Method
-from penstock.contracts.parameters import Exact, Whole
+from penstock.contracts.parameters import Exact, Share, Whole
 from penstock.errors import ReleaseError, UsageError
-from penstock.kinds.sequences.data import Sequences
+from penstock.kinds.sequences.clock import Clock
+from penstock.kinds.sequences.data import Sequences, refuse_lengths
+from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.lengths import Lengths
 from penstock.kinds.sequences.markov import Markov
 from penstock.kinds.sequences.release import MarkovRelease, SavedBeside, check_loaded
@@ -43,6 +45,7 @@ from penstock.privacy.mechanisms.growth import Shape, grow
 from penstock.privacy.mechanisms.splitting import Constant, Splitter
 from penstock.releases import Answer, Manifest, Model
 from penstock.report.picture import Picture
+from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from typing import Any
@@ -55,11 +58,11 @@ MOST_CELLS = 1 << 24
 class PrivTreeSequences(Method[Sequences]):
     """A tree of contexts that is deep where sequences are many and hard to predict.
 
-    `tree_share` of the budget decides about the tree and the rest pays for its histograms; by default it
-    is 1/(symbols + 1), because a score adds up that many counts. With `choose_longest` the length that is
-    kept is chosen privately, up to the schema's `longest`: near the one that a share `quantile` of the
-    sequences does not exceed, for `longest_share` of the budget. `constant` is PrivTree's noise: "tight" or,
-    as in the literature, "published". `deepest` limits the length of contexts.
+    `tree_share` of what is left for the model decides about the tree and the rest pays for its histograms; by
+    default the tree gets 1/(symbols + 1) of the budget, because a score adds up that many counts. With
+    `choose_longest` the length that is kept is chosen privately, up to the schema's `longest`: near the one
+    that a share `quantile` of the sequences does not exceed, for `longest_share` of the budget. `constant` is
+    PrivTree's noise: "tight" or, as in the literature, "published". `deepest` limits the length of contexts.
 
     With `lengths` "counted", `length_share` of the budget pays for the lengths of sequences, so that
     synthetic ones have them and none is longer than the longest that was kept. "published" leaves both to the
@@ -84,25 +87,35 @@ class PrivTreeSequences(Method[Sequences]):
 
     name: ClassVar[str] = "privtree-sequences"
 
-    tree_share: Annotated[Amount | None, Exact(above=0, below=1)] = None
+    tree_share: Annotated[Amount | None, Share()] = None
     choose_longest: bool = False
     quantile: Annotated[Amount, Exact(above=0, below=1)] = "19/20"
-    longest_share: Annotated[Amount, Exact(above=0, below=1)] = "1/20"
+    longest_share: Annotated[Amount, Share()] = "1/20"
     constant: Constant = "tight"
     deepest: Annotated[int | None, Whole(least=0)] = None
     lengths: Literal["counted", "published"] = "counted"
-    length_share: Annotated[Amount, Exact(above=0, below=1)] = "1/10"
-    times_share: Annotated[Amount, Exact(above=0, below=1)] = "1/5"
+    length_share: Annotated[Amount, Share()] = "1/10"
+    times_share: Annotated[Amount, Share()] = "1/5"
+
+    def check(self, schema: Schema) -> None:
+        """Refuse a quantile, or a longest length, that no choice of a length can be made with."""
+        longest = SequenceLayout.of(schema).longest
+        if self.choose_longest and longest is not None:
+            refuse_lengths(exact(self.quantile, "quantile"), longest)
+        self._asides(timed=Clock.of(schema) is not None)
 
     def fit(self, sequences: Sequences, budget: Budget) -> SuffixTreeRelease:
         """Choose the length if asked to, grow the tree, count what follows; spends the whole budget."""
         width = sequences.width
-        share = Fraction(1, width) if self.tree_share is None else exact(self.tree_share, "tree_share")
         budget.ready(sequences.relation)
         asides = self._asides(timed=sequences.clock is not None)
+        share = self._of_what_is_left(width, 1 - sum(asides.values(), Fraction(0)))
         parts = {label: budget.part(label, part) for label, part in asides.items()}
         rest = budget.rest("model") if parts else budget
         if self.choose_longest:
+            Splitter.refuse_too_little(
+                share * rest.epsilon, fan_out=width, paths=sequences.places, constant=self.constant
+            )
             sequences = self._shortened(sequences, parts["longest"])
         for_shape, for_counts = rest.split(shape=share, histograms=1 - share)
         splitter = Splitter.paid(
@@ -151,6 +164,13 @@ class PrivTreeSequences(Method[Sequences]):
                 "them. Nothing was spent."
             )
         return found
+
+    def _of_what_is_left(self, width: int, left: Fraction) -> Fraction:
+        """The share for the tree: of the whole budget 1/(symbols + 1), where nothing else is asked for."""
+        if self.tree_share is not None:
+            return exact(self.tree_share, "tree_share")
+        whole = Fraction(1, width)
+        return whole / left if whole < left else whole
 
     def _shortened(self, sequences: Sequences, pay: Budget) -> Sequences:
         """What is kept, chosen privately: the exponential mechanism's family over all lengths."""

@@ -126,9 +126,7 @@ class Splitter:
             raise UsageError(f"The decay gamma must be at least {SMALLEST_DECAY}, not {gamma}.")
         factor = noise_constant(slope, constant) + (1 if relation is Relation.REPLACE else 0)
         epsilon = pay.left[0]
-        inverse = int(STEPS * epsilon / (factor * paths * step))  # 1 / lambda in steps, rounded down
-        if epsilon > 0 and inverse < 1:
-            raise UsageError("The budget is too small to decide about a tree. Nothing was spent on it.")
+        inverse = _inverse_scale(epsilon, factor * paths * step)
         source = pay.spend(
             "PrivTree decisions",
             amount=epsilon,
@@ -140,6 +138,13 @@ class Splitter:
         made = cls(Fraction(STEPS, inverse), slope, theta, source, relation, moves)
         object.__setattr__(made, "_paid", True)
         return made
+
+    @staticmethod
+    def refuse_too_little(
+        epsilon: Fraction, *, fan_out: int, paths: int, constant: Constant = "tight"
+    ) -> None:
+        """Refuse, before anything else is paid, an epsilon that `paid` would refuse under add-remove."""
+        _inverse_scale(epsilon, noise_constant(decay(fan_out), constant) * paths)
 
     @property
     def delta(self) -> Fraction:
@@ -190,6 +195,14 @@ class Splitter:
         """The logarithms of the chances that nodes are split and are not, for audits and exact tests."""
         margins = (scores - float(self.theta)) / float(self.lam) - depth * float(self.gamma)
         return log_chances(np.maximum(margins, -float(self.gamma)))
+
+
+def _inverse_scale(epsilon: Fraction, moves: Fraction) -> int:
+    """1 / lambda in steps, rounded down."""
+    inverse = int(STEPS * epsilon / moves)
+    if epsilon > 0 and inverse < 1:
+        raise UsageError("The budget is too small to decide about a tree. Nothing was spent on it.")
+    return inverse
 
 
 def log_chances(margins: Reals) -> tuple[Reals, Reals]:
