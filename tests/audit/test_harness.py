@@ -259,3 +259,10 @@ def test_mixture_cannot_be_refuted_beyond_its_true_loss() -> None:
     found = lower_bound(target(run), 100_000)
     assert log(2) - 0.1 < found.epsilon <= log(2)
     assert exp(found.epsilon) <= 2
+
+
+def test_outputs_in_which_nothing_varies_show_nothing() -> None:
+    """Several columns, all the same in every run: there is no discriminant to be learned from."""
+    same = np.tile([1.0, 2.0, 3.0], (80, 1))
+    found = learn(same, same.copy(), delta=0.0, z=3.0, tests=80)
+    assert found is None or found.promise <= 0

@@ -32,7 +32,8 @@ def test_a_private_draft_is_paid_for_and_booked(cli: Cli, desk: Desk) -> None:
     cli("ledger", "limit", desk.ledger, "people", "--epsilon", "8", "--delta", "1/1000")
     target = desk.folder / "private.yaml"
     booked = ("--ledger", desk.ledger, "--account", "people")
-    done = cli("draft", desk.data, "-o", target, "--epsilon", "6", "--delta", "1e-4", *booked)
+    paid = ("--epsilon", "6", "--delta", "1e-4", "--header", "first")
+    done = cli("draft", desk.data, "-o", target, *paid, *booked)
     assert done.code == 0, done.err
     schema = Schema.load(target)
     assert schema.to_review() == ["unit"]

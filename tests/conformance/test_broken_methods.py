@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.conformance import answers, checks, spending
-from tests.conformance.ballots.entry import FORMS, KIND, METHOD, ROOM
+from tests.conformance.ballots.entry import FORM, KIND, METHOD, ROOM
 from tests.conformance.checks import Check
 
 from penstock import catalogue
@@ -21,8 +21,8 @@ from penstock.errors import UsageError
 def broken(name: str, form: str | None = None, answer: str = "counts") -> Iterator[catalogue.MethodInfo]:
     """The poll with the mistake of this name, in its place."""
     info = replace(METHOD, where=f"{ROOM}.broken:{name}", answer=answer)
-    forms = FORMS if form is None else {"poll": f"{ROOM}.broken:{form}"}
-    with catalogue.extended(kinds=(KIND,), methods=(info,), forms=forms):
+    written = FORM if form is None else replace(FORM, where=f"{ROOM}.broken:{form}")
+    with catalogue.extended(kinds=(KIND,), methods=(info,), forms=(written,)):
         targets.cache_clear()
         yield info
     targets.cache_clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,17 +12,18 @@ from penstock.cli.options import (
     EngineName,
     Epsilon,
     File,
+    HeaderNames,
     Json,
     LedgerUrl,
+    NoHeader,
     SchemaFile,
     Seed,
     TableName,
 )
+from penstock.learn.selection.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from penstock.learn.selection.release import SelectionRelease
-
-MechanismName = Literal["auto", "histogram", "one-shot", "exponential", "sparse-vector"]
 
 
 def select(
@@ -59,7 +60,7 @@ def select(
         ),
     ] = None,
     mechanism: Annotated[
-        MechanismName, typer.Option(help="How to choose; 'auto' takes the one with the least noise.")
+        Mechanism, typer.Option(help="How to choose; 'auto' takes the one with the least noise.")
     ] = "auto",
     out: Annotated[
         str | None,
@@ -68,6 +69,8 @@ def select(
         ),
     ] = None,
     table: TableName = None,
+    header: HeaderNames = None,
+    no_header: NoHeader = False,
     engine: EngineName = "auto",
     ledger: LedgerUrl = None,
     account: AccountName = None,
@@ -92,6 +95,7 @@ def select(
             --column occupation
     """
     from penstock.api import select as choose
+    from penstock.cli.options import header as names
     from penstock.cli.options import note_unpublishable
     from penstock.cli.screen import clean, note, print_json, progress_bars
 
@@ -106,6 +110,7 @@ def select(
             column=column,
             mechanism=mechanism,
             table=table,
+            header=names(header, no_header),
             engine=engine,
             ledger=ledger,
             account=account,
@@ -153,7 +158,8 @@ def _show(made: SelectionRelease) -> None:
     shown.add_column("", justify="right", style="dim")
     shown.add_column(clean(made.field), overflow="fold")
     if made.counts is not None and made.margin is not None:
-        shown.add_column(f"{made.counted} (± {readable(made.margin)})", justify="right")
+        bar = "no error bar" if made.favoured else f"± {readable(made.margin)}"
+        shown.add_column(f"{made.counted} ({bar})", justify="right")
     for rank, item in enumerate(made.items, start=1):
         row = [str(rank), f"[{ACCENT}]{clean(item)}[/]"]
         if made.counts is not None:

@@ -31,6 +31,7 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.unit import Unit
 from penstock.schema import Constraints, Drafted, Field, Schema, round_outwards
+from penstock.schema.schema import refuse_foreign_unit
 from penstock.schema.values import Type, at
 
 _ODD: Final = (pl.Binary, pl.Object, pl.Time, pl.Duration)
@@ -214,8 +215,11 @@ def _opened(source: Any, kind: str, table: str | None, who: Unit) -> tuple[Sourc
         raise UsageError(
             f"Data of kind '{kind}' cannot be drafted privately; draft it with '--headers-only'."
         )
-    if who.protects not in ("record", "user"):
-        raise UsageError(f"A private draft protects a record or a user, not {who.words}.")
+    units = [known.name for known in catalogue.kind(kind).units]
+    if who.protects not in units:
+        words = " or ".join(f"a {name}" for name in units)
+        raise UsageError(f"A private draft protects {words}, not {who.words}.")
+    refuse_foreign_unit(who, kind)
     records = open_source(source, table=table)
     known = draft(list(records.names), kind=kind, headers_only=True)
     if who.column is not None and who.column not in known.names:

@@ -164,7 +164,7 @@ def draft(
     unit = drafter.unit(names, frame, markers, notes)
     schema = Schema(
         kind=kind,
-        unit=unit or Unit.model_validate({"protects": catalogue.kind(kind).units[0], "review": True}),
+        unit=unit or Unit.model_validate({"protects": catalogue.kind(kind).units[0].name, "review": True}),
         missing_values=markers,
         fields=tuple(fields),
         layout=layout,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from penstock import catalogue
 from penstock.errors import QueryError, UsageError
 from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.budgets.receipt import Receipt
@@ -101,6 +102,14 @@ class Published(ABC):
         """Sentences for the report: what this release is not good for."""
         return ()
 
+    def remarks(self) -> Sequence[str]:
+        """Sentences that users should read first; `release`, `inspect` and the report show them."""
+        return ()
+
+    def details(self) -> Mapping[str, Any]:
+        """What `remarks` speak of, as plain JSON for `inspect --json`."""
+        return {}
+
     # What users call -----------------------------------------------------------------------------
 
     @property
@@ -129,7 +138,7 @@ class Published(ABC):
         return int(wanted), np.random.default_rng(None if seed is None else int(seed))
 
     def query(self, expression: str) -> Answer:
-        """The answer to a question, with its error bar where the method knows one."""
+        """The answer to a question: what it rests on, its error bar where that is known, and caveats."""
         if not isinstance(expression, str) or not expression.strip():
             raise QueryError('The query is empty; try one such as "age < 30".')
         return self.ask(expression)
@@ -137,7 +146,7 @@ class Published(ABC):
     @property
     def can_sample(self) -> bool:
         """Whether `sample` gives rows."""
-        return self.answer == "synthetic data"
+        return catalogue.ANSWERS[self.answer].sampled
 
     @property
     def can_query(self) -> bool:
@@ -171,6 +180,8 @@ class Published(ABC):
             "unreviewed": list(self.unreviewed),
             "drafted": None if self.schema.drafted is None else self.schema.drafted.model_dump(),
             "fields": list(self.schema.names),
+            "remarks": list(self.remarks()),
+            "details": dict(self.details()),
             "receipt": self.receipt.to_dict(),
         }
 

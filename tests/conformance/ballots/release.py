@@ -20,7 +20,19 @@ class _Saved(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PollRelease(Release):
-    """Noisy votes."""
+    """Noisy votes.
+
+    >>> import polars as pl
+    >>> from penstock.schema import Schema
+    >>> from tests.conformance.ballots.audits import BALLOTS
+    >>> from tests.conformance.ballots.data import Ballots
+    >>> from tests.conformance.ballots.method import Poll
+    >>> from penstock.privacy.budgets.budget import Budget
+    >>> ballots = Ballots.open(pl.DataFrame({"party": ["red"] * 300}), Schema.from_yaml(BALLOTS))
+    >>> release = Poll().fit(ballots, Budget(1))
+    >>> 250 < release.questions()["votes"].ask("red").value < 350
+    True
+    """
 
     kinds: ClassVar[tuple[str, ...]] = ("ballots",)
     answer: ClassVar[str] = "counts"

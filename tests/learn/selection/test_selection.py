@@ -140,7 +140,9 @@ def test_the_column_of_a_table_must_be_said_where_there_are_several() -> None:
     with pytest.raises(SchemaError, match="did you mean 'smoker'"):
         SelectCategories(c=1, column="smokers").fit(table, budget)
     assert budget.left[0] == 1
-    assert SelectCategories(c=1, column="smoker").fit(table, seeded(50)).items == ("true",)
+    found = SelectCategories(c=1, column="smoker").fit(table, seeded(50))
+    assert found.items == ("true",)
+    assert found.parameters["column"] == "smoker"
 
 
 # --- sensitivity ---

@@ -84,8 +84,8 @@ class UniformGrid(Method[Points]):
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         """Count the points, unless `side` is given, then the cells; spends the whole budget."""
+        self.ready(points, budget)
         domain = Box.of(points.schema)
-        budget.ready(points.relation)
         if self.side is None:
             for_total, for_cells = budget.split(number_of_points="1/20", cells="19/20")
             total = float(noise.counts(points.size(), pay=for_total)[0])
@@ -146,11 +146,13 @@ class GridRelease(PointsRelease):
     def range_counts(self, low: ArrayLike, high: ArrayLike) -> Reals:
         return self._running.count(*corners(low, high, self.grid.domain.dimensions))
 
-    def range_errors(self, low: ArrayLike, high: ArrayLike) -> Reals | None:
-        if self.deviation is None:
-            return None
-        squares = self._running.squares(*corners(low, high, self.grid.domain.dimensions))
-        return 1.96 * self.deviation * np.sqrt(squares)
+    @cached_property
+    def _cells(self) -> Running:
+        return Running(self._running.edges, np.ones(self.grid.sides))
+
+    def range_cells(self, low: ArrayLike, high: ArrayLike) -> tuple[Reals, Reals]:
+        box = corners(low, high, self.grid.domain.dimensions)
+        return self._cells.count(*box), self._running.squares(*box)
 
     def ask(self, expression: str) -> Answer:
         """The estimated number of points that meet a condition on the coordinates."""
@@ -166,8 +168,7 @@ class GridRelease(PointsRelease):
                     part, np.diff(np.interp(along, positions, selected)) / np.diff(along)
                 )
             share += part
-        error = None if self.deviation is None else 1.96 * self.deviation * float(np.sqrt(np.sum(share**2)))
-        return Answer(float(self.counts @ share.ravel()), error, "points")
+        return self.stated(float(self.counts @ share.ravel()), float(share.sum()), float(np.sum(share**2)))
 
     def draw(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
         """Points drawn from the cells in proportion to their plausible counts, evenly inside a cell."""

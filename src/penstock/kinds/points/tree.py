@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from pydantic import BaseModel
 
 from penstock.errors import PenstockError, ReleaseError
-from penstock.kinds.points.axis import Numbers, Reals
+from penstock.kinds.points.axis import Reals
 from penstock.kinds.points.box import column, corners
 from penstock.kinds.points.geojson import features
 from penstock.kinds.points.partition import Partition
@@ -29,8 +29,6 @@ from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
     import polars as pl
-
-WIDE = 1.96  # standard deviations on either side of a 95 % interval
 
 
 class _Saved(BaseModel):
@@ -85,18 +83,16 @@ class TreeRelease(PointsRelease):
     def range_counts(self, low: ArrayLike, high: ArrayLike) -> Reals:
         return self.ranges.count(*self._corners(low, high))
 
-    def range_errors(self, low: ArrayLike, high: ArrayLike) -> Reals | None:
-        if self.deviation is None:
-            return None
-        return WIDE * self.deviation * np.sqrt(self.ranges.squares(*self._corners(low, high)))
+    def range_cells(self, low: ArrayLike, high: ArrayLike) -> tuple[Reals, Reals]:
+        box = self._corners(low, high)
+        return self.ranges.shares(*box), self.ranges.squares(*box)
 
     def ask(self, expression: str) -> Answer:
         """The estimated number of points that meet a condition, such as ``lon = 2..3 and kind = 'tram'``."""
         terms = region(expression, self.schema, self.space)
         leaves = self.partition.leaves
         share = shares(terms, self.partition.low[leaves], self.partition.high[leaves])
-        error = None if self.deviation is None else WIDE * self.deviation * float(np.sqrt(np.sum(share**2)))
-        return Answer(float(self.counts @ share), error, "points")
+        return self.stated(float(self.counts @ share), float(share.sum()), float(np.sum(share**2)))
 
     def _corners(self, low: ArrayLike, high: ArrayLike) -> tuple[Reals, Reals]:
         """Boxes over the numeric fields as boxes over all axes, in the axes' own units."""
@@ -175,7 +171,7 @@ class TreeRelease(PointsRelease):
 
         A release with further fields is seen from above, as a regular grid of `side` by `side` cells.
         """
-        return features(self, x, y, side)
+        return features(self.partition, self.counts, self.range_counts, (x, y), side)
 
     def save_geojson(self, path: str | PathLike[str], x: str | None = None, y: str | None = None) -> Path:
         """Write `geojson` to a file, whole or not at all."""
@@ -188,9 +184,10 @@ class TreeRelease(PointsRelease):
         return Path(path)
 
     def pictures(self) -> Sequence[Picture]:
-        from penstock.kinds.points.pictures import pictures
+        from penstock.kinds.points.pictures import MOST_POINTS, pictures
 
-        return pictures(self)
+        rows = self.draw(min(self.size, MOST_POINTS), np.random.default_rng(0))
+        return pictures(self.partition, self.counts, rows, self.range_counts)
 
     def explain(self) -> Sequence[str]:
         shape = self.partition.shape
@@ -212,14 +209,3 @@ class TreeRelease(PointsRelease):
             "Single leaves in sparse areas are mostly noise, and some counts are below zero on purpose: "
             "sums over them are unbiased.",
         ]
-
-    def leaf_boxes(self, first: int, second: int, nodes: Numbers) -> tuple[Reals, ...]:
-        """Left, lower, right and upper bound of nodes on two numeric axes, in the fields' own numbers."""
-        low, high = self.partition.low[nodes], self.partition.high[nodes]
-        across, up = self.space.axes[first], self.space.axes[second]
-        return (
-            across.values(low[:, first]),
-            up.values(low[:, second]),
-            across.values(high[:, first]),
-            up.values(high[:, second]),
-        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from penstock.errors import SchemaError
 from penstock.kinds.sequences.rules import OrderRules
@@ -35,15 +35,17 @@ class SequenceLayout(Layout):
         "'sequence: {user: visitor, time: visited, symbol: page, longest: 20}'."
     )
 
-    symbol: str
-    user: str | None = None
-    time: str | None = None
-    separator: str | None = None
-    longest: int | None = None
-    first: tuple[str, ...] = ()
-    last: tuple[str, ...] = ()
-    once: tuple[str, ...] = ()
-    never_both: tuple[tuple[str, ...], ...] = ()
+    symbol: str = Field(description="the field of symbols")
+    user: str | None = Field(default=None, description="the column that says whose events they are")
+    time: str | None = Field(default=None, description="the column that orders events")
+    separator: str | None = Field(default=None, description="what separates symbols in a text")
+    longest: int | None = Field(default=None, description="so many symbols of a sequence at most")
+    first: tuple[str, ...] = Field(default=(), description="sequences begin with one of these symbols")
+    last: tuple[str, ...] = Field(default=(), description="sequences end with one of these symbols")
+    once: tuple[str, ...] = Field(default=(), description="these symbols occur once at most")
+    never_both: tuple[tuple[str, ...], ...] = Field(
+        default=(), description="lists of symbols of which a sequence has one at most"
+    )
 
     @model_validator(mode="after")
     def _possible(self) -> SequenceLayout:

@@ -14,7 +14,7 @@ place is counted in strings of different branches; sorting by starts closes the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, log
 from typing import Annotated, ClassVar, Self
@@ -42,6 +42,12 @@ MOST_CELLS = 1 << 24
 """Strings times what can follow them: beyond this public number no more strings of one length are tried."""
 
 
+MADE = (
+    "Counts of strings were cut off at thresholds and made consistent with one another, after which their "
+    "error is not known."
+)
+
+
 @dataclass(frozen=True)
 class NGram(Method[Sequences]):
     """Counts of strings of up to `longest_gram` symbols, of which frequent ones are lengthened.
@@ -67,7 +73,7 @@ class NGram(Method[Sequences]):
 
     def fit(self, sequences: Sequences, budget: Budget) -> NGramRelease:
         """Count, lengthen what is frequent, and count again; spends the whole budget."""
-        budget.ready(sequences.relation)
+        self.ready(sequences, budget)
         timed = sequences.clock is not None
         for_times = budget.part("times", self.times_share) if timed else None
         exploration = Exploration.paid(sequences, budget.rest("strings"))
@@ -214,7 +220,10 @@ class NGramRelease(MarkovRelease):
     def number(self) -> Answer:
         """The estimated number of sequences: how often the end follows a symbol."""
         ends = [histogram[-1] for string, histogram in self.histograms.items() if len(string) == 1]
-        return Answer(max(0.0, float(sum(ends))), None, "sequences")
+        return Answer(max(0.0, float(sum(ends))), None, "sequences", "model", (MADE, *self.kept))
+
+    def estimate(self, codes: Sequence[int]) -> Answer:
+        return replace(super().estimate(codes), caveats=(MADE, *self.kept))
 
     @property
     def cap(self) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 from pydantic import Field as Range
 
+from penstock.engine.arrow_memory import owned
 from penstock.errors import QueryError, ReleaseError, SchemaError, UsageError
 from penstock.kinds.sequences.clock import Clock
 from penstock.kinds.sequences.layout import SequenceLayout
@@ -23,6 +24,7 @@ from penstock.kinds.sequences.rules import OrderRules
 from penstock.kinds.sequences.times import Times
 from penstock.kinds.sequences.writing import Writer
 from penstock.releases import Answer, Manifest, Model, Question, Release
+from penstock.releases.answer import contributions
 from penstock.releases.batch import answered
 from penstock.schema import Codec, Schema
 from penstock.schema.fact import nearest
@@ -37,6 +39,11 @@ MOST_SYMBOLS = 50_000_000
 """Where noise drowned the ends of sequences, synthetic ones are long; so many symbols are drawn unasked."""
 LENGTHS_FROM = 100_000
 """How many synthetic sequences the length distribution is read off."""
+
+CHAINED = (
+    "It was not counted as a whole: the number is a chain of what follows what, and what the model forgets "
+    "is not known."
+)
 
 Text = str | Sequence[str]
 
@@ -189,8 +196,9 @@ class MarkovRelease(SequenceRelease):
         """How often a string of symbols occurs in all sequences, overlapping occurrences included.
 
         Strings are written with commas; `$` in front asks for sequences that begin so, `&` behind for
-        those that end so. The error bar is that of the noise, to first order: it does not cover what
-        the model forgets about longer strings. A string that the rules of the schema exclude occurs never.
+        those that end so. A string that was counted as a whole has the error bar of its noise; a longer one
+        rests on the model, which forgets what came long before, and has none. A string that the rules of the
+        schema exclude occurs never.
         """
         codes = parse(text, self.alphabet)
         if not codes:
@@ -198,12 +206,21 @@ class MarkovRelease(SequenceRelease):
         if only_beginning(text, self.alphabet):
             return self.number
         if self.rules is not None and self.rules.broken_by(codes):
-            return Answer(0.0, 0.0, "occurrences")
-        return Answer(self.markov.count(codes), self.error(codes), "occurrences")
+            return Answer(0.0, 0.0, "occurrences", "declared")
+        return self.estimate(codes)
 
-    def error(self, codes: Sequence[int]) -> float | None:
-        """The half-width of a 95 % interval for the noise in a string's count, where it is known."""
-        return None
+    def estimate(self, codes: Sequence[int]) -> Answer:
+        """The number of occurrences of a coded string under the model, and what it rests on."""
+        return Answer(self.markov.count(codes), None, "occurrences", "model", (CHAINED, *self.kept))
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """What of the sequences was counted: a caveat of every answer."""
+        symbols = "symbol" if self.longest == 1 else "symbols"
+        return (
+            f"Of every sequence the first {self.longest} {symbols} were counted, the end being one.",
+            *contributions(self.schema),
+        )
 
     def ask(self, expression: str) -> Answer:
         """The number of occurrences of a string of symbols such as ``home,news``."""
@@ -221,7 +238,11 @@ class MarkovRelease(SequenceRelease):
         return answered(path, "string", self.count, named="string" not in self.alphabet)
 
     def top(self, many: int = 20) -> pl.DataFrame:
-        """The most frequent strings under the model, exactly: columns string, count, error."""
+        """The most frequent strings under the model, exactly: columns string, count, error, rests_on.
+
+        Their counts are those by which the model ranks them. Picking the largest of many noisy counts
+        prefers those that the noise has raised, so here none of them has an error bar.
+        """
         import polars as pl
 
         found = self.markov.top(self._many(many))
@@ -229,9 +250,10 @@ class MarkovRelease(SequenceRelease):
             {
                 "string": [self.written(codes) for codes, _ in found],
                 "count": [count for _, count in found],
-                "error": [self.error(codes) for codes, _ in found],
+                "error": [None] * len(found),
+                "rests_on": ["model"] * len(found),
             },
-            schema={"string": pl.String, "count": pl.Float64, "error": pl.Float64},
+            schema={"string": pl.String, "count": pl.Float64, "error": pl.Float64, "rests_on": pl.String},
         )
 
     def frequent(self, many: int) -> list[tuple[int, ...]]:
@@ -361,7 +383,7 @@ def laid_out(
         return pl.DataFrame([user, order, symbols])
     marker = next((text for text in codec.markers if text.strip()), "NA")
     texts = symbols.cast(pl.String).fill_null(marker)
-    offsets = pa.array(np.r_[0, np.cumsum(lengths)], type=pa.int64())
+    offsets = owned(np.r_[0, np.cumsum(lengths)].astype(np.int64))
     lists = pl.Series(columns.symbol, pa.LargeListArray.from_arrays(offsets, texts.to_arrow()))
     return pl.DataFrame([lists.list.join(" " if columns.separator is None else columns.separator)])
 

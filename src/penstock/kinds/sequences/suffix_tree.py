@@ -22,7 +22,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import sqrt
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
@@ -44,6 +43,7 @@ from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.mechanisms.growth import Shape, grow
 from penstock.privacy.mechanisms.splitting import Constant, Splitter
 from penstock.releases import Answer, Manifest, Model
+from penstock.releases.error_bars import Noises, half_width
 from penstock.report.picture import Picture
 from penstock.schema import Schema
 
@@ -106,8 +106,8 @@ class PrivTreeSequences(Method[Sequences]):
 
     def fit(self, sequences: Sequences, budget: Budget) -> SuffixTreeRelease:
         """Choose the length if asked to, grow the tree, count what follows; spends the whole budget."""
+        self.ready(sequences, budget)
         width = sequences.width
-        budget.ready(sequences.relation)
         asides = self._asides(timed=sequences.clock is not None)
         share = self._of_what_is_left(width, 1 - sum(asides.values(), Fraction(0)))
         parts = {label: budget.part(label, part) for label, part in asides.items()}
@@ -245,63 +245,35 @@ class SuffixTreeRelease(MarkovRelease):
     def number(self) -> Answer:
         """The estimated number of sequences: as many as begin or, in a tree without contexts, end."""
         width = self.counts.shape[1]
-        if len(self.shape) > 1:
-            begin = self.raw[width]  # the last child of the root is the beginning, which is a leaf
-            return Answer(max(0.0, float(begin.sum())), 1.96 * self.deviation * sqrt(width), "sequences")
-        return Answer(max(0.0, float(self.raw[0, -1])), 1.96 * self.deviation, "sequences")
+        if len(self.shape) > 1:  # the last child of the root is the beginning, which is a leaf
+            return self._counted(float(self.raw[width].sum()), width, "sequences")
+        return self._counted(float(self.raw[0, -1]), 1, "sequences")
+
+    def estimate(self, codes: Sequence[int]) -> Answer:
+        """A string counts as a whole when all of it but the last symbol is a context of the tree.
+
+        Then the sum of the noisy counts of that symbol, over the leaves below the context, is its count.
+        """
+        *before, last = codes
+        node, known = 0, 0
+        for symbol in reversed(before):
+            child = int(self.markov.children[node, symbol])
+            if child < 0:
+                break
+            node, known = child, known + 1
+        if known < len(before):
+            return super().estimate(codes)
+        return self._counted(float(self.raw[node, last]), int(self._leaves_below[node]), "occurrences")
+
+    def _counted(self, value: float, entries: int, text: str) -> Answer:
+        """A sum of so many independent noisy entries, cut off at zero."""
+        width = half_width([Noises(1.0, self.deviation, entries)])
+        return Answer(max(0.0, value), width, text, "counted", self.kept)
 
     @cached_property
     def _leaves_below(self) -> NDArray[np.int64]:
         below: NDArray[np.int64] = self.shape.sums(np.ones(len(self.shape.leaves), dtype=np.int64))
         return below
-
-    def error(self, codes: Sequence[int]) -> float:
-        """1.96 standard deviations of the noise in a count, to first order.
-
-        The count is a product of a first entry and of shares, all of them functions of the leaves'
-        independent noisy entries. Its derivative with respect to these entries is a sum of one row for each
-        factor, the same for all leaves below the factor's context.
-        """
-        model = self.markov
-        values: list[float] = []
-        slopes: list[tuple[int, NDArray[np.float64]]] = []
-
-        def unit(symbol: int) -> NDArray[np.float64]:
-            row = np.zeros(model.mark + 1)
-            row[symbol] = 1.0
-            return row
-
-        if codes[0] == model.mark and len(codes) > 1 and len(self.shape) > 1:
-            start = int(model.children[0, model.mark])
-            values.append(float(model.totals[start]))
-            slopes.append((start, (model.weights[start] > 0).astype(np.float64)))
-        else:
-            values.append(float(model.weights[0, codes[0]]))
-            slopes.append((0, unit(codes[0])))
-        for node, symbol in model.steps(codes):
-            speaker = int(model.speakers[node])
-            values.append(float(model.shares[node, symbol]))
-            if speaker < 0:
-                slopes.append((0, np.zeros(model.mark + 1)))
-                continue
-            weights, total = model.weights[speaker], float(model.totals[speaker])
-            slopes.append((speaker, (unit(symbol) - (weights > 0) * values[-1]) / total))
-        rows = [
-            (node, slope * float(np.prod(values[:place] + values[place + 1 :])))
-            for place, (node, slope) in enumerate(slopes)
-        ]
-        variance = sum(
-            self._shared(one, two) * float(first @ second) for one, first in rows for two, second in rows
-        )
-        return 1.96 * self.deviation * sqrt(max(0.0, variance))
-
-    def _shared(self, one: int, two: int) -> int:
-        """How many leaves lie below both of two contexts: one is part of the other, or there are none."""
-        low, high = max(one, two), min(one, two)
-        above = low
-        while above > high:
-            above = int(self.shape.parents[above])
-        return int(self._leaves_below[low]) if above == high else 0
 
     def context(self, node: int) -> tuple[int, ...]:
         """What a node knows, the last symbol last; the number of symbols stands for the beginning."""
@@ -372,7 +344,7 @@ class SuffixTreeRelease(MarkovRelease):
     def limits(self) -> Sequence[str]:
         said = [
             "What depends on more of the past than the tree knows is not in this release.",
-            "Counts of rare strings are mostly noise; their error bars say so.",
+            "Counts of rare strings are mostly noise; where they were counted, their error bars say so.",
         ]
         if len(self.alphabet) > 1000:
             said.append("With more than 1,000 symbols most counts are small beside the noise.")

@@ -26,13 +26,14 @@ from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.table.adaptive_bins import at_most
 from penstock.kinds.table.data import Table
-from penstock.learn.selection.plan import Mechanism, Request
+from penstock.learn.selection.mechanism import Mechanism
+from penstock.learn.selection.plan import Request
 from penstock.learn.selection.release import SelectionRelease
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws.public import AnyOrder
 from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.mechanisms.sparse import above_threshold
-from penstock.privacy.randomness.samplers import permutation
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Field, Schema
@@ -73,18 +74,22 @@ class _Selection(Method[D]):
         limit = None if self.threshold is None else exact(self.threshold, "threshold")
         return Request(self.c, limit, exact(self.counts, "counts"), self.mechanism)
 
+    def _asked_of(self) -> dict[str, str | None]:
+        """The parameters that say what to select from, for the release."""
+        return {}
+
     @abstractmethod
     def _candidates(self, data: D) -> _Candidates:
         """The candidates of the data and their sealed scores."""
 
     def fit(self, data: D, budget: Budget) -> SelectionRelease:
         """Select, and count what was selected where a share is set aside for it."""
+        self.ready(data, budget)
         schema, request = data.schema, self._request
         offered = self._candidates(data)
         if request.c is not None:  # adaptive bins may come out fewer than `check` could know
             request = replace(request, c=min(request.c, len(offered.labels)))
         scores = offered.scores
-        budget.ready(scores.relation)
         mechanism = request.choose(scores.sensitivity, budget.left[0])
         counts: Counts | None
         margin: float | None
@@ -101,6 +106,7 @@ class _Selection(Method[D]):
                 "threshold": None if request.threshold is None else str(request.threshold),
                 "counts": str(request.counts),
                 "mechanism": mechanism,
+                **self._asked_of(),
             },
             field=offered.field,
             items=tuple(offered.labels[index] for index in chosen),
@@ -159,6 +165,9 @@ class SelectCategories(_Selection[Table]):
     def check(self, schema: Schema) -> None:
         """Refuse a column that is not there, and more categories than a column can have."""
         self._request.refuse_above(len(self._field(at_most(schema)).labels))
+
+    def _asked_of(self) -> dict[str, str | None]:
+        return {"column": self.column}
 
     def _field(self, schema: Schema) -> Field:
         """The column to select from."""
@@ -220,7 +229,7 @@ def _from_choice(
 
 def _above(scores: Sealed[Counts], size: int, c: int, threshold: Fraction, pay: Budget) -> list[int]:
     """Candidates above the threshold, asked in a random order that says nothing about them."""
-    order = permutation(size, pay.randomness.spawn("order"))
+    order = pay.randomness.spawn("order").draw(AnyOrder(size))
     shuffled = scores.claim(
         lambda whole: whole[order],
         scores.sensitivity,

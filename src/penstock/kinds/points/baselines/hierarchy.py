@@ -59,9 +59,9 @@ class Hierarchy(Method[Points]):
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         """Noisy grids, coarsest first, for equal parts of the budget; spends all of it."""
+        self.ready(points, budget)
         domain = Box.of(points.schema)
         dimensions = domain.dimensions
-        budget.ready(points.relation)
         measured: list[Reals] = []
         for level, pay in enumerate(budget.evenly([f"grid {level + 1}" for level in range(self.height)])):
             sides = [self.fan ** (level + 1)] * dimensions

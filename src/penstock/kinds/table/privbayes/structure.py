@@ -10,11 +10,12 @@ to the counts; this is also what resets beta to 0 when the whole network can onl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,12 @@ from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.encoding import Variable
 from penstock.kinds.table.network.parents import Pair, Parent
+from penstock.kinds.table.network.ruled import next_ones
 from penstock.kinds.table.privbayes.parent_sets import ParentSets
 from penstock.kinds.table.privbayes.scores import ScoreName, scores
 from penstock.kinds.table.privbayes.sensitivity import Bound, of_scores
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws.public import AnyBelow
 from penstock.privacy.mechanisms import choice
 from penstock.privacy.seals.sealed import Sealed, join
 from penstock.privacy.seals.sensitivity import Sensitivity
@@ -35,6 +38,9 @@ from penstock.progress import progress
 
 Counts = NDArray[np.int64]
 Candidates = Callable[[Sequence[int]], list[Pair]]
+
+Before = Mapping[int, frozenset[int]]
+NOTHING_BEFORE: Before = MappingProxyType({})
 
 MOST_AT_ONCE = 1 << 24
 """Cells of the tables that are counted at a time."""
@@ -50,19 +56,24 @@ def shape(variables: Sequence[Variable], pair: Pair) -> tuple[int, int]:
     return variables[pair.child].size, prod([variables[p].sizes[level] for p, level in pair.parents])
 
 
-def binary_candidates(variables: Sequence[Variable], k: int) -> Candidates:
-    """Algorithm 2: every attribute that is left, with every set of min(k, |V|) attributes already there."""
+def binary_candidates(variables: Sequence[Variable], k: int, before: Before = NOTHING_BEFORE) -> Candidates:
+    """Algorithm 2: every attribute that is left, with every set of min(k, |V|) attributes already there.
+
+    Where rules link attributes, `before` says which of them must be there first: a public matter.
+    """
     every = [Parent(number) for number in range(len(variables))]
 
     def candidates(there: Sequence[int]) -> list[Pair]:
         sets = list(combinations([every[number] for number in there], min(k, len(there))))
-        left = [number for number in range(len(variables)) if number not in there]
+        left = next_ones(len(variables), before, there)
         return [Pair(child, parents) for child in left for parents in sets]
 
     return candidates
 
 
-def general_candidates(variables: Sequence[Variable], cells: int) -> Candidates:
+def general_candidates(
+    variables: Sequence[Variable], cells: int, before: Before = NOTHING_BEFORE
+) -> Candidates:
     """Algorithm 4: every attribute that is left, with every maximal parent set of at most `cells` cells.
 
     An attribute that is too large by itself gets no parents.
@@ -74,7 +85,7 @@ def general_candidates(variables: Sequence[Variable], cells: int) -> Candidates:
         for number in there[len(taken) :]:
             sets.append(number, variables[number].sizes)
             taken.append(number)
-        left = [number for number in range(len(variables)) if number not in there]
+        left = next_ones(len(variables), before, there)
         return [
             Pair(child, parents)
             for child in left
@@ -107,7 +118,8 @@ class SealedScores:
             lambda values: values[places],
             self._sensitivity([shape for _, shape in known]),
             shape=places.shape,
-            because="some of the scores move no more than the bound for all of them",
+            because="the bound of a score holds whatever else is scored beside it, so these move by no more "
+            "than the largest bound among themselves, which follows from the public shapes of their tables",
         )
 
     def _batches(self, pairs: Sequence[Pair]) -> Iterator[tuple[list[Pair], list[tuple[int, int]]]]:
@@ -132,7 +144,9 @@ class SealedScores:
             lambda counts: scores(self.name, shapes, counts, self.table.relation),
             self._sensitivity(shapes),
             shape=(len(shapes),),
-            because=f"bounds of score {self.name}, see penstock.kinds.table.privbayes.sensitivity",
+            because=f"one record that comes, goes or is replaced moves any score {self.name} by at most the "
+            "bound that penstock.kinds.table.privbayes.sensitivity proves for tables of this shape, and m "
+            "records of a unit are m such changes; all scores may move at once",
         )
         for pair, shape in zip(new, shapes, strict=True):
             self._known[pair] = (len(self._known), shape)
@@ -157,7 +171,8 @@ def learn(
     The first attribute is drawn by a public coin, independently of the records.
     """
     variables, coins = known.variables, budget.randomness
-    chosen = [Pair(coins.below(len(variables)))]
+    firsts = [pair.child for pair in candidates([]) if not pair.parents]
+    chosen = [Pair(firsts[coins.draw(AnyBelow(len(firsts)))])]
     with progress("choosing the network", total=len(variables)) as step:
         step(1)
         while len(chosen) < len(variables):
@@ -165,7 +180,7 @@ def learn(
             if not options:
                 raise UsageError("There is no candidate for the next attribute of the network.")
             if len(options) == 1 or not any(pair.parents for pair in options):
-                chosen.append(options[coins.below(len(options))])
+                chosen.append(options[coins.draw(AnyBelow(len(options)))])
             else:
                 pay = budget.part(f"choice {len(chosen)}", share)
                 chosen.append(options[choice.best(known.of(options), pay, method=method)])
