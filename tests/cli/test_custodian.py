@@ -325,7 +325,21 @@ def test_the_demo_runs_from_end_to_end(
     assert report is not None
     assert Path(report[1]).read_text(encoding="utf-8").startswith("<!doctype html>")
     ran = re.findall(r"^\$ penstock (\w+)", done.out, re.MULTILINE)
-    assert ran == ["draft", "ledger", "ledger", "release", "inspect", "query", "sample", "evaluate", "ledger"]
+    told = [
+        "draft",
+        "ledger",
+        "ledger",
+        "release",
+        "inspect",
+        "query",
+        "query",
+        "sample",
+        "evaluate",
+        "ledger",
+    ]
+    assert ran == told
+    assert re.search(r"± .* \(counted\)", done.out)
+    assert re.search(r"\((model|spread evenly): no error bar\)", done.out)
     public = {path.name for path in (tmp_path / "demo-release").iterdir()}
     assert "report.html" in public
     assert not {
