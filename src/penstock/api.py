@@ -20,7 +20,7 @@ from penstock import catalogue
 from penstock.catalogue import MethodInfo
 from penstock.contracts.method import Method
 from penstock.contracts.plug import data_class, method_class
-from penstock.drafting.private import draft_private
+from penstock.drafting.private import COUNTING, draft_private
 from penstock.drafting.proposal import draft as propose
 from penstock.engine import Source, read
 from penstock.engine.header import RECORDS, Header, refuse_names_of_categories, refuse_record_among
@@ -93,12 +93,18 @@ def draft(
         raise UsageError(
             "Headers alone cost nothing, so there is nothing to pay epsilon for; drop one of them."
         )
-    Budget(epsilon, delta)
-    budget = Budget(epsilon, delta, account=_account(ledger, account, "private draft of a schema"))
-    budget.check(Relation.ADD_REMOVE)
-    with _what_is_spent(budget):
+    whole = Budget(epsilon, delta)
+    paying = _account(ledger, account, "private draft of a schema")
+    Budget(epsilon, delta, account=paying).check(Relation.ADD_REMOVE)
+    # Two entries: where the records turn out to be too few for the amount, the second is never booked.
+    counting = Budget(
+        whole.epsilon * COUNTING, account=_account(ledger, account, "number of records, for a private draft")
+    )
+    budget = Budget(whole.epsilon * (1 - COUNTING), whole.delta, account=paying)
+    with _what_is_spent(counting), _what_is_spent(budget):
         records = _told_if_empty(read(source, table=table, header=header))
-        schema = draft_private(records, budget, kind=kind, unit=unit)
+        schema = draft_private(records, budget, counting=counting, kind=kind, unit=unit)
+    _complete(counting, "the number of records, for a schema")
     _complete(budget, "a schema, drafted privately")
     return _names_to_review(records, schema)
 

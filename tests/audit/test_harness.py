@@ -148,6 +148,12 @@ def test_event_answers_for_one_output_whatever_stands_beside_it() -> None:
     assert np.array_equal(alone, beside)
 
 
+def test_outputs_that_never_vary_show_nothing() -> None:
+    same = outputs_of(np.ones((200, 3)))
+    assert learn(same, same) is None
+    assert lower_bound(target(lambda secret, randomness, n: np.ones((n, 3))), 500).epsilon == 0.0
+
+
 def test_noise_that_cancels_between_coordinates_is_found() -> None:
     """Each coordinate alone is very noisy; their difference tells everything."""
 

@@ -51,6 +51,10 @@ def draft(
     delta: Annotated[
         str, typer.Option(metavar="D", help="Delta of a private draft; categories need one.")
     ] = "0",
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Say what this epsilon can resolve, pay nothing and write nothing."),
+    ] = False,
     ledger: LedgerUrl = None,
     account: AccountName = None,
     user: Annotated[
@@ -78,6 +82,7 @@ def draft(
         penstock draft rides.parquet --kind points
         penstock draft sqlite:///people.db --table people -o people.schema.yaml
         penstock draft visits.csv --user patient_id --at-most 3
+        penstock draft people.csv --epsilon 0.1 --delta 1e-6 --plan
         penstock draft adult.data.csv --header age,work,sex,income
         penstock draft people.csv --epsilon 0.1 --delta 1e-6 \\
             --ledger ledger.db --account people
@@ -85,14 +90,26 @@ def draft(
     from penstock.api import draft as propose
     from penstock.cli.options import header as names
     from penstock.cli.screen import clean, note, progress_bars
+    from penstock.drafting.private import reach_of
+    from penstock.engine import read
+    from penstock.errors import UsageError
     from penstock.releases.custodian import refuse_inside_release
     from penstock.schema import Unit
 
+    unit = None if user is None else Unit(protects="user", column=user, at_most=at_most)
+    if plan and epsilon is None:
+        raise UsageError("A plan says what an epsilon can resolve; give one with --epsilon.")
+    if plan and epsilon is not None:
+        source = read(file, table=table, header=names(header, no_header))
+        note(reach_of(source, epsilon, delta, kind=kind, unit=unit).words)
+        return
     target = Path(out) if out is not None else _beside(file)
     refuse_existing(target, force)
     refuse_inside_release(target, "a draft")
     refuse_unwritable(target)
-    unit = None if user is None else Unit(protects="user", column=user, at_most=at_most)
+    if epsilon is not None and not headers_only and (ledger is None) == (account is None):
+        source = read(file, table=table, header=names(header, no_header))
+        note(reach_of(source, epsilon, delta, kind=kind, unit=unit).words)
     with progress_bars():
         schema = propose(
             file,

@@ -121,9 +121,10 @@ class Published(ABC):
         """Synthetic rows, any number of them, at no further privacy cost.
 
         A seed makes the rows reproducible; it has no bearing on privacy, because the model that is
-        sampled is public already.
+        sampled is public already. A missing value is null, or the first of the `missingValues` that the
+        schema declares where that is a value of the column's type.
         """
-        return self.draw(*self.drawing(n, seed))
+        return self.schema.marked(self.draw(*self.drawing(n, seed)))
 
     def drawing(self, n: int | None, seed: int | None) -> tuple[int, np.random.Generator]:
         """How many rows to draw and with which randomness, checked."""

@@ -327,6 +327,11 @@ class Schema(Fact):
             [self.codecs[name].decode(codes[name], rng) for name in self.names if name in codes]
         )
 
+    def marked(self, frame: pl.DataFrame, *, as_text: bool = False) -> pl.DataFrame:
+        """Decoded rows whose missing values are written as they came (see `Codec.marked`)."""
+        own = {name: codec for name, codec in self.codecs.items() if codec.marker and name in frame.columns}
+        return frame.with_columns(codec.marked(frame[name], as_text=as_text) for name, codec in own.items())
+
 
 def refuse_foreign_unit(unit: Unit, kind: str) -> None:
     """The unit is one that the kind of data knows, and has a column and a bound just where it needs them."""

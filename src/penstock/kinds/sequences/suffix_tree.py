@@ -10,6 +10,8 @@ of the tree. So the decisions cost what PrivTree costs for that many paths
 (`penstock.privacy.mechanisms.splitting`; the score of a context is in `penstock.kinds.sequences.data`), and
 the leaves' histograms, which share no place, have together an L1 sensitivity of `longest`. Inner histograms
 are sums over leaves, and setting negative entries to zero comes after that: both are post-processing.
+The lengths of sequences, and the times of events where there are any, are counted for parts of the budget of
+their own.
 
 Reference: J. Zhang, "Algorithms for synthetic data release under differential privacy" (2016), chapter 4.
 """
@@ -20,19 +22,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Share, Whole
 from penstock.errors import ReleaseError, UsageError
+from penstock.kinds.sequences.clock import Clock
 from penstock.kinds.sequences.data import Sequences, refuse_lengths
 from penstock.kinds.sequences.layout import SequenceLayout
+from penstock.kinds.sequences.lengths import Lengths
 from penstock.kinds.sequences.markov import Markov
-from penstock.kinds.sequences.release import MarkovRelease, check_loaded
+from penstock.kinds.sequences.release import MarkovRelease, SavedBeside, check_loaded
+from penstock.kinds.sequences.times import paid_times
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
@@ -54,11 +58,16 @@ MOST_CELLS = 1 << 24
 class PrivTreeSequences(Method[Sequences]):
     """A tree of contexts that is deep where sequences are many and hard to predict.
 
-    `tree_share` of the budget decides about the tree and the rest pays for its histograms; by default it
-    is 1/(symbols + 1), because a score adds up that many counts. With `choose_longest` the length that is
-    kept is chosen privately, up to the schema's `longest`: near the one that a share `quantile` of the
-    sequences does not exceed, for `longest_share` of the budget. `constant` is PrivTree's noise: "tight" or,
-    as in the literature, "published". `deepest` limits the length of contexts.
+    `tree_share` of what is left for the model decides about the tree and the rest pays for its histograms; by
+    default the tree gets 1/(symbols + 1) of the budget, because a score adds up that many counts. With
+    `choose_longest` the length that is kept is chosen privately, up to the schema's `longest`: near the one
+    that a share `quantile` of the sequences does not exceed, for `longest_share` of the budget. `constant` is
+    PrivTree's noise: "tight" or, as in the literature, "published". `deepest` limits the length of contexts.
+
+    With `lengths` "counted", `length_share` of the budget pays for the lengths of sequences, so that
+    synthetic ones have them and none is longer than the longest that was kept. "published" leaves both to the
+    model, whose sequences may then become ten times as long. Where the schema declares the domain of the
+    times of events, `times_share` of the budget pays for them.
 
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness
@@ -84,25 +93,30 @@ class PrivTreeSequences(Method[Sequences]):
     longest_share: Annotated[Amount, Share()] = "1/20"
     constant: Constant = "tight"
     deepest: Annotated[int | None, Whole(least=0)] = None
+    lengths: Literal["counted", "published"] = "counted"
+    length_share: Annotated[Amount, Share()] = "1/10"
+    times_share: Annotated[Amount, Share()] = "1/5"
 
     def check(self, schema: Schema) -> None:
         """Refuse a quantile, or a longest length, that no choice of a length can be made with."""
         longest = SequenceLayout.of(schema).longest
         if self.choose_longest and longest is not None:
             refuse_lengths(exact(self.quantile, "quantile"), longest)
+        self._asides(timed=Clock.of(schema) is not None)
 
     def fit(self, sequences: Sequences, budget: Budget) -> SuffixTreeRelease:
         """Choose the length if asked to, grow the tree, count what follows; spends the whole budget."""
         self.ready(sequences, budget)
         width = sequences.width
-        share = Fraction(1, width) if self.tree_share is None else exact(self.tree_share, "tree_share")
-        rest = budget
+        asides = self._asides(timed=sequences.clock is not None)
+        share = self._of_what_is_left(width, 1 - sum(asides.values(), Fraction(0)))
+        parts = {label: budget.part(label, part) for label, part in asides.items()}
+        rest = budget.rest("model") if parts else budget
         if self.choose_longest:
-            for_longest = exact(self.longest_share, "longest_share")
-            left = share * (budget.left[0] - for_longest * budget.epsilon)
-            Splitter.refuse_too_little(left, fan_out=width, paths=sequences.places, constant=self.constant)
-            sequences = self._shortened(sequences, budget.part("longest", for_longest))
-            rest = budget.rest("model")
+            Splitter.refuse_too_little(
+                share * rest.epsilon, fan_out=width, paths=sequences.places, constant=self.constant
+            )
+            sequences = self._shortened(sequences, parts["longest"])
         for_shape, for_counts = rest.split(shape=share, histograms=1 - share)
         splitter = Splitter.paid(
             for_shape,
@@ -116,23 +130,56 @@ class PrivTreeSequences(Method[Sequences]):
         leaves = sequences.leaves(growth)
         deviation = noise.standard_deviation(leaves.sensitivity.l1, for_counts.epsilon)
         counts = noise.counts(leaves, pay=for_counts)
+        counted = times = None
+        if "lengths" in parts:
+            for_lengths, sealed = parts["lengths"], sequences.length_counts()
+            spread = noise.standard_deviation(sealed.sensitivity.l1, for_lengths.epsilon)
+            counted = Lengths(noise.counts(sealed, pay=for_lengths), spread)
+        if "times" in parts:
+            times = paid_times(sequences, parts["times"])
         return SuffixTreeRelease(
             method=self.name,
             schema=sequences.schema,
-            parameters=self._parameters(share, splitter, deepest),
+            parameters=self._parameters(share, splitter, deepest, timed="times" in parts),
             receipt=budget.receipt(sequences.schema.unit, sequences.relation),
             longest=sequences.longest,
             shape=growth.shape,
             counts=counts,
             deviation=deviation,
+            counted=counted,
+            times=times,
         )
+
+    def _asides(self, *, timed: bool) -> dict[str, Fraction]:
+        """The shares of the budget that do not go to the tree; UsageError if they leave nothing to it."""
+        asked = {
+            "longest": self.longest_share if self.choose_longest else None,
+            "lengths": self.length_share if self.lengths == "counted" else None,
+            "times": self.times_share if timed else None,
+        }
+        found = {label: exact(share, label) for label, share in asked.items() if share is not None}
+        if sum(found.values()) >= 1:
+            raise UsageError(
+                f"The shares for {', '.join(found)} leave nothing of the budget for the model; lower one of "
+                "them. Nothing was spent."
+            )
+        return found
+
+    def _of_what_is_left(self, width: int, left: Fraction) -> Fraction:
+        """The share for the tree: of the whole budget 1/(symbols + 1), where nothing else is asked for."""
+        if self.tree_share is not None:
+            return exact(self.tree_share, "tree_share")
+        whole = Fraction(1, width)
+        return whole / left if whole < left else whole
 
     def _shortened(self, sequences: Sequences, pay: Budget) -> Sequences:
         """What is kept, chosen privately: the exponential mechanism's family over all lengths."""
         scores = sequences.lengths(exact(self.quantile, "quantile"))
         return sequences.truncated(1 + choice.best(scores, pay=pay))
 
-    def _parameters(self, tree_share: Fraction, splitter: Splitter, deepest: int) -> dict[str, Any]:
+    def _parameters(
+        self, tree_share: Fraction, splitter: Splitter, deepest: int, *, timed: bool
+    ) -> dict[str, Any]:
         """What was chosen, and what follows from it and the budget."""
         chosen: dict[str, Any] = {"tree_share": str(tree_share), "constant": self.constant}
         if self.choose_longest:
@@ -141,6 +188,11 @@ class PrivTreeSequences(Method[Sequences]):
                 "quantile": str(exact(self.quantile)),
                 "longest_share": str(exact(self.longest_share)),
             }
+        chosen["lengths"] = self.lengths
+        if self.lengths == "counted":
+            chosen["length_share"] = str(exact(self.length_share))
+        if timed:
+            chosen["times_share"] = str(exact(self.times_share))
         return chosen | {
             "deepest": deepest,
             "noise_scale": float(splitter.lam),
@@ -148,8 +200,7 @@ class PrivTreeSequences(Method[Sequences]):
         }
 
 
-class _Saved(BaseModel):
-    longest: int
+class _Saved(SavedBeside):
     deviation: float
 
 
@@ -164,8 +215,8 @@ class SuffixTreeRelease(MarkovRelease):
     >>> from penstock.demo import visits, visits_schema
     >>> schema = Schema.from_yaml(visits_schema())
     >>> tree = release(visits(500), schema, epsilon=2, method="privtree-sequences", seed=1)
-    >>> tree.top(2)["string"].to_list()
-    ['search', 'book']
+    >>> tree.top(1)["string"].to_list()
+    ['search']
     >>> tree.sample(3, seed=1)["visitor"].n_unique()
     3
     """
@@ -237,10 +288,11 @@ class SuffixTreeRelease(MarkovRelease):
         import polars as pl
 
         return Model(
-            json=_Saved(longest=self.longest, deviation=self.deviation).model_dump(),
+            json={"longest": self.longest, "deviation": self.deviation, **self._saved_beside},
             tables={
                 "contexts": pl.DataFrame({"split": self.shape.fans > 0}),
                 "counts": pl.DataFrame({"count": self.counts.ravel()}),
+                **self._saved_tables(),
             },
         )
 
@@ -269,6 +321,7 @@ class SuffixTreeRelease(MarkovRelease):
             shape=shape,
             counts=counts.reshape(-1, width),
             deviation=saved.deviation,
+            **cls._loaded_tables(manifest, model, saved),
         )
 
     def pictures(self) -> Sequence[Picture]:
@@ -285,6 +338,7 @@ class SuffixTreeRelease(MarkovRelease):
             "counted, and synthetic sequences written, by looking up what follows the longest context that "
             "the tree knows.",
             f"Of every sequence the first {self.longest} symbols were used, its end counting as one.",
+            *self._told_beside(),
         ]
 
     def limits(self) -> Sequence[str]:
