@@ -244,7 +244,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "shares of the budget by the raw size",
         "kinds/table/confluence/method.py",
         "        measured = self._one_ways(self._size())\n",
-        "        measured = self._one_ways(1 + 400 * self.table._engine.length)\n",
+        "        measured = self._one_ways(1 + 400 * self.table.size()._Sealed__value[0])\n",
         "confluence",
     ),
     replay(
@@ -300,7 +300,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "the total of a contingency table is the raw one",
         "kinds/table/baselines/contingency.py",
         "        total = float(values.sum()) if",
-        "        total = float(table._engine.length) if",
+        "        total = float(table.size()._Sealed__value[0]) if",
         "contingency",
     ),
     # Points ------------------------------------------------------------------------------------------

@@ -36,15 +36,13 @@ class Ground:
     """Where methods of a kind are replayed: a public schema, and records that a hostile input is made of.
 
     `records` are rows of the schema's fields; the column that says whose they are is added where users are
-    protected. `parameters` hold what a method needs on this ground, and `only` the one method that it is
-    about, where it is not about all of the kind.
+    protected. `parameters` hold what a method needs on this ground.
     """
 
     label: str
     schema: str
     records: Sequence[tuple[Any, ...]]
     columns: Sequence[str] = ()
-    only: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @property
