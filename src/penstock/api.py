@@ -57,6 +57,7 @@ def draft(
     delta: Amount = 0,
     ledger: Ledger | str | None = None,
     account: str | None = None,
+    holds_at_most: int | None = None,
 ) -> Schema:
     """A proposal for the schema of some data; every fact that was read off the data is marked for review.
 
@@ -71,7 +72,7 @@ def draft(
     True
     """
     if epsilon is None:
-        if ledger is not None or account is not None or delta != 0:
+        if ledger is not None or account is not None or holds_at_most is not None or delta != 0:
             raise UsageError(
                 "A delta, a ledger and an account belong to a private draft; give its epsilon too."
             )
@@ -82,7 +83,10 @@ def draft(
             "Headers alone cost nothing, so there is nothing to pay epsilon for; drop one of them."
         )
     Budget(epsilon, delta)
-    budget = Budget(epsilon, delta, account=_account(ledger, account, "private draft of a schema"))
+    budget = Budget(
+        epsilon, delta, account=_account(ledger, account, "private draft of a schema", holds_at_most)
+    )
+    budget.protect(unit or Unit())
     budget.check(Relation.ADD_REMOVE)
     with _what_is_spent(budget):
         schema = draft_private(_told_if_empty(read(source, table=table)), budget, kind=kind, unit=unit)
@@ -102,6 +106,7 @@ def release(
     engine: str = "auto",
     ledger: Ledger | str | None = None,
     account: str | None = None,
+    holds_at_most: int | None = None,
     seed: int | None = None,
     accept_unreviewed_draft: bool = False,
     out: Place | None = None,
@@ -111,6 +116,10 @@ def release(
     `data` is a CSV or Parquet file, a database URL with `table`, or a frame (Polars, pandas, Arrow,
     Ibis). A `seed` makes the run reproducible, and for that very reason the release unpublishable. A
     method with a pure guarantee has no use for a `delta`, and none is booked for it.
+
+    An account of a ledger is about one unit. Where the release protects another, say how many of its units
+    one of the account's `holds_at_most` in these data (how many records a user has, say): it is booked at the
+    price of so many. Otherwise it is refused, before anything is spent.
 
     >>> from penstock import Schema
     >>> from penstock.demo import survey, survey_schema
@@ -131,8 +140,9 @@ def release(
     chosen.check(described)
     name = "a release that was not saved" if out is None else Path(fspath(out)).name
     with nullcontext() if out is None else reserved(fspath(out)):
-        paying = _account(ledger, account, f"{info.name} for {name}")
+        paying = _account(ledger, account, f"{info.name} for {name}", holds_at_most)
         budget = Budget(epsilon, 0 if info.pure else delta, randomness=randomness, account=paying)
+        budget.protect(described.unit)
         budget.check(described.relation)
         headless = described.layout is not None and described.layout.headless
         source = data if headless else _told_if_empty(read(data, table=table))
@@ -162,6 +172,7 @@ def select(
     engine: str = "auto",
     ledger: Ledger | str | None = None,
     account: str | None = None,
+    holds_at_most: int | None = None,
     seed: int | None = None,
     accept_unreviewed_draft: bool = False,
     out: Place | None = None,
@@ -197,6 +208,7 @@ def select(
         engine=engine,
         ledger=ledger,
         account=account,
+        holds_at_most=holds_at_most,
         seed=seed,
         accept_unreviewed_draft=accept_unreviewed_draft,
         out=out,
@@ -283,9 +295,16 @@ def _refuse_wrong_kind(info: MethodInfo, schema: Schema) -> None:
         )
 
 
-def _account(ledger: Ledger | str | None, account: str | None, label: str) -> Account | None:
+def _account(
+    ledger: Ledger | str | None, account: str | None, label: str, holds_at_most: int | None
+) -> Account | None:
     """The ledger's account that pays, or None when the release is made without a ledger."""
     if ledger is None and account is None:
+        if holds_at_most is not None:
+            raise UsageError(
+                "--holds-at-most says how a release is booked in a ledger; give the ledger and the account, "
+                "or leave it out."
+            )
         return None
     if ledger is None or account is None:
         missing = "a ledger (--ledger)" if ledger is None else "an account (--account)"
@@ -293,7 +312,7 @@ def _account(ledger: Ledger | str | None, account: str | None, label: str) -> Ac
             f"A release that is booked needs both a ledger and an account; {missing} is missing."
         )
     opened = Ledger.open(ledger) if isinstance(ledger, str) else ledger
-    return opened.account(account, label)
+    return opened.account(account, label, holds_at_most=holds_at_most)
 
 
 def _complete(budget: Budget, name: str) -> None:

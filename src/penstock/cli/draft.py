@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock import catalogue
-from penstock.cli.options import AccountName, File, LedgerUrl, TableName
+from penstock.cli.options import AccountName, File, HoldsAtMost, LedgerUrl, TableName
 
 _KINDS = ", ".join(info.name for info in catalogue.kinds())
 
@@ -51,6 +51,7 @@ def draft(
     ] = "0",
     ledger: LedgerUrl = None,
     account: AccountName = None,
+    holds_at_most: HoldsAtMost = None,
     user: Annotated[
         str | None,
         typer.Option(
@@ -100,6 +101,7 @@ def draft(
             delta=0 if delta == "0" else delta,
             ledger=ledger,
             account=account,
+            holds_at_most=holds_at_most,
         )
     write(target, schema.to_yaml())
     marks = len(schema.to_review())

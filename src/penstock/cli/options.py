@@ -30,6 +30,17 @@ AccountName = Annotated[
     str | None,
     typer.Option("--account", metavar="NAME", help="The account in the ledger: your own name for the data."),
 ]
+HoldsAtMost = Annotated[
+    int | None,
+    typer.Option(
+        "--holds-at-most",
+        min=1,
+        metavar="N",
+        show_default=False,
+        help="For an account about a larger unit than the release: one of the account's (a user, say) holds "
+        "at most N of what is protected here (records, say) in these data. Booked at the price of N.",
+    ),
+]
 SchemaFile = Annotated[
     str,
     typer.Option("--schema", "-s", metavar="SCHEMA.yaml", show_default=False, help="The reviewed schema."),

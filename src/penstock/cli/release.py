@@ -13,6 +13,7 @@ from penstock.cli.options import (
     EngineName,
     Epsilon,
     File,
+    HoldsAtMost,
     LedgerUrl,
     SchemaFile,
     Seed,
@@ -57,6 +58,7 @@ def release(
     engine: EngineName = "auto",
     ledger: LedgerUrl = None,
     account: AccountName = None,
+    holds_at_most: HoldsAtMost = None,
     seed: Seed = None,
     accept_unreviewed_draft: AcceptDraft = False,
 ) -> None:
@@ -97,6 +99,7 @@ def release(
             engine=engine,
             ledger=ledger,
             account=account,
+            holds_at_most=holds_at_most,
             seed=seed,
             accept_unreviewed_draft=accept_unreviewed_draft,
             out=out,

@@ -30,7 +30,9 @@ class Method(ABC, Generic[D]):
     name: ClassVar[str]
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Whatever a method's `fit` does, data that can be repeated makes a release for nobody else."""
+        """Whatever a method's `fit` does, the budget hears first whose presence it hides, and whether the
+        data can be repeated, which makes a release for nobody else.
+        """
         super().__init_subclass__(**options)
         if "fit" in cls.__dict__:
             cls.fit = _telling(cls.fit)  # type: ignore[method-assign]
@@ -60,6 +62,7 @@ class Method(ABC, Generic[D]):
 def _telling(fit: Callable[..., Release]) -> Callable[..., Release]:
     @wraps(fit)
     def told(self: Method[Any], data: Data, budget: Budget) -> Release:
+        budget.protect(data.schema.unit)
         if data.repeatable:
             budget.mark_repeatable()
         return fit(self, data, budget)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import shutil
 import tempfile
@@ -12,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import DataError
+from penstock.errors import DataError, without_password
 from penstock.schema.fact import nearest
 
 if TYPE_CHECKING:
@@ -146,30 +145,6 @@ def _database_file(rest: str, shown: str) -> Path:
         if candidate.is_file():
             return candidate
     raise DataError(f"{shown}: there is no such database file. Check the path.")
-
-
-def without_password(text: str) -> str:
-    """A URL, or a text with one, fit to be shown: rather too much of it is hidden than too little.
-
-    A password may stand before the host, where it runs to the last @ whatever is in it, or in any parameter
-    whose name speaks of one, also within an encoded connection string.
-
-    >>> without_password("postgres://ann:secret@host/base")
-    'postgres://ann@host/base'
-    >>> without_password("postgres://ann:s/e@cret@host/base?sslmode=require&password=secret")
-    'postgres://ann@host/base?sslmode=require&password=***'
-    """
-    before_host = _WHOLE if re.match(r"[A-Za-z][\w+.:-]*://", text) and "\n" not in text else _WITHIN
-    return _PARAMETER.sub(r"\1***", before_host.sub(r"\1@", text))
-
-
-_WHOLE = re.compile(r"(://[^/@:?#]*):.*@")
-_WITHIN = re.compile(r"(://[^/@:?#\s]*):\S*@")
-_PARAMETER = re.compile(
-    r"([\w.-]*(?:pass|pwd|secret|token|key|credential)[\w.-]*\s?(?:=|%3d)\s?)"
-    r"(?:'[^']*'|\"[^\"]*\"|\{[^}]*\}|(?:(?!%3b)[^&;\s'\")])+)",
-    re.IGNORECASE,
-)
 
 
 def first_line(problem: Exception) -> str:

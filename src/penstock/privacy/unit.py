@@ -5,10 +5,18 @@ the *relation* between the two datasets are public facts chosen by the custodian
 decide every sensitivity that follows.
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, model_validator
+
+Protects = Literal["record", "user", "sequence", "edge", "node"]
+
+_GATHERED: dict[str, int] = {"record": 0, "edge": 0, "sequence": 1, "user": 2, "node": 2}
+"""How much each protected thing gathers: what comes earlier can be a part of what comes later."""
 
 
 class Relation(StrEnum):
@@ -26,6 +34,47 @@ class Relation(StrEnum):
         return "one unit added or removed" if self is Relation.ADD_REMOVE else "one unit replaced by another"
 
 
+@dataclass(frozen=True)
+class Entity:
+    """Whose presence a guarantee hides, whatever the bound on what they contribute.
+
+    Two amounts can be added up only when they are about the same entity: users told apart by one column are
+    other entities than users told apart by another.
+
+    >>> Entity.named("user:patient_id").words
+    'one user (patient_id)'
+    """
+
+    protects: str
+    column: str | None = None
+
+    @classmethod
+    def named(cls, text: str) -> Entity:
+        """The entity behind its `name`; ValueError where there is none."""
+        protects, colon, column = text.partition(":")
+        if protects not in get_args(Protects) or bool(column.strip()) != (protects == "user"):
+            known = ", ".join("user:COLUMN" if word == "user" else word for word in get_args(Protects))
+            raise ValueError(f"a unit is one of {known}, not '{text:.80}'")
+        return cls(protects, column if colon else None)
+
+    @property
+    def name(self) -> str:
+        """One word, as it is written on the command line and in ledgers."""
+        return self.protects if self.column is None else f"{self.protects}:{self.column}"
+
+    @property
+    def words(self) -> str:
+        return f"one {self.protects}" + ("" if self.column is None else f" ({self.column})")
+
+    def can_hold(self, other: Entity) -> bool:
+        """Whether the other can be a whole part of this one, so that without this one it is gone as well.
+
+        Never the other way round: a record less leaves its user there, with other records. That is a user
+        removed and another added, and no guarantee for records follows from a group of whole users.
+        """
+        return _GATHERED[self.protects] >= _GATHERED[other.protects]
+
+
 class Unit(BaseModel):
     """The entity whose presence the guarantee hides.
 
@@ -35,7 +84,7 @@ class Unit(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    protects: Literal["record", "user", "sequence", "edge", "node"] = "record"
+    protects: Protects = "record"
     column: str | None = None
     at_most: int | None = None
     review: bool = False
@@ -60,6 +109,11 @@ class Unit(BaseModel):
     def records(self) -> int:
         """The largest number of records that one unit contributes."""
         return self.at_most or 1
+
+    @property
+    def entity(self) -> Entity:
+        """Whom it protects, without the bound."""
+        return Entity(self.protects, self.column)
 
     @property
     def words(self) -> str:
