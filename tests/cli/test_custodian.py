@@ -184,7 +184,7 @@ def test_releases_for_records_and_for_users_are_added_up_by_conversion_or_not_at
         ("user", 1), ("record", 8),
     ]  # fmt: skip
     shown = cli("ledger", "show", desk.ledger, "--account", "people").out
-    assert "user:name, at most 2 records" in shown
+    assert "user:name, at most 2" in shown
     assert "8 times" in shown
 
 

@@ -220,7 +220,7 @@ def _entries(out: Console, opened: Ledger, account: str) -> None:
 
 
 def _unit(unit: Unit) -> str:
-    return unit.entity.name + ("" if unit.at_most is None else f", at most {unit.at_most} records")
+    return unit.entity.name + ("" if unit.at_most is None else f", at most {unit.at_most}")
 
 
 for _command in (init, limit, show):

@@ -59,6 +59,20 @@ EngineName = Annotated[
     Literal["auto", "memory", "duckdb"],
     typer.Option("--engine", help="Where to count a table: in memory, or in DuckDB when it is large."),
 ]
+Spill = Annotated[
+    str | None,
+    typer.Option(
+        "--spill",
+        metavar="FOLDER",
+        show_default=False,
+        help="Where DuckDB writes records that do not fit into memory: in clear, in a folder that only you "
+        "can read, until the end. An encrypted disk is a good place.",
+    ),
+]
+NoSpill = Annotated[
+    bool,
+    typer.Option("--no-spill", help="Never write records to disk; refuse what does not fit into memory."),
+]
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -93,6 +107,13 @@ def parameters(pairs: Sequence[str], info: MethodInfo) -> dict[str, Any]:
             raise UsageError(f"--param {key} is given twice; keep one of them.")
         values[key] = declared[key].read(text.strip(), info.name) if key in declared else text
     return values
+
+
+def spilling_to(spill: str | None, no_spill: bool) -> str | Literal[False] | None:
+    """What --spill and --no-spill say together."""
+    if no_spill and spill is not None:
+        raise UsageError("--spill names a folder and --no-spill forbids one; keep one of them.")
+    return False if no_spill else spill
 
 
 def note_unpublishable(made: Release, verb: str) -> None:

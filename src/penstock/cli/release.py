@@ -15,8 +15,10 @@ from penstock.cli.options import (
     File,
     HoldsAtMost,
     LedgerUrl,
+    NoSpill,
     SchemaFile,
     Seed,
+    Spill,
     TableName,
 )
 
@@ -61,6 +63,8 @@ def release(
     holds_at_most: HoldsAtMost = None,
     seed: Seed = None,
     accept_unreviewed_draft: AcceptDraft = False,
+    spill: Spill = None,
+    no_spill: NoSpill = False,
 ) -> None:
     """Release FILE under differential privacy, as a folder of plain files.
 
@@ -79,7 +83,7 @@ def release(
             -s people.schema.yaml -e 1 -o people-release
     """
     from penstock.api import release as make
-    from penstock.cli.options import note_unpublishable, parameters
+    from penstock.cli.options import note_unpublishable, parameters, spilling_to
     from penstock.cli.screen import ACCENT, clean, note, progress_bars
     from penstock.releases.formulas import formulas
     from penstock.schema import Schema
@@ -102,6 +106,7 @@ def release(
             holds_at_most=holds_at_most,
             seed=seed,
             accept_unreviewed_draft=accept_unreviewed_draft,
+            spill=spilling_to(spill, no_spill),
             out=out,
         )
     note(f"[{ACCENT}]{clean(out)}[/]: {clean(made.receipt.guarantee)}.")

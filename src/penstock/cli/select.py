@@ -15,8 +15,10 @@ from penstock.cli.options import (
     HoldsAtMost,
     Json,
     LedgerUrl,
+    NoSpill,
     SchemaFile,
     Seed,
+    Spill,
     TableName,
 )
 
@@ -75,6 +77,8 @@ def select(
     holds_at_most: HoldsAtMost = None,
     seed: Seed = None,
     accept_unreviewed_draft: AcceptDraft = False,
+    spill: Spill = None,
+    no_spill: NoSpill = False,
     as_json: Json = False,
 ) -> None:
     """Select the most frequent items of FILE, or those above a threshold, under differential privacy.
@@ -94,7 +98,7 @@ def select(
             --column occupation
     """
     from penstock.api import select as choose
-    from penstock.cli.options import note_unpublishable
+    from penstock.cli.options import note_unpublishable, spilling_to
     from penstock.cli.screen import clean, note, print_json, progress_bars
 
     with progress_bars():
@@ -114,6 +118,7 @@ def select(
             holds_at_most=holds_at_most,
             seed=seed,
             accept_unreviewed_draft=accept_unreviewed_draft,
+            spill=spilling_to(spill, no_spill),
             out=out,
         )
     if as_json:

@@ -54,6 +54,13 @@ class Method(ABC, Generic[D]):
     def check(self, schema: Schema) -> None:
         """Refuse what cannot work on data of this schema; needs neither records nor budget."""
 
+    def cells(self, schema: Schema) -> int:
+        """About how many numbers the model may hold, to foresee its room on the disk from public facts.
+
+        A million, unless a method knows more from the schema and its parameters.
+        """
+        return 1 << 20
+
     @abstractmethod
     def fit(self, data: D, budget: Budget) -> Release:
         """The release of the data; spends the whole budget, and nothing where it refuses."""

@@ -37,6 +37,7 @@ from penstock.releases import Answer, Manifest, Model
 from penstock.report.maps import grid_map
 from penstock.report.picture import Picture
 from penstock.report.pictures import histogram
+from penstock.schema import Schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,6 +102,11 @@ class UniformGrid(Method[Points]):
             counts=counts,
             deviation=deviation,
         )
+
+    def cells(self, schema: Schema) -> int:
+        """The grid that `side` asks for; without one, noise decides."""
+        axes = sum(field.ranged for field in schema.fields)
+        return super().cells(schema) if self.side is None else min(MOST_CELLS, self.side**axes)
 
     def _side(self, total: float, epsilon: float, dimensions: int) -> int:
         """The side that balances noise against non-uniformity, from public and paid-for numbers."""

@@ -9,6 +9,9 @@ from pydantic import model_validator
 from penstock.errors import SchemaError
 from penstock.schema import Layout, Schema
 
+USUAL_LENGTH = 100
+"""Symbols of a long sequence, where the schema sets no bound."""
+
 
 class SequenceLayout(Layout):
     """Which columns make a sequence.
@@ -26,6 +29,7 @@ class SequenceLayout(Layout):
         "sequence: the schema does not say which columns make a sequence. Add a line such as "
         "'sequence: {user: visitor, time: visited, symbol: page, longest: 20}'."
     )
+    not_columns: ClassVar[tuple[str, ...]] = ("separator",)
 
     symbol: str
     user: str | None = None
@@ -51,6 +55,10 @@ class SequenceLayout(Layout):
     @classmethod
     def _where(cls, data: object) -> str:
         return "sequence"
+
+    @property
+    def most_values(self) -> int:
+        return self.longest or USUAL_LENGTH
 
     @property
     def declared(self) -> dict[str, str]:
