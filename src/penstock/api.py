@@ -44,7 +44,7 @@ from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.randomness.generator import Randomness
 from penstock.releases import Release
 from penstock.releases import load as open_folder
-from penstock.releases.disk import reserved
+from penstock.releases.disk import forget_reservation, reserved
 from penstock.releases.folder import save_paid
 from penstock.releases.kept import Kept, meant_for
 from penstock.releases.paths import absolute
@@ -282,6 +282,7 @@ def recover(destination: Place, *, to: Place | None = None, ledger: Ledger | str
             entry = made.receipt.ledger
             opened.account(entry.rpartition("/")[0]).complete(entry, place.name)
         kept.discard()
+        forget_reservation(kept.destination)
     finally:
         os.close(held)
     return made
@@ -294,6 +295,7 @@ def discard(destination: Place) -> list[Kept]:
         if kept.busy:
             raise ReleaseError(f"'{fspath(destination)}' is being written by another process; wait for it.")
         kept.discard()
+        forget_reservation(kept.destination)
     return found
 
 

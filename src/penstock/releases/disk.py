@@ -79,7 +79,7 @@ def reserved(folder: str | Path, *, room: int = ROOM) -> Iterator[None]:
     process left behind holds nobody up. On Windows, which has no such locks, the check is all there is.
     """
     target = _target(folder)
-    place = target.parent / _hidden(target, "reserved").removesuffix("-")
+    place = _reservation(target)
     made: list[Path] = []
     try:
         try:
@@ -108,6 +108,19 @@ def reserved(folder: str | Path, *, room: int = ROOM) -> Iterator[None]:
         for parent in made:
             with suppress(OSError):  # not empty: the release is in it
                 parent.rmdir()
+
+
+def forget_reservation(target: Path) -> None:
+    """Remove the mark of a process that held a destination and was killed."""
+    place = _reservation(target)
+    held = hold(place)
+    if held is not None:
+        place.unlink(missing_ok=True)
+        os.close(held)
+
+
+def _reservation(target: Path) -> Path:
+    return target.parent / _hidden(target, "reserved").removesuffix("-")
 
 
 def _held(place: Path) -> int | None:
