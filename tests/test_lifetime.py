@@ -50,7 +50,7 @@ def test_what_another_machine_left_on_a_shared_disk_stays(
 ) -> None:
     place = made(tmp_path, f"left-{marked()}")
     with monkeypatch.context() as patch:
-        patch.setattr(lifetime, "_machine", lambda: "01234567")
+        patch.setattr(lifetime, "machine", lambda: "01234567")
         sweep(tmp_path, "left-")
         assert place.exists()
     sweep(tmp_path, "left-")

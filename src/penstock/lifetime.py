@@ -28,7 +28,7 @@ ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 
 
 @cache
-def _machine() -> str:
+def machine() -> str:
     """Eight letters that tell this machine from others that may write to the same disk."""
     words = [socket.gethostname()]
     with suppress(OSError):
@@ -38,7 +38,7 @@ def _machine() -> str:
 
 def marked() -> str:
     """A name that nobody else has, with the mark of this machine."""
-    return _machine() + secrets.token_hex(6)
+    return machine() + secrets.token_hex(6)
 
 
 MARKED = "[0-9a-f]{20}"
@@ -88,7 +88,7 @@ def sweep(folder: Path, name: str, *, spare: Callable[[Path], bool] = lambda pat
     """
     if sys.platform == "win32":
         return
-    pattern = re.compile(rf"(?s:{name}){_machine()}[0-9a-f]{{12}}\Z")
+    pattern = re.compile(rf"(?s:{name}){machine()}[0-9a-f]{{12}}\Z")
     with suppress(OSError):
         for path in [each for each in folder.iterdir() if pattern.match(each.name)]:
             with suppress(OSError):

@@ -28,9 +28,9 @@ from penstock.cli import signals
 from penstock.engine.connection import Duck
 with signals.listening() as heard:
     try:
-        duck = Duck("64MiB", threads=1, spill=sys.argv[1])
+        duck = Duck("16MiB", threads=1, spill=sys.argv[1])
         con = duck.backend.con
-        con.execute("CREATE TEMP TABLE t AS SELECT 'patient ' || i AS who FROM range(3000000) r(i)")
+        con.execute("CREATE TEMP TABLE t AS SELECT 'patient ' || i AS who FROM range(400000) r(i)")
         print("spilled", flush=True)
         con.execute("SELECT sum(hash(a.i * b.i)) FROM range(1000000) a(i), range(1000000) b(i)").fetchall()
     except BaseException as problem:

@@ -12,17 +12,21 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 
 _ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
+_AGAIN = 0.05  # seconds until the databases are interrupted again
+
+
 @dataclass
 class Heard:
-    """The signal that asked this process to end, once there was one."""
+    """The signal that asked this process to end, once the main thread has heard one."""
 
     number: int | None = None
+    _event: threading.Event = field(default_factory=threading.Event)
 
 
 @contextmanager
@@ -39,6 +43,7 @@ def listening() -> Iterator[Heard]:
 
     def end(number: int, frame: FrameType | None) -> None:
         heard.number = number
+        heard._event.set()
         raise KeyboardInterrupt
 
     wanted = [each for each in _ENDINGS if signal.getsignal(each) not in (signal.SIG_IGN, None)]
@@ -46,11 +51,12 @@ def listening() -> Iterator[Heard]:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     woken = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    listener = threading.Thread(target=_interrupt_databases, args=(reader,), daemon=True)
+    listener = threading.Thread(target=_interrupt_databases, args=(reader, heard._event), daemon=True)
     listener.start()
     try:
         yield heard
     finally:
+        heard._event.set()
         signal.set_wakeup_fd(woken)
         for each, handler in before.items():
             signal.signal(each, handler)
@@ -59,10 +65,15 @@ def listening() -> Iterator[Heard]:
         os.close(reader)
 
 
-def _interrupt_databases(reader: int) -> None:
-    """For every signal, until the other end is closed."""
+def _interrupt_databases(reader: int, heard: threading.Event) -> None:
+    """For every signal, until the other end is closed.
+
+    Again and again until the main thread has heard it: an interruption that comes before a query has really
+    begun is forgotten by the database.
+    """
     while numbers := os.read(reader, 64):
-        engine = sys.modules.get("penstock.engine.connection")
-        if engine is not None and set(numbers) & set(_ENDINGS):
-            with suppress(Exception):  # whatever happens to the database, the main thread ends the work
-                engine.interrupt()
+        while set(numbers) & set(_ENDINGS) and not heard.wait(_AGAIN):
+            engine = sys.modules.get("penstock.engine.connection")
+            if engine is not None:
+                with suppress(Exception):  # whatever happens to the database, the main thread ends the work
+                    engine.interrupt()

@@ -19,9 +19,10 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import sleep
 
 from penstock.errors import ReleaseError
-from penstock.lifetime import hold, made_and_held, marked, remove, sweep
+from penstock.lifetime import hold, machine, made_and_held, marked, remove, sweep
 from penstock.releases.kept import is_kept, marker, meant_for
 from penstock.releases.paths import absolute
 
@@ -33,13 +34,15 @@ ROOM = 8 << 20
 """Bytes that must be free for a release whose model nobody knows: its report alone has five million."""
 
 _CHUNK = 1 << 20
+_TRIES, _PAUSE = 10, 0.02  # seconds
 
 
 def check_destination(folder: str | Path, *, overwrite: bool = False, room: int = ROOM) -> Path:
     """Make sure that a release of `room` bytes can be written here, before anything is spent on it.
 
-    Really creates and removes folders there: permission bits alone do not tell whether a file
-    system is read-only or full, nor whether it takes the name.
+    Really creates and removes a hidden folder there: permission bits alone do not tell whether a file
+    system is read-only or full. The name itself is only asked for: a process that is killed in between must
+    not leave an empty folder that looks like a release.
     """
     target = _target(folder)
     taken = os.path.lexists(target)
@@ -52,9 +55,12 @@ def check_destination(folder: str | Path, *, overwrite: bool = False, room: int 
         _refuse_unless_release(target, folder)
     try:
         made = _make_parents(target.parent)
-        for probe in [_sibling(target, "probe")] + [target] * (not taken):
-            probe.mkdir()
+        probe = _sibling(target, "probe")
+        probe.mkdir(mode=0o700)
+        with suppress(FileNotFoundError):  # whoever sweeps may be quicker
             probe.rmdir()
+        with suppress(FileNotFoundError):
+            os.lstat(target)
         for parent in made:
             parent.rmdir()
         free = shutil.disk_usage(made[-1].parent if made else target.parent).free
@@ -112,11 +118,17 @@ def reserved(folder: str | Path, *, room: int = ROOM) -> Iterator[None]:
 
 def forget_reservation(target: Path) -> None:
     """Remove the mark of a process that held a destination and was killed."""
-    place = _reservation(target)
-    held = hold(place)
-    if held is not None:
-        place.unlink(missing_ok=True)
-        os.close(held)
+    _forget(_reservation(target))
+
+
+def _forget(place: Path) -> None:
+    with suppress(OSError):
+        if place.is_symlink() or place.read_text(encoding="ascii", errors="replace") not in ("", machine()):
+            return  # of another machine, whose locks a shared disk may not show
+        held = hold(place)
+        if held is not None:
+            place.unlink(missing_ok=True)
+            os.close(held)
 
 
 def _reservation(target: Path) -> Path:
@@ -125,12 +137,17 @@ def _reservation(target: Path) -> Path:
 
 def _held(place: Path) -> int | None:
     """A lock on a file that is made for it; None while another process, or another thread, holds it."""
-    while True:
+    tries = 0
+    while tries < _TRIES:
         os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         held = hold(place)
-        if held is not None or place.exists():
+        if held is not None:
+            place.write_text(machine(), encoding="ascii")
             return held
-        # its holder removed it between our making and our locking: make it anew
+        # Whoever sweeps holds it for a moment too; and its holder may have removed it just now.
+        tries += place.exists()
+        sleep(_PAUSE)
+    return None
 
 
 def _refuse_paid_twice(target: Path, folder: str | Path) -> None:
@@ -156,8 +173,8 @@ def whole_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Pat
             begun = True
             yield partial
             force_to_disk(partial)
-            partial.chmod(0o777 & ~_mask())
             _take_place(partial, target, folder, overwrite=overwrite)
+            target.chmod(0o777 & ~_mask())  # not before: until it has its place it is its owner's alone
             marker(partial).unlink(missing_ok=True)
     except OSError as problem:
         remedy = "" if begun else " Choose another output folder."
@@ -174,6 +191,8 @@ def hidden_folder(target: Path) -> Iterator[Path]:
     """
     _make_parents(target.parent)
     sweep(target.parent, r"\..*\.(?:partial|probe)-", spare=is_kept)
+    for place in target.parent.glob(".*.reserved"):
+        _forget(place)
     partial, lock = made_and_held(lambda: _made(_sibling(target, "partial")))
     try:
         yield partial

@@ -82,13 +82,21 @@ def save_paid(release: Published, folder: str | Path) -> Path:
     try:
         return _save(release, folder, overwrite=False, paid=True)
     except BaseException as problem:
-        if not meant_for(target) and not _kept_elsewhere(release, target):
+        if _is_there(release, target) or not (meant_for(target) or _kept_elsewhere(release, target)):
             raise
         how = f"Its model is kept; finish it with 'penstock recover {shlex.quote(str(folder))}'."
         if isinstance(problem, PenstockError):
             raise type(problem)(f"{problem} {how}") from None
         warnings.warn(f"'{folder}' is not finished. {how}", PenstockWarning, stacklevel=2)
         raise
+
+
+def _is_there(release: Published, target: Path) -> bool:
+    """Whether this very release has its place: whatever went wrong came after that."""
+    try:
+        return (target / "receipt.json").read_text(encoding="utf-8") == to_json(release.receipt.to_dict())
+    except (OSError, ValueError):
+        return False
 
 
 def _save(release: Published, folder: str | Path, *, overwrite: bool, paid: bool) -> Path:
