@@ -47,8 +47,7 @@ from frame.table import markdown
 from penstock.cli import run
 from penstock.errors import ReleaseError
 from penstock.privacy.ledger.ledger import Ledger
-from penstock.releases import folder as folders
-from penstock.releases import load
+from penstock.releases import load, public_report
 from penstock.releases.kept import find
 
 CANARY = "Wilhelmina-Canary"
@@ -162,7 +161,7 @@ def forked(desk: Desk, task: Task) -> int:
         os.dup2(said, 2)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.default_int_handler)
-        folders.public_report.report = lambda release, title=None: "<p>A short report.</p>\n"
+        setattr(public_report, "report", lambda release, title=None: "<p>A short report.</p>\n")  # noqa: B010
         act = harmful(desk, task)
         if task.harm == "full disk, real":
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
