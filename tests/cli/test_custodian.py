@@ -175,7 +175,46 @@ def test_a_ledger_is_not_made_twice_nor_opened_where_there_is_none(cli: Cli, des
     assert missing.code == 1
     assert not (desk.folder / "nowhere.db").exists()
     assert cli("ledger", "limit", desk.ledger, "people", "--epsilon", "-1").code == 1
+    for unit in ("", "persons", "user", "user:", "record:age", "User:patient"):
+        told = cli("ledger", "limit", desk.ledger, "people", "--epsilon", "3", "--unit", unit)
+        assert told.code == 1
+        assert "a unit is one of record, user:COLUMN" in " ".join(told.err.split())
     assert cli("ledger", "show", desk.ledger, "--account", "strangers").code == 1
+
+
+def test_releases_for_records_and_for_users_are_added_up_by_conversion_or_not_at_all(
+    cli: Cli, desk: Desk
+) -> None:
+    """Epsilon 1 for a user and 1/4 for each of up to 8 records are 3 for that user, and not 5/4."""
+    users = desk.folder / "users.yaml"
+    unit = "unit: {protects: user, column: name, at_most: 2}\n"
+    users.write_text(unit + desk.schema.read_text(encoding="utf-8"), encoding="utf-8")
+    booked = ("--ledger", desk.ledger, "--account", "people", "--method", "independent")
+    first = cli("release", desk.data, "-s", users, "-e", "1", "-o", desk.out, *booked)
+    assert first.code == 0, first.err
+    second = ("release", desk.data, "-s", desk.schema, "-e", "1/4", "-o", desk.folder / "second", *booked)
+    refused = cli(*second)
+    assert refused.code == 1
+    assert "kept for one user (name)" in refused.err
+    assert "--holds-at-most N" in refused.err
+    assert "Nothing was spent." in refused.err
+    assert not (desk.folder / "second").exists()
+    assert cli(*second, "--holds-at-most", "8").code == 0
+    [account] = json.loads(cli("ledger", "show", desk.ledger, "--json").out)["accounts"]
+    assert (account["spent"]["epsilon"], account["unit"]) == ("3", "user:name")
+    assert [(entry["unit"]["protects"], entry["holds_at_most"]) for entry in account["book"]] == [
+        ("user", 1), ("record", 8),
+    ]  # fmt: skip
+    shown = cli("ledger", "show", desk.ledger, "--account", "people").out
+    assert "user:name, at most 2" in shown
+    assert "8 times" in shown
+
+
+def test_a_conversion_without_a_ledger_is_refused(cli: Cli, desk: Desk) -> None:
+    asked = ("-e", "1", "-o", desk.out, "--holds-at-most", "8")
+    done = cli("release", desk.data, "-s", desk.schema, *asked)
+    assert (done.code, desk.out.exists()) == (2, False)
+    assert "give the ledger and the account" in done.err
 
 
 def test_a_full_account_refuses_the_next_release(cli: Cli, desk: Desk) -> None:
