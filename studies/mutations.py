@@ -145,10 +145,10 @@ MUTANTS: tuple[Mutant, ...] = (
         "select-items",
     ),
     tests(
-        "randomised response a little too honest",
-        "privacy/laws/coins.py",
-        "            bottom = one * one // (one + (size - 1) * high)\n",
-        "            bottom = one * one // (one + (size - 2) * high)\n",
+        "randomised response twice as honest as was paid for",
+        "privacy/mechanisms/response.py",
+        "    return source.draw(Told(truth, size, strength))\n",
+        "    return source.draw(Told(truth, size, 2 * strength))\n",
         "tests/privacy/mechanisms/test_response.py",
     ),
     tests(
@@ -282,18 +282,19 @@ MUTANTS: tuple[Mutant, ...] = (
         "        max(part.sensitivity.l1 for part in parts),\n",
         "laplace-marginals",
     ),
-    replay(
+    tests(
         "scores of networks stated at a quarter of their sensitivity",
         "kinds/table/privbayes/sensitivity.py",
         "        largest_change(name, relation, binary=binary, n=n, records=records, bound=bound),\n",
         "        largest_change(name, relation, binary=binary, n=n, records=records, bound=bound) / 4,\n",
-        "privbayes",
+        "tests/kinds/table/privbayes/test_sensitivity.py",
+        "tests/kinds/table/privbayes/test_structure.py",
     ),
     replay(
         "the first attribute of a network is drawn past the seam",
         "kinds/table/privbayes/structure.py",
-        "coins.draw(AnyBelow(len(variables)))",
-        "coins.below(len(variables))",
+        "coins.draw(AnyBelow(len(firsts)))",
+        "coins.below(len(firsts))",
         "privbayes",
     ),
     replay(
@@ -340,12 +341,14 @@ MUTANTS: tuple[Mutant, ...] = (
         "        return (4 * size - 4 + Fraction(1, 100)) * self.scale\n",
         "dawa",
     ),
-    replay(
+    tests(
         "PrivTree paid for one point where a user has several",
         "kinds/points/privtree.py",
         "            paths=points.schema.unit.records,\n",
         "            paths=1,\n",
-        "privtree",
+        "tests/conformance/test_replay.py",
+        "-k",
+        "every_word and privtree",
     ),
     # Sequences ---------------------------------------------------------------------------------------
     replay(
@@ -388,7 +391,7 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "the selected are counted at the price of one",
         "learn/selection/select.py",
-        "Sensitivity.of(min(moves.l1, len(chosen) * moves.linf), linf=moves.linf, monotone=moves.monotone)",
+        "Sensitivity.of(min(moves.l1, len(chosen) * moves.linf), linf=each, monotone=moves.monotone)",
         "Sensitivity.of(moves.linf / 2, monotone=moves.monotone)",
         "select-items",
     ),

@@ -131,6 +131,7 @@ METHODS: tuple[MethodAudit, ...] = (
     ),
     MethodAudit("n-gram", FIRST_VISITS, FIRST_PAGES, parameters={"longest_gram": 1}, read_off=seen_symbols),
     MethodAudit("n-gram", LONG_VISITS, PAGES, label="deep"),
+    MethodAudit("n-gram", VISITS, SEEN, parameters={"longest_gram": 2}, label="short-strings", copies=()),
     MethodAudit(
         "top-strings", FIRST_VISITS, (), parameters={"many": 1}, pairs=(ONE_MORE,), epsilon=Fraction(3, 2)
     ),
