@@ -46,6 +46,17 @@ AUDITS = Audits(
         MethodAudit(
             "select-categories", COLOURS, COLOUR_RECORDS, parameters=EVERYTHING, read_off=seen_categories
         ),
+        MethodAudit(
+            "select-categories", COLOURS, COLOUR_RECORDS, parameters={"c": 1}, label="top", copies=()
+        ),
+        MethodAudit(
+            "select-categories",
+            COLOURS,
+            COLOUR_RECORDS,
+            parameters={"c": 1, "threshold": 1},
+            label="threshold",
+            copies=(),
+        ),
     ),
     grounds=(
         Ground("baskets", LARGE_BASKETS, (("",), ("a",), ("a b c",), ("b b b",))),
