@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import Audits, MethodAudit
 from penstock.audit.sabotage import seen_categories
+from penstock.kinds.table.audits import MANY, USERS
 
 BASKETS = """
 kind: itemsets
@@ -51,10 +52,12 @@ AUDITS = Audits(
         ),
         MethodAudit(
             "select-categories",
-            COLOURS,
-            COLOUR_RECORDS,
+            USERS,
+            (),
             parameters={"c": 1, "threshold": 1},
-            label="threshold",
+            label="threshold-users",
+            pairs=(MANY,),
+            columns=("colour", "person"),
             copies=(),
         ),
     ),
