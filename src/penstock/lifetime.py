@@ -27,6 +27,20 @@ ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 """The signals that ask a process to end: Ctrl-C, `kill`, and a terminal that was closed."""
 
 
+_long_work: list[Callable[[], None]] = []
+
+
+def interrupted_by(stop: Callable[[], None]) -> None:
+    """Whoever works for long outside of Python says how to be stopped, safely from any thread."""
+    _long_work.append(stop)
+
+
+def interrupt() -> None:
+    """Stop everything that works for long outside of Python."""
+    for stop in _long_work:
+        stop()
+
+
 @cache
 def machine() -> str:
     """Eight letters that tell this machine from others that may write to the same disk."""

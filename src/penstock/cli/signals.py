@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
+
+from penstock.lifetime import interrupt
 
 _ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -73,7 +74,5 @@ def _interrupt_databases(reader: int, heard: threading.Event) -> None:
     """
     while numbers := os.read(reader, 64):
         while set(numbers) & set(_ENDINGS) and not heard.wait(_AGAIN):
-            engine = sys.modules.get("penstock.engine.connection")
-            if engine is not None:
-                with suppress(Exception):  # whatever happens to the database, the main thread ends the work
-                    engine.interrupt()
+            with suppress(Exception):  # whatever happens to the database, the main thread ends the work
+                interrupt()

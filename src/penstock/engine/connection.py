@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
 from penstock.errors import DataError, without_password
-from penstock.lifetime import made_and_held, marked, remove, sweep
+from penstock.lifetime import interrupted_by, made_and_held, marked, remove, sweep
 from penstock.schema.fact import nearest
 
 if TYPE_CHECKING:
@@ -56,6 +56,9 @@ def interrupt() -> None:
     """Stop whatever the embedded databases of this process are counting; safe from any thread."""
     for backend in list(_living):
         backend.con.interrupt()
+
+
+interrupted_by(interrupt)
 
 
 class Duck:
