@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.connection import Duck, interrupt, spilling, stopped
+from penstock.engine.connection import Duck, spilling, stopped
 from penstock.engine.opening import open_engine
 from penstock.errors import DataError
-from penstock.lifetime import marked
+from penstock.lifetime import marked, stop_work
 from penstock.schema import Schema
 
 SCHEMA = """
@@ -110,7 +110,7 @@ def test_limits_that_duckdb_refuses_leave_no_folder(tmp_path: Path) -> None:
 
 def test_an_interruption_is_not_taken_for_damaged_records(tmp_path: Path) -> None:
     duck = Duck(spill=tmp_path)
-    interrupt()  # nothing is running: nothing happens
+    stop_work()  # nothing is running: nothing happens
     assert duck.backend.con.execute("SELECT 1").fetchone() == (1,)
     assert stopped(RuntimeError("Query interrupted"))
     assert not stopped(RuntimeError("Query interrupted records"))

@@ -1,4 +1,4 @@
-"""`penstock ledger`: the custodian's book of what was spent on which data."""
+"""`penstock ledger`: what was spent on which data, kept by the custodian."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from penstock import catalogue
 from penstock.cli.options import Json
 from penstock.cli.screen import paragraphs
+from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help=paragraphs("""Keep the custodian's book: what was spent on which data, and what is left.
+    help=paragraphs("""Keep account of what was spent on which data, and what is left.
 
     [bold]Examples[/bold]
 
@@ -29,12 +31,12 @@ app = typer.Typer(
     """),
 )
 
-Book = Annotated[
+LedgerPlace = Annotated[
     str, typer.Argument(metavar="LEDGER", help="A file name or an SQLAlchemy URL.", show_default=False)
 ]
 
 
-def init(ledger: Book) -> None:
+def init(ledger: LedgerPlace) -> None:
     """Open a new, empty ledger.
 
     [bold]Examples[/bold]
@@ -62,7 +64,7 @@ def _file(ledger: str) -> str | None:
 
 
 def limit(
-    ledger: Book,
+    ledger: LedgerPlace,
     account: Annotated[
         str, typer.Argument(metavar="ACCOUNT", show_default=False, help="Your own name for the data.")
     ],
@@ -115,14 +117,24 @@ def limit(
     from penstock.privacy.budgets.amounts import plain
     from penstock.privacy.ledger.ledger import Ledger
 
+    if unit is not None:
+        _refuse_unknown(unit)
     opened = Ledger.open(ledger)
     opened.set_limit(account, epsilon, delta, relation, unit=unit, holds_at_most=holds_at_most)
     balance = opened.account(account).balance()
     note(f"{clean(account)}: epsilon {plain(balance.left[0])} left of {plain(balance.limit[0])}.")
 
 
+def _refuse_unknown(unit: str) -> None:
+    """A unit is one that some kind of data knows, with a column just where it needs one."""
+    word, colon, _ = unit.partition(":")
+    if catalogue.unit(word).bounded != bool(colon):
+        right = f"{word}:COLUMN" if not colon else word
+        raise UsageError(f"The unit '{word}' is written as '{right}', not as '{unit}'.")
+
+
 def show(
-    ledger: Book,
+    ledger: LedgerPlace,
     account: Annotated[
         str | None,
         typer.Option(

@@ -105,7 +105,7 @@ def parameters(pairs: Sequence[str], info: MethodInfo) -> dict[str, Any]:
             raise UsageError(f"--param takes name=value, such as --param side=40, not '{pair}'.")
         if key in values:
             raise UsageError(f"--param {key} is given twice; keep one of them.")
-        values[key] = declared[key].read(text.strip(), info.name) if key in declared else text
+        values[key] = declared[key].read(text.strip()) if key in declared else text
     return values
 
 

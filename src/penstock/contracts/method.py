@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar, final, get_args
 
-from penstock import catalogue
 from penstock.contracts.data import Data
 from penstock.contracts.parameters import Parameter, parameters_of
 from penstock.privacy.budgets.budget import Budget
@@ -29,14 +26,6 @@ class Method(ABC, Generic[D]):
 
     name: ClassVar[str]
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Whatever a method's `fit` does, the budget hears first whose presence it hides, and whether the
-        data can be repeated, which makes a release for nobody else.
-        """
-        super().__init_subclass__(**options)
-        if "fit" in cls.__dict__:
-            cls.fit = _telling(cls.fit)  # type: ignore[method-assign]
-
     def __post_init__(self) -> None:
         for parameter in self.parameters():
             parameter.refuse(self)
@@ -46,13 +35,35 @@ class Method(ABC, Generic[D]):
         """What can be set, with its range and its default."""
         return parameters_of(cls)
 
-    @property
-    def info(self) -> catalogue.MethodInfo:
-        """What the catalogue says of this method."""
-        return catalogue.method(self.name)
+    @classmethod
+    def takes(cls) -> type[Data]:
+        """The handle that `fit` takes: the argument of `Method[...]` where the class was declared."""
+        for base in cls.__mro__:
+            for declared in getattr(base, "__orig_bases__", ()):
+                for taken in get_args(declared):
+                    if isinstance(taken, type) and issubclass(taken, Data):
+                        return taken
+        raise TypeError(f"{cls.__name__} does not say which data it takes")
 
     def check(self, schema: Schema) -> None:
-        """Refuse what cannot work on data of this schema; needs neither records nor budget."""
+        """Refuse what cannot work on data of this schema; needs neither records nor budget.
+
+        Whatever schema and parameters decide is refused here, because it runs before the first charge. What
+        is still to be found in the records may come out either way, and must be no reason to refuse in `fit`.
+        """
+
+    @final
+    def ready(self, data: D, budget: Budget) -> None:
+        """What every `fit` asks first: refuse a budget that cannot pay, and tell it what it pays for.
+
+        What `check` refuses is refused before anything is paid. Records that were chosen with a known key
+        make whatever the budget pays for unpublishable.
+        """
+        self.check(data.declared)
+        budget.protect(data.schema.unit)
+        budget.ready(data.relation)
+        if data.repeatable:
+            budget.mark_repeatable()
 
     def cells(self, schema: Schema) -> int:
         """About how many numbers the model may hold, to foresee its room on the disk from public facts.
@@ -63,15 +74,7 @@ class Method(ABC, Generic[D]):
 
     @abstractmethod
     def fit(self, data: D, budget: Budget) -> Release:
-        """The release of the data; spends the whole budget, and nothing where it refuses."""
+        """The release of the data; spends the whole budget, and nothing where it refuses.
 
-
-def _telling(fit: Callable[..., Release]) -> Callable[..., Release]:
-    @wraps(fit)
-    def told(self: Method[Any], data: Data, budget: Budget) -> Release:
-        budget.protect(data.schema.unit)
-        if data.repeatable:
-            budget.mark_repeatable()
-        return fit(self, data, budget)
-
-    return told
+        Its first step is `self.ready(data, budget)`.
+        """

@@ -179,7 +179,7 @@ class IbisEngine:
         import ibis
 
         if not grouping:
-            return Rows(self._columns, {}, 1, np.array([self._length], dtype=np.float64))
+            return Rows(self._columns, {}, 1, np.array([self._length], dtype=np.int64))
         seen: dict[int, Any] = {}
         for number in grouping:
             base, lookup = self._columns.base[number], self._columns.lookup[number]
@@ -194,7 +194,7 @@ class IbisEngine:
             key = key * size + column
         keys, weights = self._groups(self._table, [key])
         codes = dict(zip(seen, np.unravel_index(keys[:, 0], sizes), strict=True))
-        return Rows(self._columns, codes, len(weights), weights.astype(np.float64))
+        return Rows(self._columns, codes, len(weights), weights)
 
     def _groups(self, table: ir.Table, columns: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The distinct combinations of these integer columns in ascending order, with their records."""

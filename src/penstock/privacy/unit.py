@@ -7,16 +7,15 @@ decide every sensitivity that follows.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, Self, get_args
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, StringConstraints, model_validator
 
-Protects = Literal["record", "user", "sequence", "edge", "node"]
-
-_GATHERED: dict[str, int] = {"record": 0, "edge": 0, "sequence": 1, "user": 2, "node": 2}
-"""How much each protected thing gathers: what comes earlier can be a part of what comes later."""
+_NAME = re.compile(r"[a-z][a-z -]{0,39}")
+Word = Annotated[str, StringConstraints(pattern=rf"^{_NAME.pattern}$")]
 
 
 class Relation(StrEnum):
@@ -50,12 +49,11 @@ class Entity:
 
     @classmethod
     def named(cls, text: str) -> Entity:
-        """The entity behind its `name`; ValueError where there is none."""
+        """The entity behind its `name`; ValueError where it is no name."""
         protects, colon, column = text.partition(":")
-        if protects not in get_args(Protects) or bool(column.strip()) != (protects == "user"):
-            known = ", ".join("user:COLUMN" if word == "user" else word for word in get_args(Protects))
-            raise ValueError(f"a unit is one of {known}, not '{text:.80}'")
-        return cls(protects, column if colon else None)
+        if not _NAME.fullmatch(protects) or bool(colon) != bool(column.strip()):
+            raise ValueError(f"a unit is written as 'record' or 'user:COLUMN', not as '{text:.80}'")
+        return cls(protects, column or None)
 
     @property
     def name(self) -> str:
@@ -69,14 +67,18 @@ class Entity:
     def can_hold(self, other: Entity) -> bool:
         """Whether the other can be a whole part of this one, so that without this one it is gone as well.
 
-        Never the other way round: a record less leaves its user there, with other records. That is a user
-        removed and another added, and no guarantee for records follows from a group of whole users.
+        What gathers records by a column is no part of what does not: a record less leaves its user there,
+        with other records. That is a user removed and another added, and no guarantee for records follows
+        from a group of whole users. Anything else only the custodian can know.
         """
-        return _GATHERED[self.protects] >= _GATHERED[other.protects]
+        return self.column is not None or other.column is None
 
 
 class Unit(BaseModel):
     """The entity whose presence the guarantee hides.
+
+    Which words `protects` may be, and which of them have a `column` and a bound, is a fact about kinds of
+    data, and a schema is held to it.
 
     >>> Unit(protects="user", column="patient_id", at_most=3).words
     'one user (patient_id), who contributes at most 3 records'
@@ -84,24 +86,22 @@ class Unit(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    protects: Protects = "record"
+    protects: Word = "record"
     column: str | None = None
     at_most: int | None = None
     review: bool = False
 
     @model_validator(mode="after")
-    def _user_has_column_and_bound(self) -> Self:
-        if self.protects == "user":
-            if self.column is None:
-                raise ValueError("unit: protects 'user' needs 'column', the field that identifies a user")
-            if self.at_most is None or self.at_most < 1:
-                raise ValueError(
-                    "unit: protects 'user' needs 'at_most', the largest number of records "
-                    "one user may contribute (1 or more)"
-                )
-        elif self.column is not None or self.at_most is not None:
+    def _a_column_has_a_bound(self) -> Self:
+        if self.column is not None and (self.at_most is None or self.at_most < 1):
             raise ValueError(
-                f"unit: 'column' and 'at_most' belong to 'protects: user', not to '{self.protects}'"
+                f"unit: protects '{self.protects}' needs 'at_most', the largest number of records "
+                f"one {self.protects} may contribute (1 or more)"
+            )
+        if self.column is None and self.at_most is not None:
+            raise ValueError(
+                f"unit: protects '{self.protects}' needs 'column', the field that identifies a "
+                f"{self.protects}, or no 'at_most'"
             )
         return self
 
@@ -117,7 +117,7 @@ class Unit(BaseModel):
 
     @property
     def words(self) -> str:
-        if self.protects == "user":
+        if self.column is not None:
             plural = "record" if self.at_most == 1 else "records"
-            return f"one user ({self.column}), who contributes at most {self.at_most} {plural}"
+            return f"one {self.protects} ({self.column}), who contributes at most {self.at_most} {plural}"
         return f"one {self.protects}"

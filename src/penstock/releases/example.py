@@ -13,8 +13,8 @@ _BARE = re.compile(r"[^\W\d]\w*\Z")
 _TAKEN = ("and", "or", "not", "in", "is", "missing")
 
 
-def example_query(schema: Schema) -> str | None:
-    """A question about the first two fields; None where no simple one can be written.
+def example_query(schema: Schema, most: int = 2) -> str | None:
+    """A question about the first two fields, or `most` of them; None where no simple one can be written.
 
     >>> print(example_query(Schema.from_yaml('''
     ... fields:
@@ -23,7 +23,7 @@ def example_query(schema: Schema) -> str | None:
     ... ''')))
     age < 50 and "home town" = 'York'
     """
-    told = [field for field in schema.fields if len(field.labels) > 1][:2]
+    told = [field for field in schema.fields if len(field.labels) > 1][:most]
     text = " and ".join(_term(field) for field in told)
     try:
         parse(text, schema)

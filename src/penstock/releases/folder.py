@@ -125,7 +125,7 @@ def _save(release: Published, folder: str | Path, *, overwrite: bool, paid: bool
 
 
 def _refuse_unregistered(release: Published) -> None:
-    if catalogue.form(release.form) != f"{type(release).__module__}:{type(release).__qualname__}":
+    if catalogue.form(release.form).where != f"{type(release).__module__}:{type(release).__qualname__}":
         raise ReleaseError(
             f"The form '{release.form}' is registered for another class than {type(release).__name__}."
         )

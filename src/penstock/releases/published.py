@@ -10,11 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from penstock import catalogue
 from penstock.errors import QueryError, UsageError
 from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.budgets.receipt import Receipt
@@ -81,9 +83,8 @@ class Published(ABC):
         if not self.can_query:
             return {}
         words = "what meets a condition is counted"
-        return {
-            "condition": Question(words, self.query, lambda path: answered(path, "condition", self.query))
-        }
+        many = partial(answered, column="condition", ask=self.query)
+        return {"condition": Question(words, self.query, many, self.example())}
 
     def pictures(self) -> Sequence[Picture]:
         """Pictures for the public report, drawn from the release alone."""
@@ -136,7 +137,7 @@ class Published(ABC):
     @property
     def can_sample(self) -> bool:
         """Whether `sample` gives rows."""
-        return self.answer == "synthetic data"
+        return catalogue.ANSWERS[self.answer].sampled
 
     @property
     def can_query(self) -> bool:

@@ -10,30 +10,27 @@ from tests.conformance.ballots.layout import BallotLayout
 
 from penstock.contracts.data import Data
 from penstock.engine import open_engine
-from penstock.errors import UsageError
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Schema
 
 
 class Ballots(Data):
-    """Ballots that can be counted and not seen."""
+    """Ballots that can be counted and not seen.
+
+    >>> import polars as pl
+    >>> from tests.conformance.ballots.audits import BALLOTS
+    >>> Ballots.open(pl.DataFrame({"party": ["red", "green", "red"]}), Schema.from_yaml(BALLOTS)).votes()
+    Sealed(sensitivity 1, add-remove)
+    """
 
     def __init__(self, counts: NDArray[np.int64], schema: Schema) -> None:
         self._counts, self.schema = counts, schema
 
     @classmethod
-    def open(
-        cls,
-        source: Any,
-        schema: Schema,
-        *,
-        table: str | None = None,
-        engine: str = "auto",
-        order_key: bytes | None = None,
+    def _opened(
+        cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> Ballots:
-        if engine not in ("auto", "memory"):
-            raise UsageError("Ballots are counted in memory.")
         vote = BallotLayout.of(schema).vote
         (counts,) = open_engine(source, schema, table=table, order_key=order_key).counts([(vote,)])
         return cls(counts, schema)

@@ -95,7 +95,7 @@ def test_files_that_hold_no_boxes_are_refused_with_one_sentence(
     path.write_text(text)
     with pytest.raises(QueryError, match=complaint):
         read_boxes(path, SQUARE)
-    with pytest.raises(QueryError, match="cannot be read"):
+    with pytest.raises(QueryError, match=r"none.csv' cannot be read as boxes: No such file or directory\.$"):
         read_boxes(tmp_path / "none.csv", SQUARE)
 
 
@@ -195,6 +195,10 @@ def test_the_command_line_answers_boxes_and_writes_the_map(
     assert json.loads(capsys.readouterr().out)["value"] == pytest.approx(shown["count"][0])
     assert run(["query", str(tmp_path / "out"), "--geojson", str(tmp_path / "map.geojson")]) == 0
     assert len(json.loads((tmp_path / "map.geojson").read_text())["features"]) == len(release.counts)
+    capsys.readouterr()
+    assert run(["query", str(tmp_path / "out"), "--geojson", str(tmp_path / "map.geojson"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["written"], told["holds"]) == (str(tmp_path / "map.geojson"), "the released map")
     assert run(["query", str(tmp_path / "out"), "--boxes", str(boxes), "--box", "0,1,0,1"]) != 0
     assert "one question" in capsys.readouterr().err
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from penstock.errors import QueryError
+from penstock.errors import QueryError, SchemaError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,6 +42,19 @@ class Box:
             raise QueryError("The bounds of a box must be finite numbers.")
         if any(a > b for a, b in zip(self.low, self.high, strict=True)):
             raise QueryError(f"The box {self} has a lower bound above its upper bound.")
+
+    @classmethod
+    def of(cls, schema: Schema) -> Box:
+        """The public box of a schema, one step beyond the largest value of a whole number; SchemaError where
+        a field has no bounds."""
+        for field in schema.fields:
+            if not field.ranged:
+                raise SchemaError(
+                    f"{field.name}: for this method a coordinate must be a number or a date with bounds, not "
+                    f"{field.kind}. Remove the field, or use the method privtree. Nothing was spent."
+                )
+        edges = [field.edges for field in schema.fields]
+        return cls(tuple(each.low for each in edges), tuple(each.end for each in edges))
 
     @classmethod
     def parse(cls, text: str) -> Box:

@@ -24,7 +24,7 @@ from penstock.kinds.points.space import LATTICE_BITS, Cells, Space
 from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
-from penstock.schema import Edges, Field, Relation, Schema
+from penstock.schema import Relation, Schema
 
 Counts = NDArray[np.int64]
 
@@ -41,14 +41,14 @@ class CellLevel(Handle):
     """
 
     space: Space
-    source: Source
+    _source: Source
     sensitivity: Sensitivity
     depth: int
     cells: Cells
     keys: Keys
-    cloud: Cloud
-    begin: Numbers
-    end: Numbers
+    _cloud: Cloud
+    _begin: Numbers
+    _end: Numbers
 
     @classmethod
     def top(cls, space: Space, source: Source, sensitivity: Sensitivity) -> CellLevel:
@@ -70,18 +70,20 @@ class CellLevel(Handle):
             self._counts(asked),
             self.sensitivity,
             Relation.ADD_REMOVE,
-            because="the cells of one depth share no point: a point is counted in one of them at most",
+            because="the cells of one depth share no point, so a point is counted in one of them at most: a "
+            "unit of m points raises scores by one along m paths at most. A cell holds the points of its "
+            "children, whose scores are no larger; which cells there are is public, empty ones included",
         )
 
     def _counts(self, asked: Numbers) -> Numbers:
         """Raw: the number of points in each of the cells."""
-        return self.cloud.counts(self.begin[asked], self.end[asked])
+        return self._cloud.counts(self._begin[asked], self._end[asked])
 
     def children(self, split: Numbers) -> Self:
         cells, keys = self.cells.take(split), self.keys[split]
-        cloud, begin, end = self.cloud, self.begin[split], self.end[split]
+        cloud, begin, end = self._cloud, self._begin[split], self._end[split]
         if self.depth >= cloud.depth:
-            cloud = self.source(self.depth, cells)
+            cloud = self._source(self.depth, cells)
             begin, end = cloud.stretches(self.space, keys, self.depth)
         cells, parents, codes = self.space.children(cells, self.depth)
         word, shift = self.space.slot(self.depth)
@@ -91,7 +93,7 @@ class CellLevel(Handle):
         last = np.append(parents[1:] != parents[:-1], True)
         ends = np.where(last, end[parents], np.append(begins[1:], 0))
         return type(self)(
-            self.space, self.source, self.sensitivity, self.depth + 1, cells, keys, cloud, begins, ends
+            self.space, self._source, self.sensitivity, self.depth + 1, cells, keys, cloud, begins, ends
         )
 
 
@@ -118,14 +120,8 @@ class Points(Data):
         self.schema = schema
 
     @classmethod
-    def open(
-        cls,
-        source: Any,
-        schema: Schema,
-        *,
-        table: str | None = None,
-        engine: str = "auto",
-        order_key: bytes | None = None,
+    def _opened(
+        cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> Points:
         opened = open_engine(
             source, schema, table=table, engine=engine, order_key=order_key, coordinates=True
@@ -133,29 +129,11 @@ class Points(Data):
         return cls(opened, schema)
 
     def __repr__(self) -> str:
-        return f"Points({' x '.join(self.names)}, sealed, {self.relation.value})"
+        return f"Points({' x '.join(self.names)}, sealed, {self.schema.relation.value})"
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self.schema.names)
-
-    @property
-    def low(self) -> tuple[float, ...]:
-        """The lower bounds of the box; SchemaError where a field has none."""
-        return tuple(self._edges(field).low for field in self.schema.fields)
-
-    @property
-    def high(self) -> tuple[float, ...]:
-        """The upper bounds of the box, one step beyond the largest value of a whole number."""
-        return tuple(self._edges(field).end for field in self.schema.fields)
-
-    def _edges(self, field: Field) -> Edges:
-        if not field.ranged:
-            raise SchemaError(
-                f"{field.name}: for this method a coordinate must be a number or a date with bounds, not "
-                f"{field.kind}. Remove the field, or use the method privtree. Nothing was spent."
-            )
-        return field.edges
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -168,7 +146,7 @@ class Points(Data):
         return Sealed(
             np.array([self._engine.rows()], dtype=np.int64),
             self.sensitivity,
-            self.relation,
+            self.schema.relation,
             because="every point is counted once, and a unit has at most so many as the schema says",
         )
 
@@ -180,8 +158,9 @@ class Points(Data):
         return Sealed(
             counts,
             self.sensitivity,
-            self.relation,
-            because="a point falls into exactly one cell of a grid that covers the public box",
+            self.schema.relation,
+            because="a point falls into exactly one cell of a grid that covers the public box, so a unit of "
+            "m points moves the counts by m together, all of it perhaps in one cell",
         )
 
     def patchwork(self, side: int, inner: Counts) -> Sealed[Counts]:
@@ -202,8 +181,9 @@ class Points(Data):
         return Sealed(
             counts,
             self.sensitivity,
-            self.relation,
-            because="a point falls into one cell of the grid and into one part of that cell",
+            self.schema.relation,
+            because="a point falls into one cell of the grid and into one part of that cell, so a unit of m "
+            "points moves the counts by m together, all of it perhaps in one part",
         )
 
     def _positions(self, dimensions: int) -> tuple[list[Counts], Counts | None]:
@@ -223,12 +203,14 @@ class Points(Data):
 
     def leaf_counts(self, growth: Growth[CellLevel]) -> Sealed[Counts]:
         """The points in each leaf, level by level."""
-        counts = [level._counts(growth.leaves(depth)) for depth, level in enumerate(growth.levels)]
+        levels = zip(growth.levels, growth.leaves, strict=True)
+        counts = [level._counts(leaves) for level, leaves in levels]
         return Sealed(
             np.concatenate(counts),
             self.sensitivity,
-            self.relation,
-            because="the leaves of a tree of cells share no point: they are one histogram, cut unevenly",
+            self.schema.relation,
+            because="the leaves of a tree of cells share no point: they are one histogram, cut unevenly, "
+            "which a unit of m points moves by m together, all of it perhaps in one leaf",
         )
 
     def _sorted(self, engine: MemoryEngine, space: Space) -> Cloud:

@@ -71,22 +71,25 @@ class UniformGrid(Method[Points]):
     name: ClassVar[str] = "uniform-grid"
 
     points_per_cell: Annotated[float, Number(above=0)] = 10.0
-    side: Annotated[int | None, Whole(least=1)] = None
+    side: Annotated[int | None, Whole(1, MOST_CELLS)] = None
 
-    def fit(self, points: Points, budget: Budget) -> GridRelease:
-        """Count the points, unless `side` is given, then the cells; spends the whole budget."""
-        domain = Box(points.low, points.high)
-        dimensions = domain.dimensions
+    def check(self, schema: Schema) -> None:
+        """Refuse fields without bounds, and a grid of more cells than there may be."""
+        dimensions = Box.of(schema).dimensions
         if self.side is not None and self.side**dimensions > MOST_CELLS:
             raise UsageError(
                 f"A grid of {self.side} cells along each of {dimensions} dimensions has more than "
                 f"{MOST_CELLS:,} cells; choose a smaller side. Nothing was spent."
             )
-        budget.ready(points.relation)
+
+    def fit(self, points: Points, budget: Budget) -> GridRelease:
+        """Count the points, unless `side` is given, then the cells; spends the whole budget."""
+        self.ready(points, budget)
+        domain = Box.of(points.schema)
         if self.side is None:
             for_total, for_cells = budget.split(number_of_points="1/20", cells="19/20")
             total = float(noise.counts(points.size(), pay=for_total)[0])
-            side = self._side(total, float(for_cells.epsilon), dimensions)
+            side = self._side(total, float(for_cells.epsilon), domain.dimensions)
         else:
             for_cells, side = budget.rest("cells"), self.side
         grid = Grid.regular(domain, side)
@@ -110,9 +113,9 @@ class UniformGrid(Method[Points]):
 
     def _side(self, total: float, epsilon: float, dimensions: int) -> int:
         """The side that balances noise against non-uniformity, from public and paid-for numbers."""
-        ideal = (max(total, 0.0) * epsilon / self.points_per_cell) ** (2.0 / (dimensions + 2))
+        ideal: float = (max(total, 0.0) * epsilon / self.points_per_cell) ** (2.0 / (dimensions + 2))
         most = int(MOST_CELLS ** (1.0 / dimensions) + 1e-9)
-        return int(min(max(1, round(ideal)), most))
+        return max(1, round(min(ideal, most)))
 
 
 class _Saved(BaseModel):

@@ -80,8 +80,17 @@ class PointsRelease(Release):
         return frame.with_columns(pl.Series("count", counts), pl.Series("error", errors, nan_to_null=True))
 
     def questions(self) -> Mapping[str, Question]:
-        box = Question("points in a box are counted", self._count_written, self.count_boxes)
+        words = "points in a box are counted"
+        box = Question(words, self._count_written, self.count_boxes, self._lower_half())
         return {**super().questions(), "box": box}
+
+    def _lower_half(self) -> str | None:
+        """A box to ask for: half of the first numeric field and all of the others; None without any."""
+        edges = [field.edges for field in self.schema.fields if field.ranged]
+        bounds = [number for each in edges for number in (each.low, each.end)]
+        if bounds:
+            bounds[1] = (bounds[0] + bounds[1]) / 2
+        return ",".join(map(str, bounds)) or None
 
     def _count_written(self, text: str) -> Answer:
         """The number of points in a box as somebody wrote it."""

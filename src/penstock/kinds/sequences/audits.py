@@ -10,10 +10,11 @@ from typing import Any
 
 import polars as pl
 
+from penstock.audit.hostile import Ground
 from penstock.audit.methods import Audits, MethodAudit
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Target
-from penstock.audit.worst_loss import Hierarchy, Rows, joined, loss_target
+from penstock.audit.worst_loss import DecidedTree, Rows, joined, loss_target
 from penstock.kinds.sequences.data import Sequences
 from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.privacy.mechanisms.growth import Level
@@ -47,7 +48,7 @@ def contexts(rows: Rows, schema: Schema, longest: int | None = None) -> Level:
 
 def decisions() -> tuple[Target, ...]:
     """Contexts as they are shipped, and broken copies."""
-    suffixes = Hierarchy(VISITS, contexts, fan_out=3, paths=LONGEST, deepest=LONGEST)
+    suffixes = DecidedTree(VISITS, contexts, fan_out=3, paths=LONGEST, deepest=LONGEST)
     people = replace(suffixes, paths=3 * LONGEST)
     visits = (
         *joined(("a b b b",), range(12), (("b a a",),)),
@@ -109,4 +110,10 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit("top-strings", LONG_VISITS, PAGES, parameters={"many": 3}, label="several"),
 )
 
-AUDITS = Audits(METHODS, decisions)
+LONG_AND_SHORT = (("",), ("a",), ("b b b b",), ("a b a b a b a b a b",), ("a a a a",))
+GROUNDS = (
+    Ground("sequences up to too long ones", VISITS, LONG_AND_SHORT),
+    Ground("users", f"unit: {{protects: user, column: person, at_most: 2}}{VISITS}", LONG_AND_SHORT),
+)
+
+AUDITS = Audits(METHODS, decisions, GROUNDS)

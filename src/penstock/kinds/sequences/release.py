@@ -113,7 +113,8 @@ class SequenceRelease(Release):
         """The same strings as codes."""
 
     def questions(self) -> Mapping[str, Question]:
-        return {"top": Question("the most frequent strings are listed", lambda text: self.top(_whole(text)))}
+        words = "the most frequent strings are listed"
+        return {"top": Question(words, lambda text: self.top(_whole(text)), example="3")}
 
     def _many(self, many: int) -> int:
         if not 1 <= many <= MOST_STRINGS:
@@ -181,9 +182,9 @@ class MarkovRelease(SequenceRelease):
 
     def questions(self) -> Mapping[str, Question]:
         return {
-            "string": Question("strings of symbols are counted", self.count, self._count_all),
+            "string": Question("strings of symbols are counted", self.count, self._count_all, self.example()),
             **super().questions(),
-            "next": Question("what comes after a string is listed", self.next),
+            "next": Question("what comes after a string is listed", self.next, example=self.example()),
         }
 
     def _count_all(self, path: str) -> pl.DataFrame:

@@ -28,9 +28,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from penstock.contracts.method import Method
-from penstock.contracts.parameters import Exact, Whole
+from penstock.contracts.parameters import Exact, Share, Whole
 from penstock.errors import ReleaseError, UsageError
-from penstock.kinds.sequences.data import Sequences
+from penstock.kinds.sequences.data import Sequences, refuse_lengths
+from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.markov import Markov
 from penstock.kinds.sequences.release import MarkovRelease, check_loaded
 from penstock.privacy.budgets.amounts import Amount, exact
@@ -40,6 +41,7 @@ from penstock.privacy.mechanisms.growth import Shape, grow
 from penstock.privacy.mechanisms.splitting import Constant, Splitter
 from penstock.releases import Answer, Manifest, Model
 from penstock.report.picture import Picture
+from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from typing import Any
@@ -76,21 +78,30 @@ class PrivTreeSequences(Method[Sequences]):
 
     name: ClassVar[str] = "privtree-sequences"
 
-    tree_share: Annotated[Amount | None, Exact(above=0, below=1)] = None
+    tree_share: Annotated[Amount | None, Share()] = None
     choose_longest: bool = False
     quantile: Annotated[Amount, Exact(above=0, below=1)] = "19/20"
-    longest_share: Annotated[Amount, Exact(above=0, below=1)] = "1/20"
+    longest_share: Annotated[Amount, Share()] = "1/20"
     constant: Constant = "tight"
     deepest: Annotated[int | None, Whole(least=0)] = None
 
+    def check(self, schema: Schema) -> None:
+        """Refuse a quantile, or a longest length, that no choice of a length can be made with."""
+        longest = SequenceLayout.of(schema).longest
+        if self.choose_longest and longest is not None:
+            refuse_lengths(exact(self.quantile, "quantile"), longest)
+
     def fit(self, sequences: Sequences, budget: Budget) -> SuffixTreeRelease:
         """Choose the length if asked to, grow the tree, count what follows; spends the whole budget."""
+        self.ready(sequences, budget)
         width = sequences.width
         share = Fraction(1, width) if self.tree_share is None else exact(self.tree_share, "tree_share")
-        budget.ready(sequences.relation)
         rest = budget
         if self.choose_longest:
-            sequences = self._shortened(sequences, budget.part("longest", self.longest_share))
+            for_longest = exact(self.longest_share, "longest_share")
+            left = share * (budget.left[0] - for_longest * budget.epsilon)
+            Splitter.refuse_too_little(left, fan_out=width, paths=sequences.places, constant=self.constant)
+            sequences = self._shortened(sequences, budget.part("longest", for_longest))
             rest = budget.rest("model")
         for_shape, for_counts = rest.split(shape=share, histograms=1 - share)
         splitter = Splitter.paid(

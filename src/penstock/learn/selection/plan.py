@@ -18,14 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
-from typing import Literal
 
 from penstock.errors import UsageError
+from penstock.learn.selection.mechanism import Mechanism
 from penstock.privacy.mechanisms.noise import standard_deviation
 from penstock.privacy.mechanisms.sparse_design import Design
 from penstock.privacy.seals.sensitivity import Sensitivity
-
-Mechanism = Literal["auto", "histogram", "one-shot", "exponential", "sparse-vector"]
 
 
 @dataclass(frozen=True)
@@ -58,9 +56,8 @@ class Request:
                 "Nothing was spent."
             )
 
-    def choose(self, moves: Sensitivity, candidates: int, epsilon: Fraction) -> Mechanism:
+    def choose(self, moves: Sensitivity, epsilon: Fraction) -> Mechanism:
         """The mechanism for scores that move like this: the one asked for, or that with least noise."""
-        self.refuse_above(candidates)
         if self.mechanism != "auto":
             return self.mechanism
         if self.c is None:

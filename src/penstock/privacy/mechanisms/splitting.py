@@ -40,8 +40,9 @@ from numpy.typing import NDArray
 from penstock.errors import UsageError
 from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws.coins import Splits
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.randomness.samplers import Integers, bernoulli_exp_each, uniform
+from penstock.privacy.randomness.samplers import Integers
 from penstock.privacy.seals.sealed import Sealed, open_seal
 from penstock.privacy.unit import Relation
 
@@ -126,9 +127,7 @@ class Splitter:
             raise UsageError(f"The decay gamma must be at least {SMALLEST_DECAY}, not {gamma}.")
         factor = noise_constant(slope, constant) + (1 if relation is Relation.REPLACE else 0)
         epsilon = pay.left[0]
-        inverse = int(STEPS * epsilon / (factor * paths * step))  # 1 / lambda in steps, rounded down
-        if epsilon > 0 and inverse < 1:
-            raise UsageError("The budget is too small to decide about a tree. Nothing was spent on it.")
+        inverse = _inverse_scale(epsilon, factor * paths * step)
         source = pay.spend(
             "PrivTree decisions",
             amount=epsilon,
@@ -140,6 +139,13 @@ class Splitter:
         made = cls(Fraction(STEPS, inverse), slope, theta, source, relation, moves)
         object.__setattr__(made, "_paid", True)
         return made
+
+    @staticmethod
+    def refuse_too_little(
+        epsilon: Fraction, *, fan_out: int, paths: int, constant: Constant = "tight"
+    ) -> None:
+        """Refuse, before anything else is paid, an epsilon that `paid` would refuse under add-remove."""
+        _inverse_scale(epsilon, noise_constant(decay(fan_out), constant) * paths)
 
     @property
     def delta(self) -> Fraction:
@@ -169,7 +175,7 @@ class Splitter:
         if self._asked and depth <= self._asked[-1]:
             raise UsageError("Every depth of a tree is decided about once, on the way down.")
         self._asked.append(depth)
-        return self._flip(self._margins(open_seal(scores), depth))
+        return self.randomness.draw(Splits(self._margins(open_seal(scores), depth), Fraction(1, STEPS)))
 
     def _margins(self, scores: NDArray[np.int64], depth: int) -> Integers:
         """(b - theta) / lambda in steps, with b clamped from below at theta - delta."""
@@ -180,16 +186,18 @@ class Splitter:
         clamped: Integers = np.maximum(biased, -slope)
         return clamped
 
-    def _flip(self, margins: Integers) -> NDArray[np.bool_]:
-        """Lap(1) > -margin, exactly: the unlikely side has probability exp(-|margin|) / 2."""
-        unlikely = uniform(2, margins.size, self.randomness).reshape(margins.shape) == 1
-        unlikely &= bernoulli_exp_each(np.abs(margins), Fraction(1, STEPS), self.randomness)
-        return np.asarray(np.where(margins > 0, ~unlikely, unlikely), dtype=np.bool_)
-
     def log_chances(self, scores: NDArray[np.int64], depth: int) -> tuple[Reals, Reals]:
         """The logarithms of the chances that nodes are split and are not, for audits and exact tests."""
-        margins = (scores - float(self.theta)) / float(self.lam) - depth * float(self.gamma)
-        return log_chances(np.maximum(margins, -float(self.gamma)))
+        # Differences first, exactly: near 2**62 doubles are hundreds apart.
+        return log_chances(self._margins(scores, depth).astype(np.float64) / STEPS)
+
+
+def _inverse_scale(epsilon: Fraction, moves: Fraction) -> int:
+    """1 / lambda in steps, rounded down."""
+    inverse = int(STEPS * epsilon / moves)
+    if epsilon > 0 and inverse < 1:
+        raise UsageError("The budget is too small to decide about a tree. Nothing was spent on it.")
+    return inverse
 
 
 def log_chances(margins: Reals) -> tuple[Reals, Reals]:

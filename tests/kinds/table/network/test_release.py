@@ -202,7 +202,8 @@ RULES = "impossible: ['age < 18 and income > 1000', 'age < 15 and smoker = true'
 def test_no_sampled_row_is_declared_impossible(method: Any) -> None:
     release = people_release(method, RULES, epsilon=1)
     for rows in (release.sample(3000, seed=1), release.sample(400, seed=1, given="age < 25")):
-        assert not release.schema.rules_out(rows).any()
+        assert len(release.schema.rules) == 2
+        assert not any(rule.holds(rows).any() for rule in release.schema.rules)
     assert release.query("age < 15 and smoker = true").value == 0
     assert release.query("age >= 0").value == pytest.approx(release.total)
     assert release.marginal(["age", "smoker"]).sum() == pytest.approx(1)

@@ -33,6 +33,10 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.mechanisms.growth import MOST_NODES
 from penstock.releases import Answer, Manifest, Model
+from penstock.schema import Schema
+
+MOST_HEIGHT = 256
+"""No point is told from another by more cuts than this."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +58,18 @@ class SimpleTree(Method[Points]):
 
     name: ClassVar[str] = "simple-tree"
 
-    height: Annotated[int, Whole(least=1)] = 8
+    height: Annotated[int, Whole(1, MOST_HEIGHT)] = 8
     theta: Annotated[float | None, Number()] = None
     inner: bool = True
 
+    def check(self, schema: Schema) -> None:
+        """Refuse fields that no tree can be made of."""
+        Space.of(schema, deepest=self.height - 1)
+
     def fit(self, points: Points, budget: Budget) -> SimpleTreeRelease:
         """Count and split, level by level, each level for an equal part of the budget."""
+        self.ready(points, budget)
         space = Space.of(points.schema, deepest=self.height - 1)
-        budget.ready(points.relation)
         parts = budget.evenly([f"level {depth}" for depth in range(self.height)])
         scale = points.schema.unit.records * self.height / float(budget.epsilon)
         theta = 2 * sqrt(2) * scale if self.theta is None else self.theta

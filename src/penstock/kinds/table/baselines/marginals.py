@@ -107,7 +107,7 @@ class MarginalsRelease(Release):
         return Answer(self.total * share, None, "records")
 
     def example(self) -> str | None:
-        return example_query(self.schema)
+        return example_query(self.schema, min(2, self.way))
 
     def pictures(self) -> Sequence[Picture]:
         return [

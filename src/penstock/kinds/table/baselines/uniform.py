@@ -1,8 +1,8 @@
 """Uniform: every combination of values equally likely. The floor below all floors.
 
 Guarantee: pure epsilon for one unit added or removed.
-Why: the records are not looked at, except for their number where it is not public. Where it is, as under
-replace, nothing is spent.
+Why: the records are not looked at, except for their number, which is counted once and paid for. Where it is
+public, the noisy count is paid for like anywhere else and then not used: a receipt equals its budget always.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Uniform(Method[Table]):
-    """The uniform distribution over the schema's domain; pays for the number of records only.
+    """The uniform distribution over the schema's domain; pays for the number of records only, public or not.
 
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness
@@ -44,11 +44,10 @@ class Uniform(Method[Table]):
     name: ClassVar[str] = "uniform"
 
     def fit(self, table: Table, budget: Budget) -> UniformRelease:
-        """Count the records, unless their number is public; spends the whole budget or nothing of it."""
-        budget.ready(table.relation)
-        total = table.public_size
-        if total is None:
-            total = int(noise.counts(table.size(), pay=budget.rest("number of records"))[0])
+        """Count the records, though a public number is the better one; spends the whole budget."""
+        self.ready(table, budget)
+        noisy = int(noise.counts(table.size(), pay=budget.rest("number of records"))[0])
+        total = noisy if table.public_size is None else table.public_size
         return UniformRelease(
             method=self.name,
             schema=table.schema,

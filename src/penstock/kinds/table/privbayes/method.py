@@ -16,8 +16,9 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 from penstock.contracts.method import Method
-from penstock.contracts.parameters import Exact, Whole
+from penstock.contracts.parameters import Exact, Share, Whole
 from penstock.errors import UsageError
+from penstock.kinds.table.adaptive_bins import at_most
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import (
     Empty,
@@ -35,7 +36,7 @@ from penstock.kinds.table.privbayes.agreement import agreeing
 from penstock.kinds.table.privbayes.joints import repaired, sources
 from penstock.kinds.table.privbayes.parent_sets import affordable_cells
 from penstock.kinds.table.privbayes.scores import ScoreName
-from penstock.kinds.table.privbayes.sensitivity import Bound
+from penstock.kinds.table.privbayes.sensitivity import Bound, largest_change
 from penstock.kinds.table.privbayes.structure import (
     SealedScores,
     binary_candidates,
@@ -84,7 +85,8 @@ class PrivBayes(Method[Table]):
     network, `theta` how useful a marginal must be, `degree` fixes the number of parents of a binary
     network (chosen by theta otherwise) and `max_degree` caps it; without a cap of yours, degrees that
     would take more than some 400,000 candidates are left out for their computing time. So are larger
-    tables of general networks.
+    tables of general networks. Where adaptive bins come out fewer than they might, the network is no larger
+    than its variables allow.
 
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness
@@ -104,10 +106,10 @@ class PrivBayes(Method[Table]):
     preset: Preset = "plain"
     encoding: EncodingName | None = None
     score: Literal["auto"] | ScoreName | None = None
-    beta: Annotated[Amount | None, Exact(least=0, below=1)] = None
+    beta: Annotated[Amount | None, Share(none=True)] = None
     theta: Annotated[Amount | None, Exact(above=0)] = None
-    degree: Annotated[int | None, Whole()] = None
-    max_degree: Annotated[int | None, Whole()] = None
+    degree: Annotated[int | None, Whole(least=0)] = None
+    max_degree: Annotated[int | None, Whole(least=0)] = None
     sensitivity: Bound | None = None
     choice: choice.Method | None = None
     repair: Repair | None = None
@@ -115,17 +117,23 @@ class PrivBayes(Method[Table]):
     reuse: bool | None = None
     agree: bool | None = None
 
+    def __post_init__(self) -> None:
+        if str(self.preset) == "adaptive":  # its first name, which old notes still have
+            raise UsageError(
+                f"The preset 'adaptive' is a method of its own: use the method confluence. {NOTHING}"
+            )
+        super().__post_init__()
+
     def fit(self, table: Table, budget: Budget) -> NetworkRelease:
         """Learn a network and its tables; spends the whole budget."""
-        self.check(table.schema)
+        self.ready(table, budget)
         recipe = self.recipe()
-        budget.ready(table.relation)
         return _Fit(recipe, encoded(recipe.encoding, table.attributes), table, budget).release()
 
     def check(self, schema: Schema) -> None:
         """Refuse parameters that cannot work on a table of this schema; needs neither records nor budget."""
         recipe = self.recipe()
-        recipe.check_fit(encoded(recipe.encoding, schema.attributes), schema.relation)
+        recipe.check_fit(encoded(recipe.encoding, at_most(schema).attributes), schema)
 
     @property
     def _given(self) -> dict[str, Any]:
@@ -160,8 +168,8 @@ class Recipe:
     reuse: bool = True
     agree: bool = True
 
-    def check_fit(self, encoding: Encoding, relation: Relation) -> None:
-        """Refuse what cannot work on a table of these variables under this relation."""
+    def check_fit(self, encoding: Encoding, schema: Schema) -> None:
+        """Refuse what cannot work on a table of this schema, of which there are these variables at most."""
         d = len(encoding.variables)
         for name, number in (("degree", self.degree), ("max_degree", self.max_degree)):
             if number is None:
@@ -180,11 +188,15 @@ class Recipe:
             )
         if self.score == "F" and not encoding.binary:
             raise UsageError(f"Score F needs attributes of two values; choose score R. {NOTHING}")
-        if self.score == "I" and relation is not Relation.REPLACE:
+        if self.score == "I" and schema.relation is not Relation.REPLACE:
             raise UsageError(
                 "Score I has no useful sensitivity under 'add-remove'; choose score R or F, or declare "
                 f"relation 'replace' with a public size. {NOTHING}"
             )
+        if schema.relation is Relation.REPLACE and schema.size is not None:
+            most = max(0, d - 1) if self.max_degree is None else self.max_degree
+            score = self.score_for(encoding, most if self.degree is None else self.degree)
+            largest_change(score, schema.relation, binary=True, n=schema.size)  # refuses too many records
 
     def score_for(self, encoding: Encoding, k: int | None) -> ScoreName:
         """The score that 'auto' stands for; it follows from the schema."""
@@ -253,7 +265,7 @@ class _Fit:
         l1 = self.table.marginal_sensitivity().l1
         k: int | None = None
         if self.encoding.binary:
-            k = recipe.degree
+            k = None if recipe.degree is None else min(recipe.degree, d - 1)
             if k is None:
                 asked = recipe.max_degree
                 largest = affordable(d) if asked is None else min(asked, affordable(d, MOST_POSSIBLE))

@@ -28,6 +28,7 @@ from penstock.kinds.table.privbayes.parent_sets import ParentSets
 from penstock.kinds.table.privbayes.scores import ScoreName, scores
 from penstock.kinds.table.privbayes.sensitivity import Bound, of_scores
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws.public import AnyBelow
 from penstock.privacy.mechanisms import choice
 from penstock.privacy.seals.sealed import Sealed, join
 from penstock.privacy.seals.sensitivity import Sensitivity
@@ -107,7 +108,8 @@ class SealedScores:
             lambda values: values[places],
             self._sensitivity([shape for _, shape in known]),
             shape=places.shape,
-            because="some of the scores move no more than the bound for all of them",
+            because="the bound of a score holds whatever else is scored beside it, so these move by no more "
+            "than the largest bound among themselves, which follows from the public shapes of their tables",
         )
 
     def _batches(self, pairs: Sequence[Pair]) -> Iterator[tuple[list[Pair], list[tuple[int, int]]]]:
@@ -132,7 +134,9 @@ class SealedScores:
             lambda counts: scores(self.name, shapes, counts, self.table.relation),
             self._sensitivity(shapes),
             shape=(len(shapes),),
-            because=f"bounds of score {self.name}, see penstock.kinds.table.privbayes.sensitivity",
+            because=f"one record that comes, goes or is replaced moves any score {self.name} by at most the "
+            "bound that penstock.kinds.table.privbayes.sensitivity proves for tables of this shape, and m "
+            "records of a unit are m such changes; all scores may move at once",
         )
         for pair, shape in zip(new, shapes, strict=True):
             self._known[pair] = (len(self._known), shape)
@@ -157,7 +161,7 @@ def learn(
     The first attribute is drawn by a public coin, independently of the records.
     """
     variables, coins = known.variables, budget.randomness
-    chosen = [Pair(coins.below(len(variables)))]
+    chosen = [Pair(coins.draw(AnyBelow(len(variables))))]
     with progress("choosing the network", total=len(variables)) as step:
         step(1)
         while len(chosen) < len(variables):
@@ -165,7 +169,7 @@ def learn(
             if not options:
                 raise UsageError("There is no candidate for the next attribute of the network.")
             if len(options) == 1 or not any(pair.parents for pair in options):
-                chosen.append(options[coins.below(len(options))])
+                chosen.append(options[coins.draw(AnyBelow(len(options)))])
             else:
                 pay = budget.part(f"choice {len(chosen)}", share)
                 chosen.append(options[choice.best(known.of(options), pay, method=method)])
