@@ -23,8 +23,10 @@ fields: [{name: age, type: integer, constraints: {minimum: 0, maximum: 99}, bins
 """
 
 _SPILLING = """
-import sys
+import signal, sys
 from penstock.cli import signals
+for name in ("SIGTERM", "SIGHUP", "SIGINT"):  # whoever runs the tests may ignore them, as nohup does
+    signal.signal(getattr(signal, name), signal.default_int_handler)
 from penstock.engine.connection import Duck
 with signals.listening() as heard:
     try:
