@@ -32,7 +32,7 @@ with signals.listening() as heard:
     try:
         duck = Duck("16MiB", threads=1, spill=sys.argv[1])
         con = duck.backend.con
-        con.execute("CREATE TEMP TABLE t AS SELECT 'patient ' || i AS who FROM range(400000) r(i)")
+        con.execute("CREATE TEMP TABLE t AS SELECT 'patient ' || i AS who FROM range(2000000) r(i)")
         print("spilled", flush=True)
         con.execute("SELECT sum(hash(a.i * b.i)) FROM range(1000000) a(i), range(1000000) b(i)").fetchall()
     except BaseException as problem:
@@ -53,14 +53,17 @@ def test_spilled_records_do_not_survive_the_process_or_the_next_one(tmp_path: Pa
     with subprocess.Popen(
         [sys.executable, "-c", _SPILLING, str(tmp_path)], stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "spilled\n"
-        (place,) = tmp_path.iterdir()
-        assert stat.S_IMODE(place.stat().st_mode) == 0o700
-        assert spilled(tmp_path) > 1 << 20
-        process.send_signal(getattr(signal, name))
-        number = int(getattr(signal, name))
-        assert process.wait(300) == (-number if name == "SIGKILL" else 128 + number)
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "spilled\n"
+            (place,) = tmp_path.iterdir()
+            assert stat.S_IMODE(place.stat().st_mode) == 0o700
+            assert spilled(tmp_path) > 1 << 20
+            process.send_signal(getattr(signal, name))
+            number = int(getattr(signal, name))
+            assert process.wait(300) == (-number if name == "SIGKILL" else 128 + number)
+        finally:
+            process.kill()  # a test that fails must not wait for a query of days
     if name == "SIGKILL":
         assert spilled(tmp_path) > 1 << 20
         Duck(spill=tmp_path)
