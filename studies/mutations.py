@@ -63,7 +63,8 @@ MUTANTS: tuple[Mutant, ...] = (
         "zero counts get no noise",
         NOISE,
         "    return _whole(sealed, held(source.draw(LaplaceAround(value, scale))))\n",
-        "    return _whole(sealed, np.where(value == 0, 0, held(source.draw(LaplaceAround(value, scale)))))\n",
+        "    told = held(source.draw(LaplaceAround(value, scale)))\n"
+        "    return _whole(sealed, np.where(value == 0, 0, told))\n",
         "contingency",
     ),
     replay(
@@ -97,28 +98,28 @@ MUTANTS: tuple[Mutant, ...] = (
         "select-items",
     ),
     replay(
-        "gaps are measured from the second best",
+        "gaps of scores are squared",
         CHOICE,
-        "    top = scores[considered].max()\n",
-        "    top = np.sort(scores[considered])[-min(2, scores[considered].size)]\n",
+        "    return np.where(scores <= top, gaps, np.uint64(0))\n",
+        "    return np.where(scores <= top, gaps * gaps, np.uint64(0))\n",
         "top-strings",
         "select-items",
     ),
-    replay(
+    tests(
         "PrivTree without a bias against depth",
         "privacy/mechanisms/splitting.py",
         "* inverse - depth * slope\n",
         "* inverse\n",
-        "privtree",
-        "simple-tree",
+        "tests/privacy/mechanisms/test_splitting.py",
+        "tests/audit/test_privtree_loss.py",
     ),
-    replay(
+    tests(
         "PrivTree without a floor under the biased score",
         "privacy/mechanisms/splitting.py",
         "        clamped: Integers = np.maximum(biased, -slope)\n",
         "        clamped: Integers = biased\n",
-        "privtree",
-        "privtree-sequences",
+        "tests/privacy/mechanisms/test_splitting.py",
+        "tests/audit/test_privtree_loss.py",
     ),
     replay(
         "PrivTree's constant forgotten",
@@ -144,10 +145,10 @@ MUTANTS: tuple[Mutant, ...] = (
         "select-items",
     ),
     tests(
-        "randomised response a little too honest",
-        "privacy/laws/coins.py",
-        "            bottom = one * one // (one + (size - 1) * high)\n",
-        "            bottom = one * one // (one + (size - 2) * high)\n",
+        "randomised response twice as honest as was paid for",
+        "privacy/mechanisms/response.py",
+        "    return source.draw(Told(truth, size, strength))\n",
+        "    return source.draw(Told(truth, size, 2 * strength))\n",
         "tests/privacy/mechanisms/test_response.py",
     ),
     tests(
@@ -228,8 +229,8 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "a marginal's sensitivity forgets the user's other records",
         TABLE,
-        "                records * marginals, linf=records, l2_squared=records**2 * marginals, monotone=True\n",
-        "                marginals, linf=1, l2_squared=marginals, monotone=True\n",
+        "records * marginals, linf=records, l2_squared=records**2 * marginals, monotone=True\n",
+        "marginals, linf=1, l2_squared=marginals, monotone=True\n",
         "independent",
     ),
     replay(
@@ -243,14 +244,14 @@ MUTANTS: tuple[Mutant, ...] = (
         "shares of the budget by the raw size",
         "kinds/table/confluence/method.py",
         "        measured = self._one_ways(self._size())\n",
-        "        measured = self._one_ways(1 + 400 * self.table._engine.length)\n",
+        "        measured = self._one_ways(1 + 400 * self.table.size()._Sealed__value[0])\n",
         "confluence",
     ),
     replay(
         "gaps of pairs stated at half of their sensitivity",
         "kinds/table/confluence/pairs.py",
         "        return Sensitivity.scores(moves, candidates=len(self.candidates))\n",
-        "        return Sensitivity.scores(Fraction(moves, 4), candidates=len(self.candidates))\n",
+        "        return Sensitivity.scores(Fraction(moves) / 4, candidates=len(self.candidates))\n",
         "confluence",
     ),
     replay(
@@ -281,25 +282,26 @@ MUTANTS: tuple[Mutant, ...] = (
         "        max(part.sensitivity.l1 for part in parts),\n",
         "laplace-marginals",
     ),
-    replay(
+    tests(
         "scores of networks stated at a quarter of their sensitivity",
         "kinds/table/privbayes/sensitivity.py",
         "        largest_change(name, relation, binary=binary, n=n, records=records, bound=bound),\n",
         "        largest_change(name, relation, binary=binary, n=n, records=records, bound=bound) / 4,\n",
-        "privbayes",
+        "tests/kinds/table/privbayes/test_sensitivity.py",
+        "tests/kinds/table/privbayes/test_structure.py",
     ),
     replay(
         "the first attribute of a network is drawn past the seam",
         "kinds/table/privbayes/structure.py",
-        "coins.draw(AnyBelow(len(variables)))",
-        "coins.below(len(variables))",
+        "coins.draw(AnyBelow(len(firsts)))",
+        "coins.below(len(firsts))",
         "privbayes",
     ),
     replay(
         "the total of a contingency table is the raw one",
         "kinds/table/baselines/contingency.py",
         "        total = float(values.sum()) if",
-        "        total = float(table._engine.length) if",
+        "        total = float(table.size()._Sealed__value[0]) if",
         "contingency",
     ),
     # Points ------------------------------------------------------------------------------------------
@@ -319,11 +321,10 @@ MUTANTS: tuple[Mutant, ...] = (
         "privelet",
     ),
     replay(
-        "every grid of a hierarchy at the full budget",
+        "the grids of a hierarchy are told as they are",
         "kinds/points/baselines/hierarchy.py",
         "noise.counts(points.histogram(sides), pay=pay)",
-        "noise.counts(points.histogram(sides).claim(lambda c: c, Sensitivity.of(Fraction(1, 2)), "
-        'because="it does not hold: a mutant"), pay=pay)',
+        "(noise.counts(points.histogram(sides), pay=pay) * 0 + points.histogram(sides)._Sealed__value)",
         "hierarchy",
     ),
     replay(
@@ -340,12 +341,14 @@ MUTANTS: tuple[Mutant, ...] = (
         "        return (4 * size - 4 + Fraction(1, 100)) * self.scale\n",
         "dawa",
     ),
-    replay(
+    tests(
         "PrivTree paid for one point where a user has several",
         "kinds/points/privtree.py",
         "            paths=points.schema.unit.records,\n",
         "            paths=1,\n",
-        "privtree",
+        "tests/conformance/test_replay.py",
+        "-k",
+        "every_word and privtree",
     ),
     # Sequences ---------------------------------------------------------------------------------------
     replay(
@@ -373,8 +376,8 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "the choice of a length at the sensitivity of the numerator",
         SEQUENCES,
-        "        step = max(share.numerator, share.denominator - share.numerator) * self.schema.unit.records\n",
-        "        step = min(share.numerator, share.denominator - share.numerator) * self.schema.unit.records\n",
+        "step = max(share.numerator, share.denominator - share.numerator)",
+        "step = min(share.numerator, share.denominator - share.numerator)",
         "privtree-sequences",
     ),
     # Item sets and selection ----------------------------------------------------------------------------
@@ -388,7 +391,7 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "the selected are counted at the price of one",
         "learn/selection/select.py",
-        "Sensitivity.of(min(moves.l1, len(chosen) * moves.linf), linf=moves.linf, monotone=moves.monotone)",
+        "Sensitivity.of(min(moves.l1, len(chosen) * moves.linf), linf=each, monotone=moves.monotone)",
         "Sensitivity.of(moves.linf / 2, monotone=moves.monotone)",
         "select-items",
     ),

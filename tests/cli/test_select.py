@@ -57,6 +57,9 @@ def test_counts_come_only_when_they_are_paid_for(cli: Cli, shop: Desk) -> None:
     assert [entry["epsilon"] for entry in paid["receipt"]["paid"]["together"]] == ["10", "10"]
     code, out, _ = call(cli, shop, "-e", "20", "-c", "2", "--counts", "1/2")
     assert code == 0
+    assert "item sets (no error bar)" in out  # all candidates were counted, and the counts decided
+    code, out, _ = call(cli, shop, "-e", "20", "-c", "2", "--counts", "1/2", "--mechanism", "one-shot")
+    assert code == 0
     assert "item sets (±" in out
 
 

@@ -93,9 +93,21 @@ def words(info: MethodInfo) -> list[tuple[str, Any]]:
     return found
 
 
+_known: dict[tuple[MethodInfo, tuple[int, ...]], list[Setting]] = {}
+
+
 def usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
-    """The settings that the method accepts: every ground under every relation with the audits' parameters,
-    every other engine on every ground, and every word of a parameter where it is accepted first."""
+    """The settings that the method accepts; found once, since each is tried to see."""
+    key = info, tuple(id(audits) for audits in every)
+    if key not in _known:
+        _known[key] = _usable(info, every)
+    return _known[key]
+
+
+def _usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
+    """Every ground under every relation with the audits' parameters, every other engine on every ground, and
+    every word of a parameter where it is accepted first.
+    """
     bases = [dict(audit.parameters) for audit in audits_of(info, every)] or [{}]
     different = [base for place, base in enumerate(bases) if base not in bases[:place]]
     known = grounds(info, every)
@@ -116,8 +128,10 @@ def usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
     found += _accepted(
         info,
         (
-            Setting(ground, relations[0], different[0], engine, FEW // 2)
-            for engine, ground in product(engines[1:], known)
+            replace(setting, engine=engine, most=FEW // 2)
+            for engine in engines[1:]
+            for setting in tuple(found)
+            if setting.relation is relations[0] and setting.most is None
         ),
     )
     for (name, value), relation in product(words(info), relations):
@@ -142,7 +156,7 @@ def _out(info: MethodInfo, setting: Setting) -> bool:
     users = setting.ground.described.unit.column is not None
     if users and setting.relation is Relation.REPLACE:
         return True  # a user who is replaced may bring another number of records
-    return refused(setting.trial(info.name)) is not None
+    return refused(setting.trial(info.name), setting.ground) is not None
 
 
 def hostile(

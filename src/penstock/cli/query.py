@@ -39,8 +39,9 @@ def query(folder: Folder, expression: str | None = None, as_json: Json = False, 
         penstock query visits-release --counts strings.csv > counts.csv
         penstock query people-release --file conditions.txt --json
 
-    Many questions from a file (--boxes, --counts, --file) are answered as CSV, the columns of the file with
-    count and error added, or as JSON.
+    Every answer says what it rests on: counted (with a 95 % error bar), spread evenly inside a bin, or the
+    model. Many questions from a file (--boxes, --counts, --file) are answered as CSV, the columns of the
+    file with count, error, rests_on and caveats added, or as JSON.
     """
     from penstock.errors import UsageError
     from penstock.releases import load
@@ -151,6 +152,8 @@ def show(answer: Any, question: str, as_json: bool) -> None:
             print_json({"question": question, **answer.to_dict()})
         else:
             screen().print(str(answer), markup=False)
+            for caveat in answer.caveats:
+                screen().print(f"  {clean(caveat)}", style="dim")
     elif as_json:
         print_json({"question": question, "rows": answer.to_dicts()})
     else:

@@ -72,17 +72,18 @@ def sample(
             raise UsageError(f"'{out}' must end in .csv or .parquet, so that it is clear what to write.")
         refuse_existing(target, force)
     with progress_bars():
-        rows = load(folder).sample(n, seed=seed)
+        release = load(folder)
+        rows = release.sample(n, seed=seed)
         if for_spreadsheets:
-            rows = without_formulas(flat(rows))
+            rows = without_formulas(flat(rows, release.schema))
         if target is None:
-            text = flat(rows).write_csv()
+            text = flat(rows, release.schema).write_csv()
             print(printable(text) if sys.stdout.isatty() else text, end="")
             return
         try:
             with whole_file(target) as partial:
                 if target.suffix.lower() == ".csv":
-                    flat(rows).write_csv(partial)
+                    flat(rows, release.schema).write_csv(partial)
                 else:
                     rows.write_parquet(partial)
         except OSError as problem:

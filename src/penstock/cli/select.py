@@ -12,9 +12,11 @@ from penstock.cli.options import (
     EngineName,
     Epsilon,
     File,
+    HeaderNames,
     HoldsAtMost,
     Json,
     LedgerUrl,
+    NoHeader,
     NoSpill,
     SchemaFile,
     Seed,
@@ -70,6 +72,8 @@ def select(
         ),
     ] = None,
     table: TableName = None,
+    header: HeaderNames = None,
+    no_header: NoHeader = False,
     engine: EngineName = "auto",
     ledger: LedgerUrl = None,
     account: AccountName = None,
@@ -97,6 +101,7 @@ def select(
             --column occupation
     """
     from penstock.api import select as choose
+    from penstock.cli.options import header as names
     from penstock.cli.options import note_unpublishable, spilling_to
     from penstock.cli.screen import clean, note, print_json, progress_bars
 
@@ -111,6 +116,7 @@ def select(
             column=column,
             mechanism=mechanism,
             table=table,
+            header=names(header, no_header),
             engine=engine,
             ledger=ledger,
             account=account,
@@ -160,7 +166,8 @@ def _show(made: SelectionRelease) -> None:
     shown.add_column("", justify="right", style="dim")
     shown.add_column(clean(made.field), overflow="fold")
     if made.counts is not None and made.margin is not None:
-        shown.add_column(f"{made.counted} (± {readable(made.margin)})", justify="right")
+        bar = "no error bar" if made.favoured else f"± {readable(made.margin)}"
+        shown.add_column(f"{made.counted} ({bar})", justify="right")
     for rank, item in enumerate(made.items, start=1):
         row = [str(rank), f"[{ACCENT}]{clean(item)}[/]"]
         if made.counts is not None:

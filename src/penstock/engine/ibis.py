@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.arrow_memory import owned
 from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody, user_in_database
 from penstock.engine.connection import Stored, first_line, stopped, too_large
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
@@ -124,7 +125,7 @@ class IbisEngine:
         import pyarrow as pa
 
         keys = [f"w{number}" for number in range(len(within.names))]
-        listed = ibis.memtable(pa.table(dict(zip(keys, within.positions.T, strict=True))))
+        listed = ibis.memtable(pa.table([owned(column) for column in within.positions.T], names=keys))
         placed = table.mutate(
             **{
                 key: self._position(table, name, bits)

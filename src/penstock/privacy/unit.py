@@ -14,8 +14,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, model_validator
 
-_NAME = re.compile(r"[a-z][a-z -]{0,39}")
-Word = Annotated[str, StringConstraints(pattern=rf"^{_NAME.pattern}$")]
+_WORD = r"[a-z][a-z -]{0,39}"
 
 
 class Relation(StrEnum):
@@ -49,11 +48,11 @@ class Entity:
 
     @classmethod
     def named(cls, text: str) -> Entity:
-        """The entity behind its `name`; ValueError where it is no name."""
+        """The entity behind its `name`; ValueError where there is none."""
         protects, colon, column = text.partition(":")
-        if not _NAME.fullmatch(protects) or bool(colon) != bool(column.strip()):
-            raise ValueError(f"a unit is written as 'record' or 'user:COLUMN', not as '{text:.80}'")
-        return cls(protects, column or None)
+        if not re.fullmatch(_WORD, protects) or (colon and not column.strip()):
+            raise ValueError(f"a unit is a word such as record, or user:COLUMN, not '{text:.80}'")
+        return cls(protects, column if colon else None)
 
     @property
     def name(self) -> str:
@@ -67,11 +66,11 @@ class Entity:
     def can_hold(self, other: Entity) -> bool:
         """Whether the other can be a whole part of this one, so that without this one it is gone as well.
 
-        What gathers records by a column is no part of what does not: a record less leaves its user there,
-        with other records. That is a user removed and another added, and no guarantee for records follows
-        from a group of whole users. Anything else only the custodian can know.
+        That is so for an entity that a column tells apart, as users are: it gathers whatever stands in its
+        rows. Never the other way round: a record less leaves its user there, with other records. That is a
+        user removed and another added, and no guarantee for records follows from a group of whole users.
         """
-        return self.column is not None or other.column is None
+        return self == other or self.column is not None
 
 
 class Unit(BaseModel):
@@ -86,7 +85,7 @@ class Unit(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    protects: Word = "record"
+    protects: Annotated[str, StringConstraints(pattern=f"^{_WORD}$")] = "record"
     column: str | None = None
     at_most: int | None = None
     review: bool = False

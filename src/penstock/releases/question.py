@@ -45,10 +45,10 @@ class Question:
     QueryError for a text that makes no sense. `example` is a text that does, made from what is public; None
     where this release holds nothing that it could be asked for.
 
-    >>> ask = lambda text: Answer(len(text), None, "letters")
+    >>> ask = lambda text: Answer(len(text), 0.0, "letters", "declared")
     >>> question = Question("letters are counted", ask, example="home")
     >>> print(question.ask(question.example))
-    4 letters
+    4 ± 0 letters (declared)
     """
 
     words: str

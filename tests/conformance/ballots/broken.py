@@ -114,7 +114,9 @@ class ForgetfulRelease(PollRelease):
     def questions(self) -> Mapping[str, Question]:
         votes = super().questions()["votes"]
         first = next(iter(self.votes))
-        return {"votes": replace(votes, ask=lambda _: Answer(self.votes[first], self.margin, "votes"))}
+        return {
+            "votes": replace(votes, ask=lambda _: Answer(self.votes[first], self.margin, "votes", "counted"))
+        }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -106,12 +106,20 @@ def test_many_strings_from_a_file_are_counted_as_one_by_one(
     else:
         frame.with_columns(pl.col("string").str.split(",")).write_parquet(path)
     shown = pl.read_csv(asked(folder, capsys, "--counts", str(path)).encode())
-    assert shown.columns == [*(() if form.startswith("lines") else ("id",)), "string", "count", "error"]
+    assert shown.columns == [
+        *(() if form.startswith("lines") else ("id",)),
+        "string",
+        "count",
+        "error",
+        "rests_on",
+        "caveats",
+    ]
     assert shown["string"].to_list() == strings
     release = load(folder / "out")
     single = [release.query(text) for text in strings]
     assert shown["count"].to_list() == pytest.approx([answer.value for answer in single])
-    assert shown["error"].to_list() == pytest.approx([answer.error for answer in single])
+    assert shown["error"].to_list() == [answer.error for answer in single]
+    assert shown["rests_on"].to_list() == [answer.rests_on for answer in single]
     listed = json.loads(asked(folder, capsys, "--counts", str(path), "--json"))
     assert [row["count"] for row in listed] == pytest.approx(shown["count"].to_list())
 
@@ -130,7 +138,7 @@ def test_many_strings_from_a_file_are_counted_as_one_by_one(
         ("id,string\n1,home\n2,home,news\n", "row 2: 3 values where the header has 2 names"),
         ("id,string\n1,home\n2,\n", "row 2: the string is empty"),
         ('home,"news\n', "line 1: A quote is not closed"),
-        ('id,string\n1,"home\n', "cannot be read"),
+        ('id,string\n1,"home\n', "a quote may not be closed"),
     ],
 )
 def test_files_of_strings_that_make_no_sense_are_refused_with_one_sentence(

@@ -197,7 +197,7 @@ def test_an_account_without_entries_is_about_what_its_limit_says(ledger: Ledger)
 
 @pytest.mark.parametrize("name", ["", "user:", "user: ", "User:patient", "\x1b[31m", "r" * 41])
 def test_odd_units_are_refused(ledger: Ledger, name: str) -> None:
-    with pytest.raises(LedgerError, match="one unit, and a unit is written as"):
+    with pytest.raises(LedgerError, match="one unit, and a unit is a word such as record, or user:COLUMN"):
         ledger.set_limit("people", 50, unit=name)
     assert ledger.balances() == []
 

@@ -153,7 +153,8 @@ def column(field: Field, coordinates: Reals) -> pl.Series:
     values = pl.Series(field.name, coordinates)
     if not field.whole:
         # To a ten-millionth of the range: more digits would only pretend to be exact.
-        decimals = min(15, max(0, 7 - floor(log10(end - low)))) if end > low else 15
+        finest = min(15, max(0, 7 - floor(log10(end - low)))) if end > low else 15
+        decimals = finest if field.decimals is None else field.decimals
         return values.round(decimals).clip(low, end)
     values = values.clip(low, end)
     whole = values.floor().clip(field.edges.low, field.edges.high).cast(pl.Int64)

@@ -151,11 +151,13 @@ class GridRelease(PointsRelease):
     def range_counts(self, low: ArrayLike, high: ArrayLike) -> Reals:
         return self._running.count(*corners(low, high, self.grid.domain.dimensions))
 
-    def range_errors(self, low: ArrayLike, high: ArrayLike) -> Reals | None:
-        if self.deviation is None:
-            return None
-        squares = self._running.squares(*corners(low, high, self.grid.domain.dimensions))
-        return 1.96 * self.deviation * np.sqrt(squares)
+    @cached_property
+    def _cells(self) -> Running:
+        return Running(self._running.edges, np.ones(self.grid.sides))
+
+    def range_cells(self, low: ArrayLike, high: ArrayLike) -> tuple[Reals, Reals]:
+        box = corners(low, high, self.grid.domain.dimensions)
+        return self._cells.count(*box), self._running.squares(*box)
 
     def ask(self, expression: str) -> Answer:
         """The estimated number of points that meet a condition on the coordinates."""
@@ -171,8 +173,7 @@ class GridRelease(PointsRelease):
                     part, np.diff(np.interp(along, positions, selected)) / np.diff(along)
                 )
             share += part
-        error = None if self.deviation is None else 1.96 * self.deviation * float(np.sqrt(np.sum(share**2)))
-        return Answer(float(self.counts @ share.ravel()), error, "points")
+        return self.stated(float(self.counts @ share.ravel()), float(share.sum()), float(np.sum(share**2)))
 
     def draw(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
         """Points drawn from the cells in proportion to their plausible counts, evenly inside a cell."""

@@ -28,7 +28,7 @@ from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 from penstock.schema import Bins, Field, Schema
 from penstock.schema.bins import DEFAULT_BINS
-from penstock.schema.values import at
+from penstock.schema.values import at, position
 
 Numbers = NDArray[np.int64]
 
@@ -174,7 +174,14 @@ def _first_bins(
     assert field.bins is not None
     kept = fullest(growth.shape, field.bins.most or DEFAULT_BINS)
     starts = np.concatenate([level.start for level in growth.levels])
-    return np.sort(starts[kept])
+    return np.union1d(starts[kept], _around_spikes(field))
+
+
+def _around_spikes(field: Field) -> Numbers:
+    """The narrow bins of the declared spikes and those behind them: both begin a bin, whatever is merged."""
+    spikes = field.edges.codes(np.array([position(value) for value in field.spikes], dtype=np.float64))
+    behind = np.unique(np.concatenate([spikes, spikes + 1]))
+    return behind[behind < field.edges.count]
 
 
 def fullest(shape: Shape, most: int) -> Numbers:

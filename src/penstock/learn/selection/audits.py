@@ -40,7 +40,7 @@ AUDITS = Audits(
             "select-items",
             LARGE_BASKETS,
             SETS,
-            parameters={"c": 1, "threshold": 40, "counts": "1/2", "mechanism": "sparse-vector"},
+            parameters={"c": 1, "threshold": 12, "counts": "1/2", "mechanism": "sparse-vector"},
             label="nobody",
         ),
         MethodAudit(

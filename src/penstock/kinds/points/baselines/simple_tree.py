@@ -133,8 +133,16 @@ class SimpleTreeRelease(TreeRelease):
         above = np.append(False, whole[shape.parents[1:]])
         answering = (whole & ~above) | ((shape.fans == 0) & ~above)
         part = np.where(answering, share, 0.0)
-        error = None if self.deviation is None else 1.96 * self.deviation * float(np.sqrt(np.sum(part**2)))
-        return Answer(float(self.nodes @ part), error, "points")
+        return self.stated(float(self.nodes @ part), float(part.sum()), float(np.sum(part**2)))
+
+    @property
+    def reservations(self) -> tuple[str, ...]:
+        if self.parameters.get("inner", True):
+            return ()
+        return (
+            "Which cells were split was decided by the same noisy counts, so those of the leaves are too "
+            "small on average.",
+        )
 
     def model(self) -> Model:
         import polars as pl

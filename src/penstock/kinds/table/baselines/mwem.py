@@ -27,6 +27,7 @@ from penstock.contracts.parameters import Exact, Whole
 from penstock.kinds.table.baselines.full_table import FullTableRelease, all_sums
 from penstock.kinds.table.baselines.workload import domain_shape, workload
 from penstock.kinds.table.data import Table
+from penstock.kinds.table.support import Support
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
@@ -86,7 +87,8 @@ class MWEM(Method[Table]):
         n = self._size(table, budget)
         sets = list(combinations(range(len(shape)), way))
         counts = join(table.counts([tuple(names[axis] for axis in axes) for axes in sets]))
-        weights = Weights(shape, n)
+        support = Support.of(table.schema)
+        weights = Weights(shape, n, support.allowed(names) if support.impossible else None)
         mean = np.zeros(shape)
         found: list[tuple[Query, float]] = []
         with progress("correcting the distribution", total=rounds) as step:
@@ -184,10 +186,13 @@ class Query:
 
 
 class Weights:
-    """The current distribution, kept unnormalised so that an update touches the query's cells only."""
+    """The current distribution, kept unnormalised so that an update touches the query's cells only.
 
-    def __init__(self, shape: tuple[int, ...], n: float) -> None:
-        self.values = np.full(shape, 1.0 / prod(shape))
+    It starts even over all cells, or over those that the schema's rules leave possible.
+    """
+
+    def __init__(self, shape: tuple[int, ...], n: float, possible: NDArray[np.bool_] | None = None) -> None:
+        self.values = np.full(shape, 1.0 / prod(shape)) if possible is None else possible / possible.sum()
         self.mass = 1.0
         self.n = n
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
+
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Share, Whole
 from penstock.errors import UsageError
@@ -32,6 +34,8 @@ from penstock.kinds.table.network.encoding import Encoding, EncodingName, encode
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent
 from penstock.kinds.table.network.release import NetworkRelease
+from penstock.kinds.table.network.ruled import next_ones, precedence, ruled, ruled_out_of
+from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.privbayes.agreement import agreeing
 from penstock.kinds.table.privbayes.joints import repaired, sources
 from penstock.kinds.table.privbayes.parent_sets import affordable_cells
@@ -50,6 +54,7 @@ from penstock.kinds.table.privbayes.usefulness import (
     cell_limit,
     degree,
 )
+from penstock.kinds.table.support import Support
 from penstock.postprocessing import weighted_mean
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
@@ -239,14 +244,19 @@ class _Fit:
         self.variables = encoding.variables
         self.parameters = recipe.public()
         self.noisy_size: tuple[float, float] | None = None
+        self.support = Support.of(table.schema)
+        self.before = precedence(encoding, self.support)
 
     def release(self) -> NetworkRelease:
         if not self.variables:
             return self._of_constants()
         n = self._size()
         pairs = self._network(n)
-        measured, tables = self._conditionals(pairs)
-        return self._made(measured, Network(self.variables, tuple(pairs), tuple(tables)))
+        measured, tables, margins = self._conditionals(pairs)
+        network = Network(self.variables, tuple(pairs), tuple(tables))
+        if self.support:
+            self.parameters["broken_without_rules"] = ruled_out_of(network, self.encoding, self.support)
+        return self._made(measured, ruled(network, self.encoding, self.support, margins))
 
     def _size(self) -> int:
         """The number of records as far as it is public or paid for; it decides k and T only."""
@@ -271,12 +281,12 @@ class _Fit:
                 largest = affordable(d) if asked is None else min(asked, affordable(d, MOST_POSSIBLE))
                 k = degree(n, (1 - recipe.beta) * left, d, recipe.theta, l1, largest)
             self.parameters["degree"] = k
-            options = binary_candidates(self.variables, k)
+            options = binary_candidates(self.variables, k, self.before)
         else:
             cells = cell_limit(n, (1 - recipe.beta) * left, d, recipe.theta, l1)
             cells = affordable_cells([variable.sizes for variable in self.variables], cells)
             self.parameters["cells"] = cells
-            options = general_candidates(self.variables, cells)
+            options = general_candidates(self.variables, cells, self.before)
         score = recipe.score_for(self.encoding, k)
         self.parameters["score"] = score
         if d == 1 or k == d - 1 or recipe.beta == 0:
@@ -290,21 +300,26 @@ class _Fit:
 
         With k = d - 1 every network is the full table, and with one attribute there is one network.
         """
+        order: list[int] = []
+        while len(order) < len(self.variables):
+            order.append(next_ones(len(self.variables), self.before, order)[0])
         if not self.encoding.binary:
-            return [Pair(number) for number in range(len(self.variables))]
+            return [Pair(number) for number in order]
         return [
-            Pair(number, tuple(Parent(other) for other in range(max(0, number - k), number)))
-            for number in range(len(self.variables))
+            Pair(number, tuple(Parent(other) for other in order[max(0, place - k) : place]))
+            for place, number in enumerate(order)
         ]
 
-    def _conditionals(self, pairs: list[Pair]) -> tuple[list[Measured], list[Any]]:
+    def _conditionals(self, pairs: list[Pair]) -> tuple[list[Measured], list[Any], dict[int, Any]]:
+        """The counted marginals, the conditional tables, and the distribution of each variable by itself."""
         source = sources(self.variables, pairs, reuse=self.recipe.reuse or self.encoding.binary)
         counted = sorted(set(source))
         counts = self.budget.rest("counts")
         names = [self._label(pairs[number]) for number in counted]
         marginals = [pairs[number].parts for number in counted]
         measured = measure(self.table, self.variables, marginals, counts.evenly(names))
-        found = agreeing(measured, self.variables) if self.recipe.agree else [one.counts for one in measured]
+        seen = cleared(measured, self.variables, self.encoding.sizes, self.support)
+        found = agreeing(seen, self.variables) if self.recipe.agree else [one.counts for one in seen]
         joints = {
             number: repaired(counts, self.recipe.repair)
             for number, counts in zip(counted, found, strict=True)
@@ -316,7 +331,20 @@ class _Fit:
             )
             for number, pair in enumerate(pairs)
         ]
-        return measured, tables
+        margins = {
+            pair.child: repaired(
+                added_up(
+                    np.asarray(found[counted.index(source[number])], dtype=np.float64),
+                    pairs[source[number]].parts,
+                    (Parent(pair.child),),
+                    self.variables,
+                ),
+                self.recipe.repair,
+            )
+            for number, pair in enumerate(pairs)
+            if self.recipe.agree and not self.encoding.binary
+        }
+        return measured, tables, margins
 
     def _label(self, pair: Pair) -> str:
         names = [self.variables[part.variable].name for part in pair.parts]
