@@ -14,8 +14,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
 
-from penstock.lifetime import interrupt
-
 _ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -74,5 +72,7 @@ def _interrupt_databases(reader: int, heard: threading.Event) -> None:
     """
     while numbers := os.read(reader, 64):
         while set(numbers) & set(_ENDINGS) and not heard.wait(_AGAIN):
+            from penstock.lifetime import stop_work  # not before: most commands are done without it
+
             with suppress(Exception):  # whatever happens to the database, the main thread ends the work
-                interrupt()
+                stop_work()
