@@ -217,6 +217,13 @@ def charges_nothing_for_mistakes(info: MethodInfo, place: Path) -> None:
         {"delta": Fraction(1, HUGE)},
         {"delta": 2},
         {"engine": "abacus"},
+        {"parameters": {1: 2}},
+        {"parameters": ["least"]},
+        {"method": 5},
+        {"schema": None},
+        {"schema": facts},
+        {"out": 5},
+        *({"seed": seed} for seed in ("x", 1.5, -1, True, HUGE * -1)),
         {"data": lacking},
         {"data": place / "no such file.csv"},
     ]
@@ -234,7 +241,9 @@ def charges_nothing_for_mistakes(info: MethodInfo, place: Path) -> None:
             }
             with pytest.raises(PenstockError) as caught:
                 penstock.release(request.pop("data"), request.pop("schema"), **request)
-            assert "\n" not in str(caught.value)
+            said = str(caught.value)
+            assert said.endswith((".", "?"))
+            assert "\n" not in said
             assert left() == 10, mistake
         paid = penstock.release(
             example.frame,
