@@ -120,7 +120,7 @@ class SparseVector:
         epsilon = pay.left[0]
         if epsilon <= 0:
             raise BudgetError(f"Nothing is left of '{pay.label}' to pay for a sparse vector.")
-        moves, step = exact(sensitivity, "sensitivity"), None
+        moves, step = exact(sensitivity, "sensitivity", derived=True), None
         if real and moves > 0:
             step = public_step(granularity, power_of_two(moves / 1024))
             moves = moves / step + 1
