@@ -1,4 +1,4 @@
-"""The verbs of the command line, as Python functions: draft, release, recover, select, load, evaluate.
+"""The commands of the command line, as Python functions: draft, release, recover, select, load, evaluate.
 
 `release` keeps the order that makes mistakes free: the request is checked, then the schema, the
 destination and the ledger, then the records are read and compared with the schema, and only then

@@ -163,7 +163,7 @@ def show(
                 "accounts": [
                     {
                         **balance.to_dict(),
-                        "book": [entry.to_dict() for entry in opened.account(balance.account).entries()],
+                        "ledger": [entry.to_dict() for entry in opened.account(balance.account).entries()],
                     }
                     for balance in balances
                 ],
