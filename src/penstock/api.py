@@ -21,6 +21,7 @@ from typing import Any, Literal
 from penstock import catalogue
 from penstock.catalogue import MethodInfo
 from penstock.contracts.method import Method
+from penstock.contracts.parameters import Whole
 from penstock.contracts.plug import data_class, method_class
 from penstock.drafting.private import COUNTING, draft_private
 from penstock.drafting.proposal import draft as propose
@@ -382,7 +383,12 @@ def _refuse_other_types(method: object, parameters: object, seed: object, out: o
     for name, given, fits, words in (
         ("method", method, method is None or isinstance(method, str), "the name of a method"),
         ("parameters", parameters, named, "a dictionary of names and values"),
-        ("seed", seed, seed is None or (whole and index(seed) >= 0), "a whole number from 0 on"),  # type: ignore[arg-type]
+        (
+            "seed",
+            seed,
+            seed is None or (whole and Whole(least=0).accepts(index(seed))),
+            "a whole number from 0 on",
+        ),  # type: ignore[arg-type]
         ("out", out, out is None or isinstance(out, str | PathLike), "the path of a folder"),
     ):
         if not fits:

@@ -67,7 +67,10 @@ def shown(value: object) -> str:
     """
     if isinstance(value, int | Fraction) and is_long(value):
         return f"a number of more than {DIGITS} digits"
-    return f"{plain(value):.60}" if isinstance(value, Fraction) else f"{value!r:.60}"
+    try:
+        return f"{plain(value):.60}" if isinstance(value, Fraction) else f"{value!r:.60}"
+    except ValueError:  # it holds such a number
+        return f"a {type(value).__name__} with such numbers in it"
 
 
 def brief(text: str) -> str:
