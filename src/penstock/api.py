@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from operator import index
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, SupportsIndex
 
 from penstock import catalogue
 from penstock.catalogue import MethodInfo
@@ -379,16 +379,13 @@ def _refuse_other_types(method: object, parameters: object, seed: object, out: o
     named = parameters is None or (
         isinstance(parameters, Mapping) and all(isinstance(name, str) for name in parameters)
     )
-    whole = hasattr(seed, "__index__") and not isinstance(seed, bool)
+    whole = (
+        isinstance(seed, SupportsIndex) and not isinstance(seed, bool) and Whole(least=0).accepts(index(seed))
+    )
     for name, given, fits, words in (
         ("method", method, method is None or isinstance(method, str), "the name of a method"),
         ("parameters", parameters, named, "a dictionary of names and values"),
-        (
-            "seed",
-            seed,
-            seed is None or (whole and Whole(least=0).accepts(index(seed))),
-            "a whole number from 0 on",
-        ),  # type: ignore[arg-type]
+        ("seed", seed, seed is None or whole, "a whole number from 0 on"),
         ("out", out, out is None or isinstance(out, str | PathLike), "the path of a folder"),
     ):
         if not fits:
