@@ -168,7 +168,7 @@ def test_the_page_lists_the_tables_of_the_ledger(tmp_path: Path) -> None:
             if not name.startswith("sqlite_")
         }
         assert book.execute("SELECT format, version FROM penstock_book").fetchall() == [
-            ("penstock ledger", 1)
+            ("penstock ledger", 2)
         ]
     book.close()
     assert {words(row[0])[0]: words(row[1]) for row in TABLES["The ledger"]} == columns
