@@ -341,14 +341,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "        return (4 * size - 4 + Fraction(1, 100)) * self.scale\n",
         "dawa",
     ),
-    tests(
+    replay(
         "PrivTree paid for one point where a user has several",
         "kinds/points/privtree.py",
         "            paths=points.schema.unit.records,\n",
         "            paths=1,\n",
-        "tests/conformance/test_replay.py",
-        "-k",
-        "every_word and privtree",
+        "privtree",
     ),
     # Sequences ---------------------------------------------------------------------------------------
     replay(
@@ -359,12 +357,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "privtree-sequences",
         "top-strings",
     ),
-    replay(
+    tests(
         "what is left for a string is not passed on",
         "kinds/sequences/exploration.py",
         "        left = tuple(before - amount for before, amount in zip(self.left, amounts, strict=True))\n",
         "        left = self.left\n",
-        "n-gram",
+        "tests/kinds/sequences/test_baselines.py",
     ),
     replay(
         "histograms of strings with noise for one place",

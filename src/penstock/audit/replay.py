@@ -165,6 +165,8 @@ def replay(trial: Trial, first: Records, second: Records, seed: int = 0, *, fold
     try:
         one = trial.release(first, source)
     except PenstockError as refusal:
+        if recorded.charges:
+            return Outcome(epsilon=trial.epsilon, problems=(f"Refused after it was paid for: {refusal}",))
         return Outcome(epsilon=trial.epsilon, refused=str(refusal))
     except Departure as problem:
         return Outcome(epsilon=trial.epsilon, problems=(str(problem),))
