@@ -235,7 +235,9 @@ def soak(desk: Desk, count: int, seed: int, workers: int) -> None:
         said = (desk.home / "said" / f"{task.number}.txt").read_text(encoding="utf-8", errors="replace")
         words = f"{task.number} ({task.harm} at {task.step}) said: {said[-600:]}"
         desk.require(not ended.startswith("exit code"), f"{ended}: {words}")
-        desk.require("Traceback" not in said and CANARY not in said, f"it said too much: {words}")
+        # A program that is interrupted while Python itself still starts shows where; it has read nothing yet.
+        told = CANARY in said or (task.forked and "Traceback" in said)
+        desk.require(not told, f"it said too much: {words}")
 
 
 def check(desk: Desk) -> dict[str, int]:

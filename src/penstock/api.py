@@ -1,4 +1,4 @@
-"""The verbs of the command line, as Python functions: draft, release, recover, select, load, evaluate.
+"""The commands of the command line, as Python functions: draft, release, recover, select, load, evaluate.
 
 `release` keeps the order that makes mistakes free: the request is checked, then the schema, the
 destination and the ledger, then the records are read and compared with the schema, and only then
@@ -13,13 +13,15 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
+from operator import index
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, SupportsIndex
 
 from penstock import catalogue
 from penstock.catalogue import MethodInfo
 from penstock.contracts.method import Method
+from penstock.contracts.parameters import Whole
 from penstock.contracts.plug import data_class, method_class
 from penstock.drafting.private import COUNTING, draft_private
 from penstock.drafting.proposal import draft as propose
@@ -38,7 +40,7 @@ from penstock.evaluation import Evaluation
 from penstock.evaluation import evaluate as compare
 from penstock.learn.selection.release import SelectionRelease
 from penstock.lifetime import hold
-from penstock.privacy.budgets.amounts import Amount
+from penstock.privacy.budgets.amounts import Amount, shown
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.budgets.till import Account
 from penstock.privacy.ledger.ledger import Ledger
@@ -172,7 +174,8 @@ def release(
     >>> made.sample(1000).height
     1000
     """
-    described = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
+    _refuse_other_types(method, parameters, seed, out)
+    described = _described(schema)
     info = catalogue.default_method(described.kind) if method is None else catalogue.method(method)
     chosen = configure(info, parameters or {})
     _refuse_wrong_kind(info, described)
@@ -237,7 +240,7 @@ def select(
     >>> len(found.items)
     2
     """
-    described = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
+    described = _described(schema)
     asked = {"c": c, "threshold": threshold, "counts": counts, "mechanism": mechanism, "column": column}
     info = _selecting(described.kind)
     known = [parameter.name for parameter in method_class(info).parameters()]
@@ -369,6 +372,35 @@ def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Method[Any]:
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}."
             raise UsageError(f"{info.name} has no parameter '{name}'; {hint}")
     return method(**parameters)
+
+
+def _refuse_other_types(method: object, parameters: object, seed: object, out: object) -> None:
+    """Refuse what a request cannot consist of: no annotation keeps a notebook from passing it."""
+    named = parameters is None or (
+        isinstance(parameters, Mapping) and all(isinstance(name, str) for name in parameters)
+    )
+    whole = (
+        isinstance(seed, SupportsIndex) and not isinstance(seed, bool) and Whole(least=0).accepts(index(seed))
+    )
+    for name, given, fits, words in (
+        ("method", method, method is None or isinstance(method, str), "the name of a method"),
+        ("parameters", parameters, named, "a dictionary of names and values"),
+        ("seed", seed, seed is None or whole, "a whole number from 0 on"),
+        ("out", out, out is None or isinstance(out, str | PathLike), "the path of a folder"),
+    ):
+        if not fits:
+            raise UsageError(f"{name} must be {words}, not {shown(given)}. Nothing was spent.")
+
+
+def _described(schema: object) -> Schema:
+    """The schema itself, or the one in a file."""
+    if isinstance(schema, Schema):
+        return schema
+    if not isinstance(schema, str | PathLike):
+        raise UsageError(
+            f"schema must be a Schema or the path of one, not {shown(schema)}. Nothing was spent."
+        )
+    return Schema.load(fspath(schema))
 
 
 def _opened(data: Any, schema: Schema, table: str | None, header: Header) -> Source:

@@ -22,6 +22,10 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import FrameType
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+T = TypeVar("T")
 
 ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """The signals that ask a process to end: Ctrl-C, `kill`, and a terminal that was closed."""
@@ -108,6 +112,20 @@ def remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+_at_work: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
+
+
+def can_be_stopped(worker: T, stop: Callable[[T], None]) -> None:
+    """Note how to stop something that works for long outside of Python, for as long as it exists."""
+    _at_work[worker] = stop
+
+
+def stop_work() -> None:
+    """Stop whatever works outside of Python, such as an embedded database; from any thread."""
+    for worker, stop in list(_at_work.items()):
+        stop(worker)
 
 
 @contextmanager

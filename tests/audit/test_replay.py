@@ -45,7 +45,7 @@ def played(run: Run, first: Any, second: Any, seed: int) -> tuple[Any, list[str]
 
 
 def asked_one_by_one(values: Any, pay: Budget) -> list[bool]:
-    svt = SparseVector.paid(pay, c=2, answers="1/4", redraw=True)
+    svt = SparseVector.paid(pay, c=2, because="a record moves one query by one", answers="1/4", redraw=True)
     told = []
     for value in values:
         if not svt.exhausted:

@@ -151,6 +151,8 @@ _ENDED = """
 import os, signal, sys
 from penstock.releases import folder, kept
 from penstock.cli import run
+for name in ("SIGTERM", "SIGHUP", "SIGINT"):  # whoever runs the tests may ignore them, as nohup does
+    signal.signal(getattr(signal, name), signal.default_int_handler)
 def end(*_):
     os.kill(os.getpid(), getattr(signal, sys.argv[1]))
     raise SystemExit("still alive")

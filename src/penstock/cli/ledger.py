@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from penstock import catalogue
 from penstock.cli.options import Json
 from penstock.cli.screen import paragraphs
+from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -115,12 +117,20 @@ def limit(
     from penstock.privacy.budgets.amounts import plain
     from penstock.privacy.ledger.ledger import Ledger
 
-    opened = Ledger.open(ledger)
     if unit is not None:
         _refuse_unknown(unit)
+    opened = Ledger.open(ledger)
     opened.set_limit(account, epsilon, delta, relation, unit=unit, holds_at_most=holds_at_most)
     balance = opened.account(account).balance()
     note(f"{clean(account)}: epsilon {plain(balance.left[0])} left of {plain(balance.limit[0])}.")
+
+
+def _refuse_unknown(unit: str) -> None:
+    """A unit is one that some kind of data knows, with a column just where it needs one."""
+    word, colon, _ = unit.partition(":")
+    if catalogue.unit(word).bounded != bool(colon):
+        right = f"{word}:COLUMN" if not colon else word
+        raise UsageError(f"The unit '{word}' is written as '{right}', not as '{unit}'.")
 
 
 def show(
@@ -153,7 +163,7 @@ def show(
                 "accounts": [
                     {
                         **balance.to_dict(),
-                        "book": [entry.to_dict() for entry in opened.account(balance.account).entries()],
+                        "ledger": [entry.to_dict() for entry in opened.account(balance.account).entries()],
                     }
                     for balance in balances
                 ],
@@ -219,20 +229,6 @@ def _entries(out: Console, opened: Ledger, account: str) -> None:
         )
     out.print()
     out.print(table)
-
-
-def _refuse_unknown(unit: str) -> None:
-    """Units are those of the kinds of data; a typing error would wait for the first release."""
-    from penstock import catalogue
-    from penstock.errors import LedgerError
-
-    word, _, column = unit.partition(":")
-    known = {info.name: f"{info.name}:COLUMN" if info.bounded else info.name for info in catalogue.units()}
-    if word not in known or bool(column.strip()) != known[word].endswith(":COLUMN"):
-        raise LedgerError(
-            f"An account is about one unit, and a unit is one of {', '.join(known.values())}, "
-            f"not '{unit:.80}'."
-        )
 
 
 def _unit(unit: Unit) -> str:

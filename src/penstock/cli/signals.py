@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -73,7 +72,7 @@ def _interrupt_databases(reader: int, heard: threading.Event) -> None:
     """
     while numbers := os.read(reader, 64):
         while set(numbers) & set(_ENDINGS) and not heard.wait(_AGAIN):
-            engine = sys.modules.get("penstock.engine.connection")
-            if engine is not None:
-                with suppress(Exception):  # whatever happens to the database, the main thread ends the work
-                    engine.interrupt()
+            from penstock.lifetime import stop_work  # not before: most commands are done without it
+
+            with suppress(Exception):  # whatever happens to the database, the main thread ends the work
+                stop_work()

@@ -11,10 +11,9 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-from weakref import WeakSet
 
 from penstock.errors import DataError, without_password
-from penstock.lifetime import made_and_held, marked, remove, sweep
+from penstock.lifetime import can_be_stopped, made_and_held, marked, remove, sweep
 from penstock.schema.fact import nearest
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ _EXTRAS = {"postgresql": "postgres", "pyspark": "spark"}  # where the extra is n
 
 
 _spill: ContextVar[str | Path | Literal[False] | None] = ContextVar("penstock_spill", default=None)
-_living: WeakSet[Any] = WeakSet()
 
 
 @contextmanager
@@ -50,12 +48,6 @@ def _chosen() -> str | Path | Literal[False] | None:
         return said
     named = os.environ.get("PENSTOCK_SPILL") or None
     return False if named is not None and named.lower() == "none" else named
-
-
-def interrupt() -> None:
-    """Stop whatever the embedded databases of this process are counting; safe from any thread."""
-    for backend in list(_living):
-        backend.con.interrupt()
 
 
 class Duck:
@@ -95,7 +87,7 @@ class Duck:
         if folder is not None:
             # Tables keep the backend alive, and the folder must be there as long as they are.
             weakref.finalize(self.backend, folder.remove)
-        _living.add(self.backend)
+        can_be_stopped(self.backend, lambda backend: backend.con.interrupt())
         self.backend.con.execute("SET preserve_insertion_order = false")
 
     def registered(self, arrow: Any) -> ir.Table:

@@ -28,6 +28,11 @@ RECORD = Unit()
 PATIENT = Unit(protects="user", column="patient", at_most=3)
 DOCTOR = Unit(protects="user", column="doctor", at_most=3)
 
+ELSEWHERE = (
+    catalogue.UnitInfo("edge", "your edge"),
+    catalogue.UnitInfo("call record", "your call", bounded=True),
+)
+
 VERSION_1 = Path(__file__).with_name("version-1.sql")
 """The dump of a ledger that the last version without units wrote."""
 
@@ -190,17 +195,20 @@ def test_an_account_without_entries_is_about_what_its_limit_says(ledger: Ledger)
         ledger.set_limit("people", 50, unit="record", holds_at_most=2)
 
 
-@pytest.mark.parametrize("name", ["", "user:", "User:patient", "7", "a" * 41])
+@pytest.mark.parametrize("name", ["", "user:", "user: ", "User:patient", "\x1b[31m", "r" * 41])
 def test_odd_units_are_refused(ledger: Ledger, name: str) -> None:
     with pytest.raises(LedgerError, match="one unit, and a unit is a word such as record, or user:COLUMN"):
         ledger.set_limit("people", 50, unit=name)
     assert ledger.balances() == []
 
 
-@pytest.mark.parametrize("protects", [info.name for info in catalogue.units()])
-def test_every_unit_that_a_schema_can_name_has_its_place_in_a_ledger(ledger: Ledger, protects: str) -> None:
-    column = {"column": "id", "at_most": 7} if catalogue.unit(protects).bounded else {}
-    unit = Unit.model_validate({"protects": protects, **column})
+@pytest.mark.parametrize("info", [*catalogue.units(), *ELSEWHERE], ids=lambda info: info.name)
+def test_every_unit_that_a_schema_can_name_has_its_place_in_a_ledger(
+    ledger: Ledger, info: catalogue.UnitInfo
+) -> None:
+    """Those of the catalogue, and those that nobody has thought of yet."""
+    column = {"column": "the: id", "at_most": 7} if info.bounded else {}
+    unit = Unit.model_validate({"protects": info.name, **column})
     assert Entity.named(unit.entity.name) == unit.entity
     assert unit.entity.can_hold(unit.entity)
     ledger.set_limit("people", 1)

@@ -124,7 +124,7 @@ class Budget(_Spendable):
     ) -> None:
         amount, slack = exact(epsilon), exact(delta, "delta")
         if amount <= 0:
-            raise BudgetError(f"epsilon must be greater than 0, not {epsilon}. Nothing was spent.")
+            raise BudgetError(f"epsilon must be greater than 0, not {epsilon!s:.60}. Nothing was spent.")
         if amount < SMALLEST_EPSILON:
             raise BudgetError(
                 f"epsilon {epsilon!s:.60} would leave nothing but noise; the smallest that Penstock "
@@ -398,7 +398,7 @@ class Rho(_Spendable):
 
 
 def _share(label: str, share: Amount) -> Fraction:
-    portion = exact(share, f"share of '{label}'")
+    portion = exact(share, f"share of '{label}'", derived=True)
     if portion < 0:
         raise BudgetError(f"The share of '{label}' cannot be negative. Nothing was spent.")
     return portion
