@@ -10,6 +10,7 @@ import pytest
 import penstock
 from penstock import Ledger, Schema
 from penstock.errors import LedgerError, PenstockError, QueryError
+from penstock.releases.error_bars import Noises, half_width
 
 SQUARE = """
 kind: points
@@ -58,3 +59,21 @@ def test_a_ledger_whose_name_no_file_can_have(name: str) -> None:
 def test_a_ledger_with_two_drivers() -> None:
     with pytest.raises(LedgerError, match="neither a file name nor an SQLAlchemy URL"):
         Ledger.open("mysql++pymysql://ann:secret@host/base")
+
+
+@pytest.mark.parametrize("type_", ["whole", "broken"])
+def test_a_draft_leaves_out_numbers_that_no_bounds_can_hold(type_: str, tmp_path: Path) -> None:
+    number = {"whole": "1e308", "broken": "1.5e308"}[type_]
+    (tmp_path / "people.csv").write_text(f"sex,income\nf,{number}\nm,-{number}\nf,7\n")
+    drafted = penstock.draft(tmp_path / "people.csv")
+    assert drafted.names == ("sex",)
+    assert "'income' holds numbers that are too large" in drafted.to_yaml()
+
+
+@pytest.mark.parametrize("deviation", [1e308, 1e154, 2.0**63])
+def test_noise_of_any_width_has_a_bar(deviation: float) -> None:
+    """Models are public files: a width in one may be anything that is a number."""
+    alone = half_width([Noises(1.0, deviation, 1)])
+    assert alone == pytest.approx(half_width([Noises(1.0, 1e3, 1)]) * (deviation / 1e3), rel=1e-6)
+    beside_little = half_width([Noises(1.0, deviation, 1), Noises(1.0, 0.5, 1)])
+    assert beside_little == pytest.approx(alone, rel=0.05)

@@ -19,6 +19,7 @@ CONFIDENCE = 0.95
 _QUANTILE = 1.959964  # of the normal distribution
 _CORRECTION = (_QUANTILE**3 - 3 * _QUANTILE) / 24  # Cornish and Fisher's, for the excess kurtosis
 _SMOOTH = 3.0  # standard deviation from which on the steps of a single noise do not show
+_WIDE = 1e6
 _DRAWS = 1 << 17
 
 
@@ -50,9 +51,10 @@ def half_width(shares: Sequence[Noises]) -> float:
         return 0.0
     if min(share.deviation for share in known) < _SMOOTH:
         return _drawn(tuple(Noises(round(w, 12), d, n) for w, d, n in known))
-    variance = sum(w**2 * d**2 * n for w, d, n in known)
-    fourth = sum(w**4 * d**4 * n * _excess(d) for w, d, n in known)
-    return sqrt(variance) * (_QUANTILE + _CORRECTION * fourth / variance**2)
+    widest = max(abs(w) * d for w, d, _ in known)  # in its terms, so that no power is out of range
+    variance = sum((w * d / widest) ** 2 * n for w, d, n in known)
+    fourth = sum((w * d / widest) ** 4 * n * _excess(d) for w, d, n in known)
+    return widest * sqrt(variance) * (_QUANTILE + _CORRECTION * fourth / variance**2)
 
 
 def rate(deviation: float) -> float:
@@ -61,8 +63,11 @@ def rate(deviation: float) -> float:
     >>> round(rate(1.357), 4)  # of scale 1
     0.3679
     """
-    square = deviation**2
-    return square / (square + 1 + sqrt(2 * square + 1))
+    if deviation < 1:
+        square = deviation**2
+        return square / (square + 1 + sqrt(2 * square + 1))
+    inverse = 1 / deviation
+    return 1 / (1 + inverse**2 + inverse * sqrt(2 + inverse**2))
 
 
 def _excess(deviation: float) -> float:
@@ -73,12 +78,19 @@ def _excess(deviation: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _drawn(shares: tuple[Noises, ...]) -> float:
-    """The quantile among draws; the sum of n noises is the difference of two negative binomial numbers."""
+    """The quantile among draws; the sum of n noises is the difference of two negative binomial numbers.
+
+    Where the steps are far too small to be seen, those are gamma numbers.
+    """
     rng = np.random.default_rng(0)
     total = np.zeros(_DRAWS)
     for weight, deviation, number in shares:
         chance = 1 - rate(deviation)
-        total += weight * (
-            rng.negative_binomial(number, chance, _DRAWS) - rng.negative_binomial(number, chance, _DRAWS)
+        one, other = (
+            rng.gamma(number, deviation / sqrt(2), _DRAWS)
+            if deviation > _WIDE
+            else rng.negative_binomial(number, chance, _DRAWS)
+            for _ in range(2)
         )
+        total += weight * (one - other)
     return float(np.quantile(np.abs(total), CONFIDENCE, method="higher"))
