@@ -20,6 +20,7 @@ _QUANTILE = 1.959964  # of the normal distribution
 _CORRECTION = (_QUANTILE**3 - 3 * _QUANTILE) / 24  # Cornish and Fisher's, for the excess kurtosis
 _SMOOTH = 3.0  # standard deviation from which on the steps of a single noise do not show
 _WIDE = 1e6
+_WIDEST = 1e50  # wider than any noise that Penstock draws; only a forged model says more
 _DRAWS = 1 << 17
 
 
@@ -46,15 +47,14 @@ def half_width(shares: Sequence[Noises]) -> float:
     >>> half_width([Noises(1.0, 0.5, 1)])
     1.0
     """
-    known = [share for share in shares if share.weight and share.deviation > 0 and share.number > 0]
+    known = [Noises(w, min(d, _WIDEST), n) for w, d, n in shares if w and d > 0 and n > 0]
     if not known:
         return 0.0
     if min(share.deviation for share in known) < _SMOOTH:
         return _drawn(tuple(Noises(round(w, 12), d, n) for w, d, n in known))
-    widest = max(abs(w) * d for w, d, _ in known)  # in its terms, so that no power is out of range
-    variance = sum((w * d / widest) ** 2 * n for w, d, n in known)
-    fourth = sum((w * d / widest) ** 4 * n * _excess(d) for w, d, n in known)
-    return widest * sqrt(variance) * (_QUANTILE + _CORRECTION * fourth / variance**2)
+    variance = sum(w**2 * d**2 * n for w, d, n in known)
+    fourth = sum(w**4 * d**4 * n * _excess(d) for w, d, n in known)
+    return sqrt(variance) * (_QUANTILE + _CORRECTION * fourth / variance**2)
 
 
 def rate(deviation: float) -> float:
@@ -63,11 +63,8 @@ def rate(deviation: float) -> float:
     >>> round(rate(1.357), 4)  # of scale 1
     0.3679
     """
-    if deviation < 1:
-        square = deviation**2
-        return square / (square + 1 + sqrt(2 * square + 1))
-    inverse = 1 / deviation
-    return 1 / (1 + inverse**2 + inverse * sqrt(2 + inverse**2))
+    square = deviation**2
+    return square / (square + 1 + sqrt(2 * square + 1))
 
 
 def _excess(deviation: float) -> float:
