@@ -101,6 +101,7 @@ class Sealed(Generic[T]):
 
     def scaled(self: Sealed[NDArray[Any]], factor: int) -> Sealed[NDArray[np.int64]]:
         """A public whole number of times the value."""
+        _refuse_broken_numbers(form_of(self).kind)
         product = _integers(self.__value).astype(object) * int(factor)
         return Sealed(
             _held(product),
@@ -129,6 +130,7 @@ class Sealed(Generic[T]):
 
     def total(self: Sealed[NDArray[Any]]) -> Sealed[int]:
         """The sum over all cells: it moves by no more than the cells together, also where 64 bits end."""
+        _refuse_broken_numbers(form_of(self).kind)
         values = _integers(self.__value)
         high, low = int(np.sum(values >> 32)), int(np.sum(values & 0xFFFFFFFF))  # neither sum can wrap
         bounds = np.iinfo(np.int64)
@@ -147,12 +149,15 @@ class Sealed(Generic[T]):
         Results beyond 64 bits are held at the ends of the range, which moves none of them further
         than the sensitivity says.
         """
+        form = form_of(self)
+        _refuse_broken_numbers(form.kind)
+        _refuse_broken_numbers(np.asarray(matrix).dtype.kind)
         weights = _integers(matrix)
-        values = _integers(self.__value)
-        if weights.ndim != 2 or values.ndim != 1 or weights.shape[1] != values.size:
+        if weights.ndim != 2 or len(form.shape) != 1 or weights.shape[1] != form.size:
             raise UsageError(
-                f"A matrix of shape {weights.shape} does not fit a sealed value of shape {values.shape}."
+                f"A matrix of shape {weights.shape} does not fit a sealed value of shape {form.shape}."
             )
+        values = _integers(self.__value)
         sizes = np.abs(weights.astype(object)) if _largest(weights) >= 2**31 else np.abs(weights)
         columns = Fraction(int(sizes.sum(axis=0).max(initial=0)))
         l1 = self.sensitivity.l1 * columns
@@ -201,7 +206,9 @@ def derived(
             fits = isinstance(found, np.ndarray) and found.shape == wanted and found.dtype == kind
         else:
             fits = type(found) is type(value)
-    except Exception:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # a panic of Rust is no Exception, and quotes values too
         return FAILED
     return found if fits else FAILED
 
@@ -213,6 +220,8 @@ def join(parts: Sequence[Sealed[NDArray[Any]]]) -> Sealed[NDArray[np.int64]]:
     relations = {part.relation for part in parts}
     if len(relations) != 1:
         raise UsageError("Sealed values of different relations cannot be joined; convert one first.")
+    for part in parts:
+        _refuse_broken_numbers(form_of(part).kind)
     values = [_integers(open_seal(part)).ravel() for part in parts]
     sensitivity = Sensitivity(
         sum((part.sensitivity.l1 for part in parts), Fraction(0)),
@@ -268,14 +277,15 @@ def open_seal(sealed: Sealed[U]) -> U:
     return value
 
 
+def _refuse_broken_numbers(kind: str) -> None:
+    """Asked before a raw value has a name that a traceback could show."""
+    if kind not in "iu":
+        raise UsageError("This operation is exact and needs whole numbers; put reals on a lattice first.")
+
+
 def _integers(values: NDArray[Any]) -> NDArray[np.int64]:
     """Whole numbers as int64: other widths would wrap around or turn into floats in the arithmetic."""
     array = np.asarray(values)
-    if array.dtype.kind not in "iu":
-        raise UsageError(
-            "This operation is exact and needs whole numbers, not values of type "
-            f"{array.dtype}; put reals on a lattice first."
-        )
     if array.dtype == np.uint64:
         array = np.minimum(array, np.uint64(np.iinfo(np.int64).max))
     return array.astype(np.int64)
