@@ -61,7 +61,7 @@ class Source(ABC):
         return self.frame(names)
 
     def cells(self, names: Sequence[str]) -> pl.DataFrame:
-        """Raw: these columns for a kind of data with one value in a cell; a list in one is just an odd value."""
+        """Raw: these columns for data with one value in a cell, where a list is just an odd value."""
         return self.frame(names)
 
     def first(self, count: int) -> pl.DataFrame:

@@ -420,7 +420,7 @@ def test_an_operation_that_does_not_fit_is_refused_before_a_raw_value_has_a_name
     values: list[Any], operation: Any
 ) -> None:
     sealed = Sealed(np.array(values), Sensitivity.of(1), Relation.ADD_REMOVE, because="made up for a test")
-    with pytest.raises(UsageError, match="whole numbers|does not fit") as caught:
+    with pytest.raises(UsageError, match=r"whole numbers|does not fit") as caught:
         operation(sealed)
     raw = open_seal(sealed).ravel().tolist()
     for entry in caught.traceback[2:]:  # below this test and its lambda
