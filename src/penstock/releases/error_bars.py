@@ -20,7 +20,7 @@ _QUANTILE = 1.959964  # of the normal distribution
 _CORRECTION = (_QUANTILE**3 - 3 * _QUANTILE) / 24  # Cornish and Fisher's, for the excess kurtosis
 _SMOOTH = 3.0  # standard deviation from which on the steps of a single noise do not show
 _WIDE = 1e6
-_WIDEST = 1e50  # wider than any noise that Penstock draws; only a forged model says more
+WIDEST = 1e50  # wider than any noise that Penstock draws; only a forged model says more
 _DRAWS = 1 << 17
 
 
@@ -47,7 +47,7 @@ def half_width(shares: Sequence[Noises]) -> float:
     >>> half_width([Noises(1.0, 0.5, 1)])
     1.0
     """
-    known = [Noises(w, min(d, _WIDEST), n) for w, d, n in shares if w and d > 0 and n > 0]
+    known = [Noises(w, min(d, WIDEST), n) for w, d, n in shares if w and d > 0 and n > 0]
     if not known:
         return 0.0
     if min(share.deviation for share in known) < _SMOOTH:
