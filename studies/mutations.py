@@ -41,15 +41,15 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "Laplace noise of half the scale",
         NOISE,
-        "    return sealed.sensitivity.l1 / exact(epsilon)\n",
-        "    return sealed.sensitivity.l1 / exact(epsilon) / 2\n",
+        "    return sealed.sensitivity.l1 / exact(epsilon, derived=True)\n",
+        "    return sealed.sensitivity.l1 / exact(epsilon, derived=True) / 2\n",
         "independent",
     ),
     replay(
         "Laplace noise scaled by the largest coordinate, not by all",
         NOISE,
-        "    return sealed.sensitivity.l1 / exact(epsilon)\n",
-        "    return sealed.sensitivity.linf / exact(epsilon)\n",
+        "    return sealed.sensitivity.l1 / exact(epsilon, derived=True)\n",
+        "    return sealed.sensitivity.linf / exact(epsilon, derived=True)\n",
         "laplace-marginals",
     ),
     replay(
@@ -370,6 +370,27 @@ MUTANTS: tuple[Mutant, ...] = (
         "LaplaceAround(counts[rows], self.places / amount)",
         "LaplaceAround(counts[rows], 1 / amount)",
         "n-gram",
+    ),
+    replay(
+        "gaps between events at the sensitivity of one",
+        SEQUENCES,
+        "Sensitivity.of(self.most_gaps, monotone=True)",
+        "Sensitivity.of(1, monotone=True)",
+        "privtree-sequences",
+    ),
+    replay(
+        "first events of a user's cases count as one",
+        SEQUENCES,
+        "minlength=clock.starts.count),\n            Sensitivity.of(self.schema.unit.records, monotone=True)",
+        "minlength=clock.starts.count),\n            Sensitivity.of(1, monotone=True)",
+        "privtree-sequences",
+    ),
+    replay(
+        "lengths of a user's sequences count as one",
+        SEQUENCES,
+        "binned(self._symbols.lengths, self.longest),\n            Sensitivity.of(self.schema.unit.records",
+        "binned(self._symbols.lengths, self.longest),\n            Sensitivity.of(1",
+        "privtree-sequences",
     ),
     replay(
         "the choice of a length at the sensitivity of the numerator",
