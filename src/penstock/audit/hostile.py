@@ -122,7 +122,7 @@ def trial(
     *,
     parameters: Mapping[str, Any] | None = None,
     epsilon: Fraction = Fraction(1),
-    engine: str = "memory",
+    engine: str = catalogue.MEMORY,
     tampering: Tampering = NONE,
 ) -> Trial:
     """The ground as one method sees it."""

@@ -86,7 +86,7 @@ class Trial:
     types: Mapping[str, Any] = field(default_factory=dict)
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
-    engine: str = "memory"
+    engine: str = catalogue.MEMORY
     tampering: Tampering = NONE
     source: Callable[[pl.DataFrame], tuple[Any, str | None]] = lambda frame: (frame, None)
 

@@ -173,7 +173,7 @@ def everywhere(name: str, every: list[Audits]) -> Replays:
 def caught(info: MethodInfo, every: list[Audits], tampering: Tampering, *, seeds: int = 2) -> str | None:
     """The first problem that replays of a sabotaged method meet, in words; None where they meet none."""
     for setting in usable(info, every):
-        if setting.relation is not Relation.ADD_REMOVE or setting.engine != "memory":
+        if setting.relation is not Relation.ADD_REMOVE or setting.engine != catalogue.MEMORY:
             continue
         for problem in _problems(info, setting, tampering, seeds):
             return problem

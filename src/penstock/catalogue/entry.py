@@ -8,6 +8,10 @@ from typing import Literal
 
 Role = Literal["method", "baseline"]
 
+MEMORY = "memory"
+ENGINES = (MEMORY, "duckdb")
+"""Where records can be counted, the reference first. A kind names those of them that count its records."""
+
 
 @dataclass(frozen=True)
 class OptionInfo:
@@ -68,7 +72,7 @@ class KindInfo:
     audits: str | None = None
     layout: tuple[str, str] | None = None
     private_drafts: bool = False
-    engines: tuple[str, ...] = ("memory",)
+    engines: tuple[str, ...] = (MEMORY,)
     options: tuple[OptionInfo, ...] = ()
 
     @property

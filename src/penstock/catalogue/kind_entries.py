@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.catalogue.entry import AnswerInfo, KindInfo, OptionInfo, UnitInfo
+from penstock.catalogue.entry import ENGINES, AnswerInfo, KindInfo, OptionInfo, UnitInfo
 
 ANSWERS = (
     AnswerInfo(
@@ -36,7 +36,7 @@ KINDS = (
         evaluation="penstock.kinds.table.evaluation:TableEvaluation",
         audits="penstock.kinds.table.audits:AUDITS",
         private_drafts=True,
-        engines=("memory", "duckdb"),
+        engines=ENGINES,
         options=(_CONDITIONS,),
     ),
     KindInfo(
@@ -48,7 +48,7 @@ KINDS = (
         evaluation="penstock.kinds.points.evaluation:PointsEvaluation",
         audits="penstock.kinds.points.audits:AUDITS",
         private_drafts=True,
-        engines=("memory", "duckdb"),
+        engines=ENGINES,
         options=(
             _CONDITIONS,
             OptionInfo(
