@@ -41,7 +41,7 @@ FEW = 3
 TELLING = 40
 RUNS = 200
 MISSES = 32
-"""More of `RUNS` bars than this miss the truth with a probability below 1.1e-8 where each does with 1/20."""
+"""More of `RUNS` bars than this miss the truth with a probability below 2e-9 where each does with 1/20."""
 
 RARELY = 1e-8
 """How rarely one comparison fails by chance; there are a hundred or so over the catalogue."""
