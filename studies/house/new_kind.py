@@ -1,4 +1,4 @@
-"""What adding a kind of data touches: a made-up one is added to a copy of the project, tried, and removed again.
+"""What adding a kind of data touches: a made-up one is added to a copy of the project, tried and removed.
 
     python studies/house/new_kind.py            # prints the diff-stat, and what pytest says
     python studies/house/new_kind.py before     # what the youngest kind touched before kinds had rooms
@@ -111,9 +111,8 @@ def _put(copy: Path, name: str, into: str, entry: str) -> None:
 def main() -> None:
     if sys.argv[1:] == ["before"]:
         files = before()
-        print(
-            f"{len(files)} files in {len({Path(file).parent for file in files})} rooms, besides its own folder"
-        )
+        rooms = {Path(file).parent for file in files}
+        print(f"{len(files)} files in {len(rooms)} rooms, besides its own folder")
         print("\n".join(files))
         return
     with tempfile.TemporaryDirectory() as place:
