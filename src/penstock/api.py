@@ -48,7 +48,7 @@ from penstock.privacy.randomness.generator import Randomness
 from penstock.releases import Release
 from penstock.releases import load as open_folder
 from penstock.releases.disk import forget_reservation, reserved
-from penstock.releases.folder import save_paid
+from penstock.releases.folder import save_keeping
 from penstock.releases.kept import Kept, meant_for
 from penstock.releases.paths import absolute
 from penstock.releases.room import room
@@ -202,7 +202,7 @@ def release(
             records, rest = opened.prepared(budget)
             made = chosen.fit(records, rest)
             if out is not None:
-                save_paid(made, fspath(out))
+                save_keeping(made, fspath(out))
         _complete(budget, name)
     return made
 

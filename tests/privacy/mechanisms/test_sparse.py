@@ -72,7 +72,7 @@ def seeded(seed: int = 1, epsilon: object = 1) -> Budget:
         (2, {"allocation": "1:3"}),
         (2, {"monotone": True}),
         (2, dict(PRESETS["standard"])),
-        (2, dict(PRESETS["book"])),
+        (2, dict(PRESETS["dwork-roth"])),
         (2, dict(PRESETS["reduced"])),
     ],
     ids=str,
