@@ -22,6 +22,7 @@ from penstock.contracts.method import Method
 from penstock.contracts.plug import data_class, method_class
 from penstock.drafting.private import draft_private
 from penstock.drafting.proposal import draft as propose
+from penstock.drafting.proposal import kind_draft
 from penstock.engine import Source, read
 from penstock.errors import (
     LedgerError,
@@ -75,7 +76,9 @@ def draft(
             raise UsageError(
                 "A delta, a ledger and an account belong to a private draft; give its epsilon too."
             )
-        proposal = propose(read(source, table=table), kind=kind, headers_only=headers_only)
+        drafter = kind_draft(kind)
+        read_off = drafter.read(source, table=table)
+        proposal = propose(read_off, kind=kind, headers_only=headers_only, drafter=drafter)
         return proposal if unit is None else proposal.model_copy(update={"unit": unit})
     if headers_only:
         raise UsageError(
@@ -134,10 +137,11 @@ def release(
         paying = _account(ledger, account, f"{info.name} for {name}")
         budget = Budget(epsilon, 0 if info.pure else delta, randomness=randomness, account=paying)
         budget.check(described.relation)
-        headless = described.layout is not None and described.layout.headless
-        source = data if headless else _told_if_empty(read(data, table=table))
         order_key = None if seed is None else f"seed {seed}".encode()
         handle = data_class(catalogue.kind(described.kind))
+        source = handle.read(data, described, table=table)
+        if isinstance(source, Source):
+            source = _told_if_empty(source)
         opened = handle.open(source, described, engine=engine, order_key=order_key)
         with _what_is_spent(budget):
             records, rest = opened.prepared(budget)

@@ -181,6 +181,21 @@ _kinds: dict[str, KindInfo] = {
             draft="penstock.kinds.itemsets.draft:ItemSetsDraft",
             layout=("items", "penstock.kinds.itemsets.layout:ItemSetLayout"),
         ),
+        KindInfo(
+            "graph",
+            words="a graph",
+            units=("edge",),
+            data="penstock.kinds.graph.data:Graph",
+            draft="penstock.kinds.graph.draft:GraphDraft",
+            audits="penstock.kinds.graph.audits:AUDITS",
+            layout=("edges", "penstock.kinds.graph.layout:EdgeLayout"),
+            options=(
+                OptionInfo(
+                    "pattern", "pattern", "NAME", "how many there are: edge, triangle, 3-star, 4-clique, …"
+                ),
+                OptionInfo("degree", "degree", "D", "how many nodes have D links, or D..E of them."),
+            ),
+        ),
     )
 }
 
@@ -207,6 +222,8 @@ _forms: dict[str, str] = {
     "n-gram": "penstock.kinds.sequences.ngram:NGramRelease",
     "top-strings": "penstock.kinds.sequences.top_strings:TopStringsRelease",
     "selection": "penstock.learn.selection.release:SelectionRelease",
+    "degree-sequence": "penstock.kinds.graph.degree_sequence:DegreeSequenceRelease",
+    "subgraph-counts": "penstock.kinds.graph.subgraph_counts:SubgraphCountsRelease",
 }
 
 _BOTH = ("add-remove", "replace")
@@ -298,6 +315,22 @@ _methods: dict[str, MethodInfo] = {
             answer="selection",
             evaluation="penstock.learn.selection.evaluation:evaluate_selection",
             audits="penstock.learn.selection.audits:AUDITS",
+        ),
+        MethodInfo(
+            "degree-sequence",
+            "graph",
+            "penstock.kinds.graph.degree_sequence:DegreeSequence",
+            "degree-sequence",
+            "noisy degrees of all nodes in ascending order",
+            answer="counts",
+        ),
+        MethodInfo(
+            "ladder",
+            "graph",
+            "penstock.kinds.graph.subgraph_counts:LadderCounts",
+            "subgraph-counts",
+            "numbers of triangles, stars, cliques and k-triangles, each on a ladder of its own",
+            answer="counts",
         ),
         MethodInfo(
             "laplace-marginals",

@@ -286,8 +286,9 @@ def _projections(first: Outputs, second: Outputs) -> Iterable[Projection]:
     if len(columns) <= 6:
         for one, two in combinations(columns, 2):
             yield Projection(f"output[{one}] - output[{two}]", partial(_difference, one=one, two=two))
-    yield _linear(first, second, columns)
-    yield _columnwise(first, second, columns)
+    if columns:
+        yield _linear(first, second, columns)
+        yield _columnwise(first, second, columns)
     yield _symbol(first, second)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.source import read
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.unit import Relation
@@ -57,6 +58,13 @@ class Data(Handle, ABC):
         `source` is a file, a database URL (with `table`) or a frame. `order_key` repeats the random choice of
         the records that a user keeps, for runs with a seed; it makes every release of the data unpublishable.
         """
+
+    @classmethod
+    def read(cls, source: Any, schema: Schema, *, table: str | None = None) -> Any:
+        """What `open` is given: the source as the house reads it, or as the kind does where only it can."""
+        if schema.layout is not None and schema.layout.headless:
+            return source
+        return read(source, table=table)
 
     @property
     def relation(self) -> Relation:

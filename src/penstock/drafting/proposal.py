@@ -17,6 +17,8 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import polars as pl
 
 from penstock import catalogue
+from penstock.engine.source import Source
+from penstock.engine.source import read as open_source
 from penstock.errors import DataError
 from penstock.privacy.unit import Unit
 from penstock.schema.bins import Bins
@@ -63,6 +65,10 @@ class KindDraft:
 
     missing_is_a_value: ClassVar[bool] = True
 
+    def read(self, source: Any, *, table: str | None = None) -> Source:
+        """The records to draft from."""
+        return open_source(source, table=table)
+
     def why_left_out(self, type_: Type) -> str | None:
         """Why a column with values of this type can be no field, or None where it can."""
         return None
@@ -97,7 +103,11 @@ def kind_draft(kind: str) -> KindDraft:
 
 
 def draft(
-    source: pl.DataFrame | Records | Sequence[str], *, kind: str = "table", headers_only: bool = False
+    source: pl.DataFrame | Records | Sequence[str],
+    *,
+    kind: str = "table",
+    headers_only: bool = False,
+    drafter: KindDraft | None = None,
 ) -> Schema:
     """A schema to review; with ``headers_only`` not a single value is read.
 
@@ -107,7 +117,7 @@ def draft(
     >>> proposal.field("age").domain
     '0..50'
     """
-    drafter = kind_draft(kind)
+    drafter = drafter or kind_draft(kind)
     names = _names(source)
     _refuse_bad_names(names)
     notes = Notes(

@@ -50,6 +50,9 @@ class Unit(BaseModel):
                     "unit: protects 'user' needs 'at_most', the largest number of records "
                     "one user may contribute (1 or more)"
                 )
+        elif self.protects == "edge" and self.column is None:
+            if self.at_most is not None and self.at_most < 1:
+                raise ValueError("unit: 'at_most' is the number of edges protected together, 1 or more")
         elif self.column is not None or self.at_most is not None:
             raise ValueError(
                 f"unit: 'column' and 'at_most' belong to 'protects: user', not to '{self.protects}'"
@@ -66,4 +69,6 @@ class Unit(BaseModel):
         if self.protects == "user":
             plural = "record" if self.at_most == 1 else "records"
             return f"one user ({self.column}), who contributes at most {self.at_most} {plural}"
+        if self.records > 1:
+            return f"any {self.at_most} {self.protects}s together, such as all those of one person"
         return f"one {self.protects}"

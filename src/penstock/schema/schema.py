@@ -108,6 +108,8 @@ class Schema(Fact):
             stated = found.pop(key, None)
             if stated is not None:
                 found["layout"] = layout.model_validate(stated)
+        if found.get("fields") is None and isinstance(found.get("layout"), Layout):
+            found["fields"] = found["layout"].own_fields()
         return found
 
     @model_serializer(mode="wrap")
