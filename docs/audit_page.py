@@ -1,10 +1,11 @@
-"""Runs the whole audit and puts its table and picture into the page about it; needs Chromium.
+"""Runs the whole audit and saves the figures and the picture for the page about it; needs Chromium.
 
 Takes about a quarter of an hour: `python docs/audit_page.py`.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import tempfile
@@ -12,29 +13,26 @@ from pathlib import Path
 from typing import Any
 
 from penstock.audit import run
-from penstock.audit.findings import markdown, picture, summary
-from penstock.audit.target import Kind
+from penstock.audit.findings import measured, picture, summary
 
-HERE = Path(__file__).parent
-BEGIN, END = "<!-- audit: begin -->", "<!-- audit: end -->"
+FIGURES = Path(__file__).parent / "assets" / "audit.json"
 
 
 def main() -> int:
     verdicts = run()
-    shipped = [verdict for verdict in verdicts if verdict.kind is Kind.SHIPPED]
-    broken = [verdict for verdict in verdicts if verdict.kind is Kind.BROKEN]
-    parts = [
-        summary(verdicts),
-        "![Claimed and measured privacy loss](assets/audit.png){ loading=lazy }",
-        "### What Penstock ships",
-        markdown(shipped),
-        "### Deliberately broken copies",
-        markdown(broken),
-    ]
-    page = HERE / "audit.md"
-    text = page.read_text(encoding="utf-8")
-    before, after = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(END) :]
-    page.write_text("\n\n".join([before, *parts, after]), encoding="utf-8")
+    found = {
+        verdict.name: {
+            "exact loss": measured(verdict.exact),
+            "measured": measured(verdict.sampled),
+            "verdict": verdict.status.value,
+        }
+        for verdict in verdicts
+    }
+    lines = ",\n".join(
+        f"  {json.dumps(name)}: {json.dumps(told, ensure_ascii=False)}" for name, told in found.items()
+    )
+    text = f'{{\n "summary": {json.dumps(summary(verdicts))},\n "targets": {{\n{lines}\n }}\n}}\n'
+    FIGURES.write_text(text, encoding="utf-8")
     return photograph(picture(verdicts).figure)
 
 

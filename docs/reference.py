@@ -8,6 +8,7 @@ such as when to use a method, stands on the method's page and is read from there
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
@@ -57,7 +58,7 @@ def handles() -> list[Entry]:
 
 def forms() -> list[Entry]:
     """Every form of a saved release by name, with the dotted path of its class; each class once."""
-    known = {catalogue.form(form).replace(":", "."): form for form in reversed(catalogue.forms())}
+    known = {catalogue.form(form).where.replace(":", "."): form for form in reversed(catalogue.forms())}
     return sorted((form, where) for where, form in known.items())
 
 
@@ -173,9 +174,99 @@ def kinds() -> str:
 
 
 def _kind(info: KindInfo) -> tuple[str, ...]:
-    units = ", ".join(f"`{unit}`" for unit in info.units)
+    units = coded(unit.name for unit in info.units)
     block = f"`{info.layout[0]}`" if info.layout else "–"
-    return f"`{info.name}`", info.words, units, block, ", ".join(f"`{engine}`" for engine in info.engines)
+    return f"`{info.name}`", info.words, units, block, coded(info.engines)
+
+
+def units() -> str:
+    """The words for whose presence can be protected."""
+    return coded(unit.name for unit in catalogue.units())
+
+
+def named_kinds() -> str:
+    """Every kind of data by its name."""
+    return table(("kind", "the data"), [(f"`{info.name}`", info.words) for info in catalogue.kinds()])
+
+
+def blocks() -> str:
+    """For each kind with a block of its own in the schema the row of a table."""
+    found = [(info.layout[0], info.name) for info in catalogue.kinds() if info.layout is not None]
+    return "\n".join(
+        f"| `{key}` | in data of kind `{kind}`: which columns make a record |" for key, kind in found
+    )
+
+
+def keys_of_blocks() -> str:
+    """The keys of these blocks, as each declares them."""
+    from penstock.schema.layout import layout_class
+
+    parts = []
+    for info in catalogue.kinds():
+        block = layout_class(info.name)
+        if block is not None:
+            key, layout = block
+            fields = layout.model_fields.items()
+            rows = [(f"`{field.alias or name}`", field.description or "") for name, field in fields]
+            parts += [f"### Keys of {key}", table(("key", "meaning"), rows)]
+    return "\n\n".join(parts)
+
+
+# What is written to disk ------------------------------------------------------------------------------
+
+
+def answers() -> str:
+    """Every kind of answer."""
+    rows = [(f"`{info.name}`", info.words) for info in catalogue.ANSWERS.values()]
+    return table(("answer", "what the release is"), rows)
+
+
+def models() -> str:
+    """Every form with the kinds and the answer of the methods that make it, and the words of its model."""
+    rows = []
+    for info in map(catalogue.form, catalogue.forms()):
+        made = [method for method in catalogue.methods() if method.form == info.name]
+        tables = [f"`{name}`: {coded(columns)}" for name, columns in info.tables.items()]
+        rows.append(
+            (
+                f"`{info.name}`",
+                coded(kind.name for kind in catalogue.kinds() if kind.name in {each.kind for each in made}),
+                coded(dict.fromkeys(method.answer for method in made)),
+                coded(info.keys),
+                "; ".join(tables) or "–",
+            )
+        )
+    return table(("form", "kinds", "answer", "keys of model.json", "tables with their columns"), rows)
+
+
+# The audit --------------------------------------------------------------------------------------------
+
+
+def findings() -> str:
+    """Every target of the audit with what the last run found; a target that is new has no figures yet."""
+    from penstock.audit import targets
+    from penstock.audit.target import Kind
+
+    last = json.loads((HERE / "assets" / "audit.json").read_text(encoding="utf-8"))
+    titles = ("target", "what it is", "claim", *FIGURES)
+    parts = [last["summary"], "![Claimed and measured privacy loss](assets/audit.png){ loading=lazy }"]
+    for title, kind in (("What Penstock ships", Kind.SHIPPED), ("Deliberately broken copies", Kind.BROKEN)):
+        rows = []
+        for target in targets():
+            if target.kind is kind:
+                figures = last["targets"].get(target.name, {"verdict": "not in the last run"})
+                told = [figures.get(column, "–") for column in FIGURES]
+                rows.append((f"`{target.name}`", target.summary, target.promise.words, *told))
+        parts += [f"### {title}", table(titles, rows)]
+    return "\n\n".join(parts)
+
+
+FIGURES = ("exact loss", "measured", "verdict")
+
+
+def coded(words: Iterable[str]) -> str:
+    """Words set as code."""
+    return ", ".join(f"`{word}`" for word in words)
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -246,6 +337,13 @@ PLACES: dict[str, Callable[[], str]] = {
     "<!-- the choice of methods -->": choice,
     "<!-- the baselines -->": baselines,
     "<!-- the kinds -->": kinds,
+    "<!-- the kinds of data -->": named_kinds,
+    "<!-- the kinds of answer -->": answers,
+    "<!-- the units -->": units,
+    "<!-- the blocks of kinds -->": blocks,
+    "<!-- the keys of blocks -->": keys_of_blocks,
+    "<!-- the words of models -->": models,
+    "<!-- the findings of the audit -->": findings,
     "<!-- the methods -->": lambda: listed(methods(), about_method),
     "<!-- the handles -->": lambda: listed(handles()),
     "<!-- the forms -->": lambda: listed(forms()),

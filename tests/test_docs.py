@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 import typer.main
-from tests.conformance.ballots.entry import FORMS, KIND, METHOD
+from tests.conformance.ballots.entry import FORM, KIND, METHOD
 from tests.test_docstrings import REFERENCE
 
 from penstock import catalogue
@@ -151,11 +151,11 @@ def test_every_method_is_in_the_navigation() -> None:
 
 
 def test_the_table_of_kinds_names_every_kind_with_its_units_also_one_that_is_new() -> None:
-    with catalogue.extended(kinds=(KIND,), methods=(METHOD,), forms=FORMS):
+    with catalogue.extended(kinds=(KIND,), methods=(METHOD,), forms=(FORM,)):
         text = filled("guide/schema")
         for info in catalogue.kinds():
             (row,) = [line for line in text.splitlines() if line.startswith(f"| `{info.name}` |")]
-            assert all(f"`{unit}`" in row for unit in info.units)
+            assert all(f"`{unit.name}`" in row for unit in info.units)
 
 
 def test_pages_and_reference_name_every_parameter_with_its_range() -> None:

@@ -74,7 +74,9 @@ def test_help_answers_at_once_because_it_loads_little() -> None:
     assert "penstock.cli.app" in loaded
     assert len(loaded) < 500
     ours = {name.split(".")[1] for name in loaded if name.startswith("penstock.")}
-    assert ours <= {"cli", "errors", "progress", "catalogue"}
+    assert ours <= {"cli", "errors", "progress", "catalogue", "learn"}
+    words = {"penstock.learn", "penstock.learn.selection", "penstock.learn.selection.mechanism"}
+    assert {name for name in loaded if name.startswith("penstock.learn")} == words
     assert not {name.partition(".")[0] for name in loaded} & set(HEAVY)
 
 

@@ -100,13 +100,31 @@ def tell(title: str, walk: Walk) -> None:
 
 
 GROUND = ("errors", "progress", "catalogue", "postprocessing", "methods")
+MOVED = {
+    **dict.fromkeys(("privacy/points", "privacy/cloud", "privacy/space", "privacy/axis"), "kinds/points"),
+    **dict.fromkeys(("privacy/table", "privacy/adaptive_bins"), "kinds/table"),
+    **dict.fromkeys(("release/maps", "release/pictures", "release/diagrams"), "report"),
+    **dict.fromkeys(("release/page", "release/theme", "release/paid"), "report"),
+    "privacy/consistency": "ground",
+    "schema/unit": "privacy",
+    "spatial": "kinds/points",
+    "tabular": "kinds/table",
+    "release": "releases",
+}
+"""Files and rooms of the first plan of the house, in which a kind of data had no room of its own, and where
+they stand now: with it the two plans are walked through the same rooms."""
 
 
 def room(file: str) -> str:
     """The room of a file: a folder at the top, or the room of one kind; the ground floor counts as none."""
-    parts = file.removesuffix(".py").split("/")
+    name = file.removesuffix(".py")
+    parts = name.split("/")
+    if name in MOVED or parts[0] in MOVED:
+        return MOVED.get(name) or MOVED[parts[0]]
+    if parts[0] in GROUND:
+        return "ground"
     if len(parts) == 1:
-        return "ground" if parts[0] in GROUND else "door"
+        return "door"
     return "/".join(parts[:2]) if parts[0] in ("kinds", "learn") else parts[0]
 
 

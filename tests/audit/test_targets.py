@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.test_docstrings import REFERENCE
 
 from penstock.audit import broken, findings, mechanisms, run, select, targets
 from penstock.audit.harness import Status, Verdict, exact_bound, examine, search
@@ -150,17 +151,12 @@ def test_verdicts_are_plain_json(verdicts: list[Verdict]) -> None:
 
 
 def test_findings_tell_the_same_in_every_form(verdicts: list[Verdict]) -> None:
-    text = findings.markdown(verdicts)
-    assert text.count("\n") == 2 + len(verdicts)
-    assert "| `broken-forgotten-noise` | the exact counts | epsilon 1, add-remove | – |" in text
-    assert (
-        "| `randomised-response` | one person's own answer among three | epsilon 1, replace | 1.000 |" in text
-    )
     assert findings.table(verdicts).row_count == 3
     assert "2 of 2 shipped claims stand" in findings.summary(verdicts)
     assert "1 of 1 deliberately broken copies refuted" in findings.summary(verdicts)
     picture = findings.picture(verdicts)
     assert len(picture.rows) == 3
+    assert ("randomised-response", "1", "1.000", "holds") in picture.rows
     assert len(picture.figure.data) == 3
 
 
@@ -188,8 +184,11 @@ def test_everything_that_a_release_publishes_is_compared() -> None:
     assert rows[0][0] == rows[1][0]  # receipt, schema and parameters do not change from run to run
 
 
-def test_documentation_lists_every_target() -> None:
-    """After adding a target, run `python docs/audit_page.py`: it fills in the table and the picture."""
-    page = Path(__file__).parents[2] / "docs" / "audit.md"
-    text = page.read_text(encoding="utf-8")
+def test_documentation_lists_every_target_and_figures_of_no_other() -> None:
+    """After adding a target, run `python docs/audit_page.py`: it saves the figures and the picture."""
+    docs = Path(__file__).parents[2] / "docs"
+    text = REFERENCE.on_page_markdown((docs / "audit.md").read_text(encoding="utf-8"))
     assert [target.name for target in targets() if f"| `{target.name}` |" not in text] == []
+    figures = json.loads((docs / "assets" / "audit.json").read_text(encoding="utf-8"))["targets"]
+    assert set(figures) <= {target.name for target in targets()}
+    assert {told["verdict"] for told in figures.values()} == {"holds", "refuted"}

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.conformance import checks
-from tests.conformance.ballots.entry import FORMS, KIND, METHOD
+from tests.conformance import checks, test_kinds
+from tests.conformance.ballots.entry import FORM, KIND, METHOD
 
 from penstock import catalogue
 from penstock.audit import run as audit
@@ -21,7 +21,7 @@ from penstock.cli import run as command
 @pytest.fixture
 def ballots() -> Iterator[None]:
     """Ballots are in the catalogue, and what was read from it before is read again."""
-    with catalogue.extended(kinds=(KIND,), methods=(METHOD,), forms=FORMS):
+    with catalogue.extended(kinds=(KIND,), methods=(METHOD,), forms=(FORM,)):
         targets.cache_clear()
         query.with_options()
         yield
@@ -39,6 +39,12 @@ def test_a_new_method_keeps_every_promise(
     page.write_text("\n".join(f"## {title}\n" for title in checks.SECTIONS), encoding="utf-8")
     monkeypatch.setattr(checks, "DOCS", tmp_path / "docs")
     check(catalogue.method("poll"), tmp_path)
+
+
+@pytest.mark.usefixtures("ballots")
+@pytest.mark.parametrize("check", test_kinds.CHECKS, ids=lambda check: check.__name__)
+def test_a_new_kind_keeps_every_promise(check: test_kinds.Check, tmp_path: Path) -> None:
+    check(catalogue.kind("ballots"), tmp_path)
 
 
 @pytest.mark.usefixtures("ballots")

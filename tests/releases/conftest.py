@@ -9,7 +9,7 @@ from penstock import catalogue
 def _test_forms() -> Iterator[None]:
     """The releases of these tests can be saved and loaded while a test runs."""
     with (
-        catalogue.extended(forms={"tiny": "tests.releases.tiny:Tiny"}),
-        catalogue.extended(forms={"showcase": "tests.releases.tiny:Showcase"}),
+        catalogue.extended(forms=(catalogue.FormInfo("tiny", "tests.releases.tiny:Tiny", keys=()),)),
+        catalogue.extended(forms=(catalogue.FormInfo("showcase", "tests.releases.tiny:Showcase", keys=()),)),
     ):
         yield

@@ -152,7 +152,9 @@ class Lists(Tiny):
 
 
 def test_lists_become_json_text_in_csv(tmp_path: Path) -> None:
-    with catalogue.extended(forms={"lists": "tests.releases.test_folder:Lists"}):
+    with catalogue.extended(
+        forms=(catalogue.FormInfo("lists", "tests.releases.test_folder:Lists", keys=()),)
+    ):
         from tests.releases.test_folder import Lists as Registered
 
         folder = tiny(Registered).save(tmp_path / "release")
@@ -174,7 +176,9 @@ class Answerless(Release):
 
 
 def test_a_release_without_rows_is_saved_without_rows(tmp_path: Path) -> None:
-    with catalogue.extended(forms={"answerless": "tests.releases.test_folder:Answerless"}):
+    with catalogue.extended(
+        forms=(catalogue.FormInfo("answerless", "tests.releases.test_folder:Answerless", keys=()),)
+    ):
         from tests.releases.test_folder import Answerless as Registered
 
         schema = Schema.from_yaml(SURVEY)
@@ -360,7 +364,7 @@ def deadly(real):
 os.fsync, os.rename = deadly(os.fsync), deadly(os.rename)
 import penstock.releases.public_report as page
 page.report = lambda release, title=None: "<p>short</p>"
-with catalogue.extended(forms={"tiny": "tests.releases.tiny:Tiny"}):
+with catalogue.extended(forms=(catalogue.FormInfo("tiny", "tests.releases.tiny:Tiny", keys=()),)):
     tiny(note="new").save(sys.argv[2])
 """
 

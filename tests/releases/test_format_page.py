@@ -13,6 +13,7 @@ import pytest
 from pydantic import BaseModel
 from tests.releases.every_form import FORMS, one_of
 from tests.releases.tiny import tiny
+from tests.test_docstrings import REFERENCE
 
 from penstock import catalogue
 from penstock.kinds.itemsets.layout import ItemSetLayout
@@ -35,7 +36,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "format.md"
 def tables() -> dict[str, list[list[str]]]:
     """The rows of the table under each heading, without its header."""
     found: dict[str, list[list[str]]] = {}
-    for part in re.split(r"^##+ ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+    page = REFERENCE.on_page_markdown(PAGE.read_text(encoding="utf-8"))
+    for part in re.split(r"^##+ ", page, flags=re.MULTILINE)[1:]:
         title, _, text = part.partition("\n")
         lines = [line for line in text.splitlines() if line.startswith("|")]
         if lines:
@@ -130,7 +132,7 @@ def test_the_page_has_the_words_of_a_schema() -> None:
         "type": get_args(Field.model_fields["type"].annotation),
         "outside": get_args(Field.model_fields["outside"].annotation),
         "missing": get_args(Field.model_fields["missing"].annotation),
-        "protects": get_args(Unit.model_fields["protects"].annotation),
+        "protects": tuple(unit.name for unit in catalogue.units()),
         "relation": tuple(Relation),
     }
     assert {row[0].strip("`"): set(words(row[1])) for row in TABLES["Words of a schema"]} == {

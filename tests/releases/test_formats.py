@@ -6,6 +6,7 @@ their reports (five megabytes each) were replaced by a line before they were lis
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -100,6 +101,33 @@ def test_a_selection_of_the_first_format_that_no_method_makes_is_refused(tmp_pat
     package["penstock"]["method"] = "select-stars"
     (folder / "datapackage.json").write_text(json.dumps(package))
     with pytest.raises(ReleaseError, match="calls itself a release of selection"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "block"),
+    [
+        ("table", "sequence: {symbol: sex, longest: 3}"),
+        ("table", "items: {item: sex}"),
+        ("points", "items: {item: x}"),
+        ("strings", "items: {item: pages}"),
+    ],
+)
+def test_a_block_of_another_kind_was_ignored_in_the_first_format_and_is(
+    name: str, block: str, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(FIRST / name, tmp_path / name))
+    schema = (folder / "schema.yaml").read_bytes() + f"{block}\n".encode()
+    (folder / "schema.yaml").write_bytes(schema)
+    package = json.loads((folder / "datapackage.json").read_text())
+    (listed,) = [each for each in package["resources"] if each["path"] == "schema.yaml"]
+    listed.update(bytes=len(schema), hash=f"sha256:{hashlib.sha256(schema).hexdigest()}")
+    (folder / "datapackage.json").write_text(json.dumps(package))
+    assert load(folder).summary() == load(FIRST / name).summary()
+    package["penstock"] |= {"format": FORMAT, "answer": ANSWERED[name][1], "kind": ANSWERED[name][0]}
+    package["penstock"]["form"] = load(FIRST / name).form
+    (folder / "datapackage.json").write_text(json.dumps(package))
+    with pytest.raises(ReleaseError, match="this block belongs to data of kind"):
         load(folder)
 
 

@@ -32,7 +32,7 @@ from penstock.releases.formats import FORMAT
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with catalogue.extended(forms={"tiny": "tests.releases.tiny:Tiny"}):
+    with catalogue.extended(forms=(catalogue.FormInfo("tiny", "tests.releases.tiny:Tiny", keys=()),)):
         folder = tiny(n=60).save(tmp_path_factory.mktemp("good") / "release")
     (folder / "report.html").write_text("<p>short, to be quick</p>")
     refreshed(folder)

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from tests.releases.tiny import SURVEY, Showcase, paid, tiny
 
+from penstock import catalogue
+from penstock.catalogue import KindInfo, UnitInfo
 from penstock.privacy.budgets.charges import Apart, Charge, Concentrated, Portion, Together
 from penstock.privacy.budgets.receipt import Receipt
 from penstock.releases.example import example_query
@@ -208,6 +210,12 @@ def test_belief_is_bayes_with_odds_of_e_to_the_epsilon() -> None:
         assert least == pytest.approx(1 - most)
 
 
+_NODE = UnitInfo("node", yours="you, with all your connections,", plural=True)
+_FRIENDS = KindInfo(
+    "friends", words="friendships", units=(_NODE,), data="no:where", draft="no:where"
+)
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -221,7 +229,9 @@ def test_belief_is_bayes_with_odds_of_e_to_the_epsilon() -> None:
     ],
 )
 def test_the_promise_is_told_for_every_unit_relation_and_size(given: Receipt, words: str) -> None:
-    assert words in " ".join(meaning(given))
+    """Also in the words of a unit that only a kind yet to come will know."""
+    with catalogue.extended(kinds=(_FRIENDS,)):
+        assert words in " ".join(meaning(given))
 
 
 def test_a_promise_is_never_rounded_to_certainty() -> None:

@@ -1,4 +1,4 @@
-"""Verdicts for people: a table for the terminal, Markdown for the docs, a picture of claimed and measured."""
+"""Verdicts for people: a table for the terminal, a picture of claimed and measured."""
 
 from __future__ import annotations
 
@@ -59,17 +59,6 @@ def summary(verdicts: Sequence[Verdict]) -> str:
     if broken:
         parts.append(f"{caught} of {len(broken)} deliberately broken copies refuted")
     return f"{'; '.join(parts)}; a true claim would be called refuted with probability at most {failure:.1g}."
-
-
-def markdown(verdicts: Sequence[Verdict]) -> str:
-    """The same table for the documentation."""
-    lines = ["| target | what it is | claim | exact loss | measured | verdict |", "|---|---|---|--:|--:|---|"]
-    lines += [
-        f"| `{verdict.name}` | {verdict.summary} | {verdict.promise.words} | {measured(verdict.exact)} | "
-        f"{measured(verdict.sampled)} | {verdict.status.value} |"
-        for verdict in verdicts
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def picture(verdicts: Sequence[Verdict]) -> Picture:

@@ -45,7 +45,7 @@ def query(folder: Folder, expression: str | None = None, as_json: Json = False, 
     from penstock.errors import UsageError
     from penstock.releases import load
 
-    given = {name: text for name, text in asked.items() if text is not None}
+    given = {name.replace("_", "-"): text for name, text in asked.items() if text is not None}
     if len(given) + (expression is not None) != 1:
         names = ", ".join(f"--{name}" for name in options())
         raise UsageError(f"Ask one question: an EXPRESSION, or one of {names}.")

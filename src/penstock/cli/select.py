@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,11 +18,10 @@ from penstock.cli.options import (
     Seed,
     TableName,
 )
+from penstock.learn.selection.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from penstock.learn.selection.release import SelectionRelease
-
-MechanismName = Literal["auto", "histogram", "one-shot", "exponential", "sparse-vector"]
 
 
 def select(
@@ -59,7 +58,7 @@ def select(
         ),
     ] = None,
     mechanism: Annotated[
-        MechanismName, typer.Option(help="How to choose; 'auto' takes the one with the least noise.")
+        Mechanism, typer.Option(help="How to choose; 'auto' takes the one with the least noise.")
     ] = "auto",
     out: Annotated[
         str | None,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, Self
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock import catalogue
+from penstock.engine import refuse_engine
 from penstock.engine.source import read
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.seals.sealed import Sealed
@@ -35,15 +35,8 @@ class Data(Handle, ABC):
     """Whether the records that users keep were chosen by a key that is known: such a release is not for the
     public."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Whatever a kind's `open` does, a handle that was opened with a key says so."""
-        super().__init_subclass__(**options)
-        own = cls.__dict__.get("open")
-        if isinstance(own, classmethod):
-            cls.open = classmethod(_telling(own.__func__))  # type: ignore[assignment, method-assign]
-
+    @final
     @classmethod
-    @abstractmethod
     def open(
         cls,
         source: Any,
@@ -55,9 +48,21 @@ class Data(Handle, ABC):
     ) -> Self:
         """Read, validate and code the records; what the schema refuses stops here, before any charge.
 
-        `source` is a file, a database URL (with `table`) or a frame. `order_key` repeats the random choice of
-        the records that a user keeps, for runs with a seed; it makes every release of the data unpublishable.
+        `source` is a file, a database URL (with `table`) or a frame. `engine` is one that the catalogue knows
+        for this kind of data, or 'auto'. `order_key` repeats the random choice of the records that a user
+        keeps, for runs with a seed; it makes every release of the data unpublishable.
         """
+        refuse_engine(engine, catalogue.kind(schema.kind).engines, f"Data of kind '{schema.kind}'")
+        opened = cls._opened(source, schema, table=table, engine=engine, order_key=order_key)
+        opened.repeatable = order_key is not None
+        return opened
+
+    @classmethod
+    @abstractmethod
+    def _opened(
+        cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
+    ) -> Self:
+        """The handle on these records: what `open` does where kinds of data differ."""
 
     @classmethod
     def read(cls, source: Any, schema: Schema, *, table: str | None = None) -> Any:
@@ -82,13 +87,3 @@ class Data(Handle, ABC):
         the data, finds it here and pays for it.
         """
         return self, budget
-
-
-def _telling(opening: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(opening)
-    def told(cls: type[Data], *given: Any, order_key: bytes | None = None, **named: Any) -> Any:
-        handle = opening(cls, *given, order_key=order_key, **named)
-        handle.repeatable = handle.repeatable or order_key is not None
-        return handle
-
-    return told

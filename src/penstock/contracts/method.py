@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar, final, get_args
 
-from penstock import catalogue
 from penstock.contracts.data import Data
 from penstock.contracts.parameters import Parameter, parameters_of
 from penstock.privacy.budgets.budget import Budget
@@ -29,12 +26,6 @@ class Method(ABC, Generic[D]):
 
     name: ClassVar[str]
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Whatever a method's `fit` does, data that can be repeated makes a release for nobody else."""
-        super().__init_subclass__(**options)
-        if "fit" in cls.__dict__:
-            cls.fit = _telling(cls.fit)  # type: ignore[method-assign]
-
     def __post_init__(self) -> None:
         for parameter in self.parameters():
             parameter.refuse(self)
@@ -44,24 +35,32 @@ class Method(ABC, Generic[D]):
         """What can be set, with its range and its default."""
         return parameters_of(cls)
 
-    @property
-    def info(self) -> catalogue.MethodInfo:
-        """What the catalogue says of this method."""
-        return catalogue.method(self.name)
+    @classmethod
+    def takes(cls) -> type[Data]:
+        """The handle that `fit` takes: the argument of `Method[...]` where the class was declared."""
+        for base in cls.__mro__:
+            for declared in getattr(base, "__orig_bases__", ()):
+                for taken in get_args(declared):
+                    if isinstance(taken, type) and issubclass(taken, Data):
+                        return taken
+        raise TypeError(f"{cls.__name__} does not say which data it takes")
 
     def check(self, schema: Schema) -> None:
         """Refuse what cannot work on data of this schema; needs neither records nor budget."""
 
-    @abstractmethod
-    def fit(self, data: D, budget: Budget) -> Release:
-        """The release of the data; spends the whole budget, and nothing where it refuses."""
+    @final
+    def ready(self, data: D, budget: Budget) -> None:
+        """What every `fit` asks first: refuse a budget that cannot pay, and tell it what it pays for.
 
-
-def _telling(fit: Callable[..., Release]) -> Callable[..., Release]:
-    @wraps(fit)
-    def told(self: Method[Any], data: Data, budget: Budget) -> Release:
+        Records that were chosen with a known key make whatever the budget pays for unpublishable.
+        """
+        budget.ready(data.relation)
         if data.repeatable:
             budget.mark_repeatable()
-        return fit(self, data, budget)
 
-    return told
+    @abstractmethod
+    def fit(self, data: D, budget: Budget) -> Release:
+        """The release of the data; spends the whole budget, and nothing where it refuses.
+
+        Its first step is `self.ready(data, budget)`.
+        """

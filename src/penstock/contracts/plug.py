@@ -11,10 +11,17 @@ from penstock.contracts.method import Method
 
 
 def method_class(info: MethodInfo) -> type[Method[Any]]:
-    """The method's class; its constructor takes the parameters, `fit(data, budget)` does the work."""
+    """The method's class; its constructor takes the parameters, `fit(data, budget)` does the work.
+
+    `Any` because a name decides here which class it is, and no type checker follows names. So the pair is
+    checked when it is loaded: the method takes the handle of the kind of data that the catalogue states.
+    Inside a room, `Method[Table]` and its `fit` are checked by their types.
+    """
     found = catalogue.load(info.where)
     if not isinstance(found, type) or not issubclass(found, Method):
         raise TypeError(f"{info.where} is no method")
+    if found.takes() is not data_class(catalogue.kind(info.kind)):
+        raise TypeError(f"{info.where} takes {found.takes().__name__}, which is no handle on {info.kind}")
     return found
 
 

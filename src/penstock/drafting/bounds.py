@@ -65,7 +65,8 @@ class Column:
             np.bincount(cells, minlength=size),
             self._sensitivity,
             Relation.ADD_REMOVE,
-            because="a record's value lies in one cell, or in none",
+            because="a record's value lies in one cell, or in none, so a unit of m records moves the counts "
+            "by m together, all of it perhaps in one cell",
         )
 
     def classes(self) -> Sealed[NDArray[np.int64]]:
@@ -92,7 +93,8 @@ class Column:
             found,
             self._sensitivity,
             Relation.ADD_REMOVE,
-            because="a record has one text and moves its count by one, also from or to not occurring",
+            because="a record has one text and moves its count by one, also from or to not occurring, so a "
+            "unit of m records moves the counts by m together",
         )
 
     def _positions(self, kind: Type) -> NDArray[np.float64]:

@@ -24,6 +24,7 @@ from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.unit import Unit
 from penstock.schema import Constraints, Drafted, Field, Schema, round_outwards
+from penstock.schema.schema import refuse_foreign_unit
 from penstock.schema.values import Type, at
 
 _RANGED: Final = ("integer", "number", "date", "datetime")
@@ -56,8 +57,11 @@ def draft_private(
         raise UsageError(
             f"Data of kind '{kind}' cannot be drafted privately; draft it with '--headers-only'."
         )
-    if who.protects not in ("record", "user"):
-        raise UsageError(f"A private draft protects a record or a user, not {who.words}.")
+    units = [known.name for known in info.units]
+    if who.protects not in units:
+        words = " or ".join(f"a {name}" for name in units)
+        raise UsageError(f"A private draft protects {words}, not {who.words}.")
+    refuse_foreign_unit(who, kind)
     records = open_source(source, table=table)
     known = draft(list(records.names), kind=kind, headers_only=True)
     if who.column is not None and who.column not in known.names:

@@ -153,7 +153,7 @@ def draft(
     drafter.suggest_unit(names, notes)
     schema = Schema(
         kind=kind,
-        unit=Unit.model_validate({"protects": catalogue.kind(kind).units[0], "review": True}),
+        unit=Unit.model_validate({"protects": catalogue.kind(kind).units[0].name, "review": True}),
         missing_values=markers,
         fields=tuple(fields),
         layout=layout,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.engine.marginal import Column, Marginal
 from penstock.engine.memory import MemoryEngine
-from penstock.engine.opening import IN_MEMORY_UP_TO, open_engine
+from penstock.engine.opening import IN_MEMORY_UP_TO, open_engine, refuse_engine
 from penstock.engine.protocol import Engine, Within
 from penstock.engine.source import Source, read
 
@@ -27,6 +27,7 @@ __all__ = [
     "Within",
     "open_engine",
     "read",
+    "refuse_engine",
 ]
 
 

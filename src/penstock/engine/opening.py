@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +18,22 @@ from penstock.schema.fact import nearest
 IN_MEMORY_UP_TO = 1 << 29
 """Files longer than this (as text, in bytes) are counted in DuckDB unless told otherwise."""
 
-ENGINES = ("auto", "memory", "duckdb")
+ENGINES = ("memory", "duckdb")
+
+
+def refuse_engine(engine: str, able: Sequence[str], what: str = "This") -> None:
+    """Refuse an engine that is none, and one that cannot count what is asked for."""
+    known = ("auto", *ENGINES)
+    if engine not in known:
+        raise UsageError(
+            f"engine: '{engine}' is unknown{nearest(engine, known)}. Choose auto, memory or duckdb."
+        )
+    if engine != "auto" and engine not in able:
+        words = " or ".join(f"'{each}'" for each in able)
+        raise UsageError(
+            f"{what} is counted in {' or '.join(able)}, not in {engine}; leave the engine out, or choose "
+            f"{words}."
+        )
 
 
 def open_engine(
@@ -41,10 +57,7 @@ def open_engine(
     lattice. With a user as the privacy unit each user keeps a random sample of at most
     `schema.unit.at_most` records; `order_key` makes the sample repeatable (None: fresh randomness).
     """
-    if engine not in ENGINES:
-        raise UsageError(
-            f"engine: '{engine}' is unknown{nearest(engine, ENGINES)}. Choose auto, memory or duckdb."
-        )
+    refuse_engine(engine, ENGINES)
     records = read(source, table=table)
     schema.refuse_lacking_columns(list(records.names))
     needed = list(schema.names)

@@ -8,7 +8,7 @@ kind of data, whose evaluation the catalogue knows.
 from __future__ import annotations
 
 import time
-from typing import Any, cast
+from typing import Any
 
 from penstock import catalogue
 from penstock.errors import UsageError
@@ -39,9 +39,8 @@ def evaluate(
     number of columns that are compared, `queries` the number of random boxes of each size asked of points.
     """
     started = time.perf_counter()
-    compare = evaluator(release)
     options = Options(table=table, target=target, limit=limit, queries=queries, seed=seed)
-    found = compare(release, source, schema or release.schema, options)
+    found = evaluator(release).compare(release, source, schema or release.schema, options)
     return Evaluation(
         release.kind,
         release.method,
@@ -61,6 +60,6 @@ def evaluator(release: Release) -> Evaluator:
     if place is None:
         raise UsageError(f"Releases of kind '{release.kind}' cannot be evaluated yet.")
     found = catalogue.load(place)
-    if not callable(found):
+    if not isinstance(found, type) or not issubclass(found, Evaluator):
         raise TypeError(f"{place} is no evaluation")
-    return cast(Evaluator, found)
+    return found()

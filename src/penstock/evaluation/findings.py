@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from penstock.evaluation.score import Score
 from penstock.releases.release import Release
@@ -41,7 +42,9 @@ class Findings:
     sections: Sequence[Section] = ()
 
 
-class Evaluator(Protocol):
-    """Compares a release with the records it came from."""
+class Evaluator(ABC):
+    """Compares a release with the records it came from; a kind of data derives its own."""
 
-    def __call__(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings: ...
+    @abstractmethod
+    def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
+        """How far the release is from the records of the source, which the schema describes."""

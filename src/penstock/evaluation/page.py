@@ -13,9 +13,7 @@ STAMP = "Not for publication"
 BELOW = -0.02
 
 
-def page(
-    method: str, guarantee: str, rows: int, scores: Sequence[Score], sections: Sequence[Section]
-) -> str:
+def page(method: str, guarantee: str, rows: int, scores: Sequence[Score], sections: Sequence[Section]) -> str:
     """One self-contained HTML page about an evaluation."""
     return render(
         f"How good is this {method} release?",

@@ -6,9 +6,9 @@ decide every sensitivity that follows.
 """
 
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, StringConstraints, model_validator
 
 
 class Relation(StrEnum):
@@ -29,34 +29,29 @@ class Relation(StrEnum):
 class Unit(BaseModel):
     """The entity whose presence the guarantee hides.
 
+    Which words `protects` may be, and which of them have a `column` and a bound, is a fact about kinds of
+    data, and a schema is held to it.
+
     >>> Unit(protects="user", column="patient_id", at_most=3).words
     'one user (patient_id), who contributes at most 3 records'
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    protects: Literal["record", "user", "sequence", "edge", "node"] = "record"
+    protects: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z -]{0,39}$")] = "record"
     column: str | None = None
     at_most: int | None = None
     review: bool = False
 
     @model_validator(mode="after")
-    def _user_has_column_and_bound(self) -> Self:
-        if self.protects == "user":
-            if self.column is None:
-                raise ValueError("unit: protects 'user' needs 'column', the field that identifies a user")
-            if self.at_most is None or self.at_most < 1:
-                raise ValueError(
-                    "unit: protects 'user' needs 'at_most', the largest number of records "
-                    "one user may contribute (1 or more)"
-                )
-        elif self.protects == "edge" and self.column is None:
-            if self.at_most is not None and self.at_most < 1:
-                raise ValueError("unit: 'at_most' is the number of edges protected together, 1 or more")
-        elif self.column is not None or self.at_most is not None:
+    def _a_column_has_a_bound(self) -> Self:
+        if self.column is not None and self.at_most is None:
             raise ValueError(
-                f"unit: 'column' and 'at_most' belong to 'protects: user', not to '{self.protects}'"
+                f"unit: protects '{self.protects}' needs 'at_most', the largest number of records "
+                f"one {self.protects} may contribute (1 or more)"
             )
+        if self.at_most is not None and self.at_most < 1:
+            raise ValueError(f"unit: 'at_most' is {self.at_most}; it is a whole number from 1 on")
         return self
 
     @property
@@ -66,9 +61,9 @@ class Unit(BaseModel):
 
     @property
     def words(self) -> str:
-        if self.protects == "user":
+        if self.column is not None:
             plural = "record" if self.at_most == 1 else "records"
-            return f"one user ({self.column}), who contributes at most {self.at_most} {plural}"
+            return f"one {self.protects} ({self.column}), who contributes at most {self.at_most} {plural}"
         if self.records > 1:
             return f"any {self.at_most} {self.protects}s together, such as all those of one person"
         return f"one {self.protects}"

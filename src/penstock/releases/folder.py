@@ -61,7 +61,7 @@ _TITLES = {
 
 def save(release: Published, folder: str | Path, *, overwrite: bool = False) -> Path:
     """Write the release to a folder: all of it, or nothing (see `Release.save`)."""
-    if catalogue.form(release.form) != f"{type(release).__module__}:{type(release).__qualname__}":
+    if catalogue.form(release.form).where != f"{type(release).__module__}:{type(release).__qualname__}":
         raise ReleaseError(
             f"The form '{release.form}' is registered for another class than {type(release).__name__}."
         )

@@ -14,6 +14,7 @@ FORMAT = 2
 _ANSWERS_1 = {"marginals": "counts", "selection": "selection", "top-strings": "selection"}
 _FORMS_1 = {"privbayes": "network"}
 _KINDS_1 = {"select-items": "itemsets", "select-categories": "table"}
+_BLOCKS_1 = {"sequence": "sequences", "items": "itemsets"}
 
 
 def upgraded(about: dict[str, Any]) -> dict[str, Any]:
@@ -25,6 +26,20 @@ def upgraded(about: dict[str, Any]) -> dict[str, Any]:
     made = about.get("format")
     is_first = type(made) is int and made == 1 and "answer" not in about
     return _from_1(about) if is_first else about
+
+
+def upgraded_schema(facts: dict[str, Any], made: int) -> dict[str, Any]:
+    """The schema of a folder of format `made` as a schema of today.
+
+    In the first format a schema could hold the block of another kind of data, which nothing ever read; today
+    it is taken for a mistake.
+
+    >>> upgraded_schema({"kind": "points", "sequence": {"symbol": "x"}}, 1)
+    {'kind': 'points'}
+    """
+    kind = facts.get("kind", "table")
+    foreign = {key for key, owner in _BLOCKS_1.items() if made == 1 and owner != kind}
+    return {key: stated for key, stated in facts.items() if key not in foreign}
 
 
 def _from_1(about: dict[str, Any]) -> dict[str, Any]:

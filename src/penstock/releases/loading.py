@@ -15,11 +15,12 @@ from penstock import catalogue
 from penstock.errors import PenstockError, PenstockWarning, ReleaseError
 from penstock.privacy.budgets.receipt import Receipt
 from penstock.releases.disk import AGAIN, DISTRUST, fingerprint, read
+from penstock.releases.formats import upgraded_schema
 from penstock.releases.model import Manifest, Model
 from penstock.releases.package import About, Package, from_json, read_package
 from penstock.releases.parquet import read_table
 from penstock.releases.release import Release
-from penstock.schema import Schema
+from penstock.schema import Schema, document
 
 MEGABYTE = 1 << 20
 LARGEST = {
@@ -49,7 +50,7 @@ def load(folder: str | Path) -> Release:
         if needed not in contents:
             raise ReleaseError(f"'{place / 'datapackage.json'}' does not list {needed}. {AGAIN}")
     _name_strangers(place, package)
-    manifest = _manifest(package.penstock, contents, place)
+    manifest = _manifest(package, contents, place)
     _refuse_false_names(form, package.penstock, manifest.schema, place)
     tables = {
         name.removeprefix("model-").removesuffix(".parquet"): read_table(data, f"'{place / name}'")
@@ -85,9 +86,10 @@ def _name_strangers(place: Path, package: Package) -> None:
 
 def find(form: str) -> type[Release]:
     """The class for a form; unknown names are refused before anything is imported."""
-    found = catalogue.load(catalogue.form(form))
+    place = catalogue.form(form).where
+    found = catalogue.load(place)
     if not isinstance(found, type) or not issubclass(found, Release):
-        raise TypeError(f"{catalogue.form(form)} is no release")
+        raise TypeError(f"{place} is no release")
     return found
 
 
@@ -136,11 +138,12 @@ def _revive(form: type[Release], manifest: Manifest, model: Model, place: Path) 
         ) from problem
 
 
-def _manifest(about: About, contents: dict[str, bytes], place: Path) -> Manifest:
+def _manifest(package: Package, contents: dict[str, bytes], place: Path) -> Manifest:
+    about = package.penstock
     parsed = from_json(contents["receipt.json"], f"'{place / 'receipt.json'}'")
     try:
         receipt = Receipt.from_dict(parsed)
-        schema = _schema(contents["schema.yaml"])
+        schema = _schema(contents["schema.yaml"], package.made)
     except (ReleaseError, RecursionError) as problem:
         raise ReleaseError(f"'{place}' cannot be opened. {problem}") from None
     stated = (about.guarantee, about.epsilon, about.delta, about.publishable)
@@ -150,6 +153,11 @@ def _manifest(about: About, contents: dict[str, bytes], place: Path) -> Manifest
             f"'{place}' cannot be opened: datapackage.json and receipt.json state different "
             f"guarantees. {DISTRUST}"
         )
+    if receipt.unit != schema.unit.model_copy(update={"review": False}):
+        raise ReleaseError(
+            f"'{place}' cannot be opened: receipt.json and schema.yaml disagree about whose presence is "
+            f"protected. {DISTRUST}"
+        )
     if about.unreviewed != list(schema.to_review()):
         raise ReleaseError(
             f"'{place}' cannot be opened: datapackage.json and schema.yaml disagree about "
@@ -158,8 +166,11 @@ def _manifest(about: About, contents: dict[str, bytes], place: Path) -> Manifest
     return Manifest(about.method, schema, receipt, about.parameters)
 
 
-def _schema(data: bytes) -> Schema:
-    """The schema; YAML that refers to itself could grow without bound, and no release contains it."""
+def _schema(data: bytes, made: int) -> Schema:
+    """The schema of a folder of format `made`.
+
+    YAML that refers to itself could grow without bound, and no release contains it.
+    """
     import yaml
 
     try:
@@ -169,7 +180,7 @@ def _schema(data: bytes) -> Schema:
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if isinstance(event, yaml.AliasEvent) or depth > 200:
                 raise ReleaseError(f"schema.yaml refers to itself or is nested too deeply. {DISTRUST}")
-        return Schema.from_yaml(text)
+        return Schema.model_validate(upgraded_schema(document.parse(text), made))
     except ReleaseError:
         raise
     except (PenstockError, yaml.YAMLError, ValueError, TypeError, RecursionError) as problem:

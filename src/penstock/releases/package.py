@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from penstock.errors import ReleaseError
 from penstock.releases.disk import AGAIN, DISTRUST, PLAIN_NAME
@@ -79,6 +79,12 @@ class Package(BaseModel):
     created: Text | None = None
     resources: Annotated[list[Resource], Field(min_length=1, max_length=1000)]
     penstock: About
+    _made: int = PrivateAttr(default=FORMAT)
+
+    @property
+    def made(self) -> int:
+        """The format in which the folder was written; `penstock` is told in today's."""
+        return self._made
 
     def to_json(self) -> str:
         plain = self.model_dump(by_alias=True, exclude_none=True)
@@ -105,6 +111,7 @@ def read_package(data: bytes, where: str) -> Package:
         if first["loc"][-1] == "path" and first["type"] == "string_pattern_mismatch":
             raise ReleaseError(f"{where} names a file outside its folder ({place}). {DISTRUST}") from None
         raise ReleaseError(f"{where} is damaged: {place}: {first['msg']}. {AGAIN}") from None
+    package._made = made if isinstance(made, int) else FORMAT
     paths = [resource.path for resource in package.resources]
     if len({path.lower() for path in paths}) != len(paths):
         raise ReleaseError(f"{where} lists a file twice. {AGAIN}")

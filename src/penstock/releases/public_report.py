@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from fractions import Fraction
 from math import exp, nextafter
-from typing import Any, NamedTuple
+from typing import Any
 
 from penstock import catalogue
 from penstock.errors import QueryError, UsageError
@@ -39,7 +39,6 @@ _SEEDED = (
     "Not publishable: made with a fixed seed. Whoever knows the seed can subtract the noise, so this release "
     "protects nobody; it is good for tests and studies only."
 )
-# The words for a kind of data, and nothing else on this page that knows of kinds.
 
 
 def report(release: Published, *, title: str | None = None) -> str:
@@ -64,7 +63,7 @@ def _subtitle(release: Published) -> str:
     count = len(release.schema.fields)
     fields = "one field" if count == 1 else f"{count} fields"
     data = f"{catalogue.kind(release.kind).words} with {fields}"
-    what = f"a selection from {data}" if release.answer == "selection" else data
+    what = catalogue.ANSWERS[release.answer].of.format(data=data)
     return f"{_sentence(what)}, released by the method {release.method}."
 
 
@@ -123,17 +122,17 @@ def belief(epsilon: Fraction) -> tuple[float, float]:
 
 def meaning(receipt: Receipt) -> list[str]:
     """The guarantee for somebody who has never heard of differential privacy."""
-    whose = _WHOSE[receipt.unit.protects]
+    whose = catalogue.unit(receipt.unit.protects)
     if receipt.relation is Relation.ADD_REMOVE:
-        doubt = f"whether {whose.yours} {whose.verb} in the data at all"
+        doubt = f"whether {whose.yours} {'are' if whose.plural else 'is'} in the data at all"
     else:
-        doubt = f"which of two possible contents {whose.yours} {whose.had}"
+        doubt = f"which of two possible contents {whose.yours} {'have' if whose.plural else 'has'}"
     sure = percent(belief(receipt.epsilon)[1])
     paragraphs = [
         f"Suppose somebody wants to find out {doubt}, and believes that the chances are fifty-fifty. However "
         "long they study this release, and whatever else they know or compute, they can end up "
         f"{'' if sure.startswith('more') else 'at most '}{sure} sure. "
-        f"That holds for every {whose.one} in the data, now and in the future.",
+        f"That holds for every {whose.called} in the data, now and in the future.",
     ]
     if receipt.delta:
         paragraphs.append(f"With a chance of about {short(receipt.delta)} (delta), this bound may fail.")
@@ -141,36 +140,18 @@ def meaning(receipt: Receipt) -> list[str]:
         paragraphs.append(
             "This is a weak guarantee: in the worst case, an epsilon above 5 leaves an observer little doubt."
         )
-    if receipt.unit.protects == "user":
+    if whose.bounded:
         records = "1 record" if receipt.unit.records == 1 else f"{receipt.unit.records} records"
         paragraphs.append(
-            f"What is protected is everything that one user contributed: {records} at most, chosen at random "
-            "where somebody had more."
+            f"What is protected is everything that one {whose.called} contributed: {records} at most, chosen "
+            "at random where somebody had more."
         )
     return paragraphs
 
 
-class _Whose(NamedTuple):
-    """Words for a unit, and whether one person may have several of them."""
-
-    one: str
-    yours: str
-    verb: str
-    had: str
-    several: bool = False
-
-
-_WHOSE = {
-    "record": _Whose("record", "your record", "is", "has", several=True),
-    "user": _Whose("user", "your records", "are", "have"),
-    "sequence": _Whose("sequence", "your sequence", "is", "has", several=True),
-    "edge": _Whose("connection", "one of your connections", "is", "has"),
-    "node": _Whose("node", "you, with all your connections,", "are", "have"),
-}
-
-
 def _headline(receipt: Receipt, size: int | None) -> Headline:
     least, most = belief(receipt.epsilon)
+    one = catalogue.unit(receipt.unit.protects).called
     kind = f"Approximate differential privacy, δ = {short(receipt.delta)}" if receipt.delta else ""
     terms = [
         ("Protected", _sentence(receipt.unit.words)),
@@ -182,7 +163,7 @@ def _headline(receipt: Receipt, size: int | None) -> Headline:
         terms.insert(2, ("Number of records", f"{size:,}, a public number"))
     return Headline(
         value=f"ε = {short(receipt.epsilon)}",
-        label=f"the most that this release can reveal about one {_WHOSE[receipt.unit.protects].one}",
+        label=f"the most that this release can reveal about one {one}",
         title="What is promised",
         paragraphs=meaning(receipt),
         gauge=Gauge(
@@ -276,8 +257,8 @@ def _commands(release: Published, folder: str) -> list[tuple[str, str]]:
 
 def _limits(release: Published) -> list[str]:
     receipt = release.receipt
-    whose = _WHOSE[receipt.unit.protects]
-    one = whose.one
+    whose = catalogue.unit(receipt.unit.protects)
+    one = whose.called
     kept = f"the custodian's ledger keeps the sum (entry {receipt.ledger})"
     sentences = [
         "The promise is about this release. Other releases from the same records add to the cost; "

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from penstock import catalogue
 from penstock.errors import QueryError, UsageError
 from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.budgets.receipt import Receipt
@@ -136,7 +137,7 @@ class Published(ABC):
     @property
     def can_sample(self) -> bool:
         """Whether `sample` gives rows."""
-        return self.answer == "synthetic data"
+        return catalogue.ANSWERS[self.answer].sampled
 
     @property
     def can_query(self) -> bool:

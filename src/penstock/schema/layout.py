@@ -17,7 +17,8 @@ class Layout(Fact):
     """The block of a schema in which a kind of data says which columns make its records.
 
     Each kind that needs one declares its own in the catalogue, with the key under which it stands. `missing`
-    is what to tell somebody whose schema lacks it.
+    is what to tell somebody whose schema lacks it. Every key has a description, from which the page about the
+    format is made.
     """
 
     missing: ClassVar[str]

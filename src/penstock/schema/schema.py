@@ -100,8 +100,8 @@ class Schema(Fact):
                     f"{other.layout[0]}: this block belongs to data of kind '{other.name}', and the schema "
                     f"describes '{kind.name}'. Write 'kind: {other.name}', or remove the block."
                 )
-        if found.get("unit") is None and kind.units[0] != Unit().protects:
-            found["unit"] = {"protects": kind.units[0]}
+        if found.get("unit") is None and kind.units[0].name != Unit().protects:
+            found["unit"] = {"protects": kind.units[0].name}
         block = layout_class(kind.name)
         if block is not None:
             key, layout = block
@@ -154,12 +154,7 @@ class Schema(Fact):
                     f"{name}: the category '{both[0]}' is also a sign for a missing value. "
                     "Remove it from the enum, or give the field its own 'missingValues'."
                 )
-        units = catalogue.kind(self.kind).units
-        if self.unit.protects not in units:
-            raise SchemaError(
-                f"unit: in data of kind '{self.kind}' the unit is {' or '.join(map(repr, units))}, not "
-                f"'{self.unit.protects}'. Write 'unit: {{protects: {units[0]}}}', or correct the kind."
-            )
+        refuse_foreign_unit(self.unit, self.kind)
         block = layout_class(self.kind)
         if self.layout is not None and block is not None:
             self.layout.refuse_undeclared(block[0], seen)
@@ -329,6 +324,27 @@ class Schema(Fact):
         return pl.DataFrame(
             [self.codecs[name].decode(codes[name], rng) for name in self.names if name in codes]
         )
+
+
+def refuse_foreign_unit(unit: Unit, kind: str) -> None:
+    """The unit is one that the kind of data knows, and has a column and a bound just where it needs them."""
+    known = {info.name: info for info in catalogue.kind(kind).units}
+    if unit.protects not in known:
+        first = next(iter(known))
+        raise SchemaError(
+            f"unit: in data of kind '{kind}' the unit is {' or '.join(map(repr, known))}, not "
+            f"'{unit.protects}'. Write 'unit: {{protects: {first}}}', or correct the kind."
+        )
+    bounded = [name for name, info in known.items() if info.bounded]
+    if unit.column is None and unit.protects in bounded:
+        raise SchemaError(
+            f"unit: protects '{unit.protects}' needs 'column', the field that identifies a {unit.protects}."
+        )
+    if unit.at_most is not None and unit.column is None and not known[unit.protects].together:
+        raise SchemaError(f"unit: 'at_most' needs 'column', the field that identifies a {unit.protects}.")
+    if unit.column is not None and unit.protects not in bounded:
+        words = " or ".join(f"'protects: {name}'" for name in bounded) or "other kinds of data"
+        raise SchemaError(f"unit: 'column' and 'at_most' belong to {words}, not to '{unit.protects}'.")
 
 
 def _kind(name: object) -> catalogue.KindInfo:

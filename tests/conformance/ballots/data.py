@@ -10,7 +10,6 @@ from tests.conformance.ballots.layout import BallotLayout
 
 from penstock.contracts.data import Data
 from penstock.engine import open_engine
-from penstock.errors import UsageError
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Schema
@@ -23,17 +22,9 @@ class Ballots(Data):
         self._counts, self.schema = counts, schema
 
     @classmethod
-    def open(
-        cls,
-        source: Any,
-        schema: Schema,
-        *,
-        table: str | None = None,
-        engine: str = "auto",
-        order_key: bytes | None = None,
+    def _opened(
+        cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> Ballots:
-        if engine not in ("auto", "memory"):
-            raise UsageError("Ballots are counted in memory.")
         vote = BallotLayout.of(schema).vote
         (counts,) = open_engine(source, schema, table=table, order_key=order_key).counts([(vote,)])
         return cls(counts, schema)

@@ -1,15 +1,15 @@
 """What stands in the catalogue."""
 
-from penstock.catalogue import KindInfo, MethodInfo, OptionInfo
+from penstock.catalogue import FormInfo, KindInfo, MethodInfo, OptionInfo, UnitInfo
 
 ROOM = "tests.conformance.ballots"
 KIND = KindInfo(
     "ballots",
     words="ballots",
-    units=("record",),
+    units=(UnitInfo("ballot", yours="your ballot"),),
     data=f"{ROOM}.data:Ballots",
     draft=f"{ROOM}.draft:BallotsDraft",
-    evaluation=f"{ROOM}.evaluation:evaluate_ballots",
+    evaluation=f"{ROOM}.evaluation:BallotsEvaluation",
     audits=f"{ROOM}.audits:AUDITS",
     layout=("ballot", f"{ROOM}.layout:BallotLayout"),
     options=(OptionInfo("votes", "votes", "NAME", "how many votes somebody has."),),
@@ -23,4 +23,4 @@ METHOD = MethodInfo(
     answer="counts",
     default=True,
 )
-FORMS = {"poll": f"{ROOM}.release:PollRelease"}
+FORM = FormInfo("poll", f"{ROOM}.release:PollRelease", keys=("votes",))

@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from penstock.schema import Layout
 
 
@@ -14,7 +16,7 @@ class BallotLayout(Layout):
 
     missing: ClassVar[str] = "ballot: say which column is the vote, such as 'ballot: {vote: party}'."
 
-    vote: str
+    vote: str = Field(description="the field of votes")
 
     @property
     def declared(self) -> dict[str, str]:

@@ -23,7 +23,7 @@ class Poll(Method[Ballots]):
     least: Annotated[int, Whole(least=0)] = 0
 
     def fit(self, ballots: Ballots, budget: Budget) -> PollRelease:
-        budget.ready(ballots.relation)
+        self.ready(ballots, budget)
         counts = noise.counts(ballots.votes(), pay=budget.rest("votes"))
         shown = [int(count) if count >= self.least else 0 for count in counts]
         return PollRelease(

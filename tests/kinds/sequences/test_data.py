@@ -11,7 +11,7 @@ import pytest
 
 from penstock.errors import DataError, PenstockError, SchemaError, UsageError
 from penstock.kinds.sequences.data import ContextLevel, Sequences
-from penstock.privacy.mechanisms.growth import Growth, Shape
+from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import open_seal
 from penstock.schema import Schema
 
@@ -134,7 +134,7 @@ def random_growth(sequences: Sequences, splits: list[np.ndarray]) -> Growth[Cont
         found.append(found[-1].children(np.flatnonzero(chosen)))
     else:
         fans.append(np.zeros_like(found[-1].fans))
-    return Growth(Shape(np.concatenate(fans)), found)
+    return Growth.of(found, fans)
 
 
 def test_leaves_move_by_at_most_the_longest_and_some_do() -> None:

@@ -9,7 +9,7 @@ import polars as pl
 from penstock.kinds.sequences.data import ContextLevel, Sequences
 from penstock.kinds.sequences.suffix_tree import PrivTreeSequences, SuffixTreeRelease
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.mechanisms.growth import Growth, Shape
+from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import open_seal
 from penstock.schema import Schema
@@ -51,7 +51,7 @@ def noiseless(sequences: Sequences, split: Callable[[str], bool]) -> SuffixTreeR
         levels.append(levels[-1].children(np.flatnonzero(chosen)))
         lengthened = [c for c, yes in zip(contexts, chosen, strict=True) if yes]
         contexts = [symbol + context for context in lengthened for symbol in symbols]
-    growth = Growth(Shape(np.concatenate(fans)), levels)
+    growth = Growth.of(levels, fans)
     made = fit(sequences)
     return SuffixTreeRelease(
         method=made.method,

@@ -53,8 +53,7 @@ def tree(
 def test_leaves_partition_the_domain_and_exact_counts_add_up() -> None:
     growth = tree([7] * 500 + [200] * 80 + list(range(0, 256, 4)))
     length, total = 0, 0
-    for depth, level in enumerate(growth.levels):
-        leaves = growth.leaves(depth)
+    for level, leaves in zip(growth.levels, growth.leaves, strict=True):
         length += len(leaves) << level.bits
         total += int(open_seal(level.scores(leaves)).sum())
     assert (length, total) == (256, 500 + 80 + 64)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from penstock.contracts.data import Data
 from penstock.engine.source import Source
-from penstock.errors import UsageError
 from penstock.kinds.graph import counting
 from penstock.kinds.graph.layout import nodes_of
 from penstock.kinds.graph.patterns import Pattern, Reach
@@ -44,21 +43,13 @@ class Graph(Data):
         return read_edges(source, schema, table=table)
 
     @classmethod
-    def open(
-        cls,
-        source: Any,
-        schema: Schema,
-        *,
-        table: str | None = None,
-        engine: str = "auto",
-        order_key: bytes | None = None,
+    def _opened(
+        cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> Graph:
-        if engine not in ("auto", "memory"):
-            raise UsageError("Graphs are counted in memory; leave the engine out, or choose 'memory'.")
         return cls(open_graph(source, schema, table=table), schema)
 
     def __repr__(self) -> str:
-        return f"Graph({self.n} nodes, sealed edges, {self.relation.value})"
+        return f"Graph({self.n} nodes, sealed edges, {self.schema.relation.value})"
 
     @property
     def n(self) -> int:
@@ -75,7 +66,7 @@ class Graph(Data):
         return Sealed(
             np.array([self._graph.m], dtype=np.int64),
             Sensitivity.of(self.together, monotone=True),
-            self.relation,
+            self.schema.relation,
             because="every edge is counted once",
         )
 
@@ -84,7 +75,7 @@ class Graph(Data):
         return Sealed(
             self._graph.degrees[::-1].copy(),
             Sensitivity.of(2 * self.together, linf=self.together, monotone=True),
-            self.relation,
+            self.schema.relation,
             because="an edge adds one to two degrees, so that two counts of nodes of at least some degree "
             "grow "
             "by one, or one by two: in ascending order two places rise by one",
@@ -95,7 +86,7 @@ class Graph(Data):
         return Sealed(
             pattern.rungs(self._graph),
             Sensitivity.of(self.together),
-            self.relation,
+            self.schema.relation,
             because="the widths are a ladder of the pattern's count, so that an edge moves an integer by at "
             "most one rung; see penstock.kinds.graph.patterns for the proof of each",
         )
@@ -111,7 +102,7 @@ class Graph(Data):
         return Sealed(
             np.array(found, dtype=np.int64),
             Sensitivity.of(self.together * len(found), linf=self.together, monotone=True),
-            self.relation,
+            self.schema.relation,
             because="an edge adds at most one to a degree, and at most one common neighbour to a pair of "
             "nodes",
         )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.data import Data
-from penstock.errors import DataError, SchemaError, UsageError
+from penstock.errors import DataError, SchemaError
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.reading import Incidence, open_itemsets
 from penstock.privacy.seals.sealed import Sealed
@@ -52,17 +52,9 @@ class ItemSets(Data):
                 )
 
     @classmethod
-    def open(
-        cls,
-        source: Any,
-        schema: Schema,
-        *,
-        table: str | None = None,
-        engine: str = "auto",
-        order_key: bytes | None = None,
+    def _opened(
+        cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> ItemSets:
-        if engine not in ("auto", "memory"):
-            raise UsageError("Item sets are counted in memory; leave the engine out, or choose 'memory'.")
         nothing = np.zeros(0, dtype=np.int64)
         cls(Incidence(nothing, nothing, nothing), schema)  # refuses bad schemas before anything is read
         found = open_itemsets(source, schema, table=table, order_key=order_key)
@@ -74,7 +66,7 @@ class ItemSets(Data):
         return cls(found, schema)
 
     def __repr__(self) -> str:
-        return f"ItemSets({len(self.universe)} items, sealed, {self.relation.value})"
+        return f"ItemSets({len(self.universe)} items, sealed, {self.schema.relation.value})"
 
     @property
     def universe(self) -> tuple[str, ...]:
@@ -91,17 +83,17 @@ class ItemSets(Data):
         """Of all supports together."""
         size, largest = len(self.universe), ItemSetLayout.of(self.schema).largest
         most = size if largest is None else min(size, largest * self.schema.unit.records)
-        if self.relation is Relation.ADD_REMOVE:
+        if self.schema.relation is Relation.ADD_REMOVE:
             return Sensitivity.of(most, linf=1, monotone=True)
         return Sensitivity.of(2 * most, linf=1)
 
     def size(self) -> Sealed[NDArray[np.int64]]:
         """The number of item sets, as a vector of one."""
-        moves = self.schema.unit.records if self.relation is Relation.ADD_REMOVE else 0
+        moves = self.schema.unit.records if self.schema.relation is Relation.ADD_REMOVE else 0
         return Sealed(
             np.array([self._incidence.size], dtype=np.int64),
             Sensitivity.of(moves, monotone=True),
-            self.relation,
+            self.schema.relation,
             because="every set is counted once; under replace the number is public and stays as it is",
         )
 
@@ -112,7 +104,8 @@ class ItemSets(Data):
         return Sealed(
             counts,
             self.sensitivity,
-            self.relation,
+            self.schema.relation,
             because="a unit has an item or not: coming or going it moves the support of each item that it "
-            "has by one, and it has no more items than the schema allows",
+            "has by one, and it has no more items than the schema allows in all of its sets; one that is "
+            "replaced loses its items and brings others, which moves each support by one at most",
         )

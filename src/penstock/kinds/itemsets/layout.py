@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from penstock.errors import SchemaError
 from penstock.schema import Layout, Schema
@@ -28,11 +28,11 @@ class ItemSetLayout(Layout):
         "'items: {item: product, transaction: basket}' or 'items: {item: products}'."
     )
 
-    item: str
-    transaction: str | None = None
-    separator: str | None = None
-    largest: int | None = None
-    header: bool = True
+    item: str = Field(description="the field of items")
+    transaction: str | None = Field(default=None, description="the column that says which rows are one set")
+    separator: str | None = Field(default=None, description="what separates items in a text")
+    largest: int | None = Field(default=None, description="so many items of a set at most")
+    header: bool = Field(default=True, description="whether the file has a line of names")
 
     @model_validator(mode="after")
     def _possible(self) -> ItemSetLayout:

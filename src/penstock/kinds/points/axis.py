@@ -31,7 +31,8 @@ class Axis:
 
     `listed` holds the first places of the cells at each level, from the whole axis down; without it
     the axis has 2**`bits` places and is halved. `asked` is what the engine is asked for: the
-    bits of a lattice position, or None for the code of a category.
+    bits of a lattice position, or None for the code of a category. `spread` says that such a
+    lattice is laid over whole values, several of which may share a place.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Axis:
     asked: int | None
     listed: tuple[Numbers, ...] | None = None
     codes: Numbers | None = None
+    spread: bool = False
 
     @property
     def field(self) -> Field:
@@ -126,9 +128,8 @@ class Axis:
     @property
     def length(self) -> float:
         """The whole axis in its own unit: lattice steps, whole values, or categories."""
-        if self.listed is None and not self.field.whole:
-            return float(self.places)
-        return float(self.places) if self.category else float(self._values)
+        counted = self.spread or (self.listed is not None and not self.category)
+        return float(self._values) if counted else float(self.places)
 
     @property
     def _values(self) -> int:
@@ -137,7 +138,7 @@ class Axis:
 
     def measured(self, places: Numbers) -> Reals:
         """Where places lie, in the axis' own unit."""
-        if self.listed is None and self.field.whole:
+        if self.spread:
             return self._first_values(places).astype(np.float64)
         return places.astype(np.float64)
 
@@ -185,7 +186,7 @@ def axis_of(codec: Codec, bits: int) -> Axis:
         return Axis(field.name, codec, 0, values.bit_length() + 1, tuple(_cut_evenly(values, 2)))
     # every cell of the deepest level holds a whole value, because there are fewer cells than values
     used = min(bits, values.bit_length() - 1)
-    return Axis(field.name, codec, used, used)
+    return Axis(field.name, codec, used, used, spread=True)
 
 
 def _cut_evenly(size: int, fan: int) -> Iterator[Numbers]:

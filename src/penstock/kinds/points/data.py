@@ -70,7 +70,9 @@ class CellLevel(Handle):
             self._counts(asked),
             self.sensitivity,
             Relation.ADD_REMOVE,
-            because="the cells of one depth share no point: a point is counted in one of them at most",
+            because="the cells of one depth share no point, so a point is counted in one of them at most: a "
+            "unit of m points raises scores by one along m paths at most. A cell holds the points of its "
+            "children, whose scores are no larger; which cells there are is public, empty ones included",
         )
 
     def _counts(self, asked: Numbers) -> Numbers:
@@ -118,14 +120,8 @@ class Points(Data):
         self.schema = schema
 
     @classmethod
-    def open(
-        cls,
-        source: Any,
-        schema: Schema,
-        *,
-        table: str | None = None,
-        engine: str = "auto",
-        order_key: bytes | None = None,
+    def _opened(
+        cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> Points:
         opened = open_engine(
             source, schema, table=table, engine=engine, order_key=order_key, coordinates=True
@@ -133,7 +129,7 @@ class Points(Data):
         return cls(opened, schema)
 
     def __repr__(self) -> str:
-        return f"Points({' x '.join(self.names)}, sealed, {self.relation.value})"
+        return f"Points({' x '.join(self.names)}, sealed, {self.schema.relation.value})"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -168,7 +164,7 @@ class Points(Data):
         return Sealed(
             np.array([self._engine.rows()], dtype=np.int64),
             self.sensitivity,
-            self.relation,
+            self.schema.relation,
             because="every point is counted once, and a unit has at most so many as the schema says",
         )
 
@@ -180,8 +176,9 @@ class Points(Data):
         return Sealed(
             counts,
             self.sensitivity,
-            self.relation,
-            because="a point falls into exactly one cell of a grid that covers the public box",
+            self.schema.relation,
+            because="a point falls into exactly one cell of a grid that covers the public box, so a unit of "
+            "m points moves the counts by m together, all of it perhaps in one cell",
         )
 
     def patchwork(self, side: int, inner: Counts) -> Sealed[Counts]:
@@ -202,8 +199,9 @@ class Points(Data):
         return Sealed(
             counts,
             self.sensitivity,
-            self.relation,
-            because="a point falls into one cell of the grid and into one part of that cell",
+            self.schema.relation,
+            because="a point falls into one cell of the grid and into one part of that cell, so a unit of m "
+            "points moves the counts by m together, all of it perhaps in one part",
         )
 
     def _positions(self, dimensions: int) -> tuple[list[Counts], Counts | None]:
@@ -223,12 +221,14 @@ class Points(Data):
 
     def leaf_counts(self, growth: Growth[CellLevel]) -> Sealed[Counts]:
         """The points in each leaf, level by level."""
-        counts = [level._counts(growth.leaves(depth)) for depth, level in enumerate(growth.levels)]
+        levels = zip(growth.levels, growth.leaves, strict=True)
+        counts = [level._counts(leaves) for level, leaves in levels]
         return Sealed(
             np.concatenate(counts),
             self.sensitivity,
-            self.relation,
-            because="the leaves of a tree of cells share no point: they are one histogram, cut unevenly",
+            self.schema.relation,
+            because="the leaves of a tree of cells share no point: they are one histogram, cut unevenly, "
+            "which a unit of m points moves by m together, all of it perhaps in one leaf",
         )
 
     def _sorted(self, engine: MemoryEngine, space: Space) -> Cloud:

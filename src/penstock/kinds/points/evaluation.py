@@ -13,7 +13,7 @@ import numpy as np
 
 from penstock.engine import read
 from penstock.errors import DataError
-from penstock.evaluation.findings import Findings, Options
+from penstock.evaluation.findings import Evaluator, Findings, Options
 from penstock.evaluation.metrics import tvd
 from penstock.evaluation.score import Score
 from penstock.kinds.points.box import Boxes, Reals, random_boxes
@@ -41,57 +41,67 @@ PROFILE_BINS = 48
 MOST_SYNTHETIC = 2_000_000
 
 
-def evaluate_points(release: Release, source: Any, schema: Schema, options: Options) -> Findings:
+class PointsEvaluation(Evaluator):
     """How far counts in boxes and the density map are from the original's."""
-    original = read(source, table=options.table).frame(list(schema.names))
-    seed = options.seed
-    names = [field.name for field in schema.fields if field.ranged]
-    if not names:
-        raise DataError("Points are compared by the boxes they lie in, and the schema has no numeric field.")
-    low = np.array([schema.field(name).edges.low for name in names], dtype=np.float64)
-    high = np.array([schema.field(name).edges.end for name in names], dtype=np.float64)
-    points = coordinates(original, schema, names, low, high)
-    if len(points) == 0:
-        raise DataError("The data to compare with has no points.")
-    size = max(1, release.size)
-    drawn = min(size, MOST_SYNTHETIC)
-    synthetic = coordinates(release.sample(drawn, seed=seed), schema, names, low, high)
-    rng = np.random.default_rng(seed)
-    ceiling = points[rng.integers(len(points), size=len(points))]
-    sorted_sets = {"original": _sorted(points), "release": _sorted(synthetic), "ceiling": _sorted(ceiling)}
-    answer = release.range_counts if isinstance(release, PointsRelease) else None
-    scores: list[Score] = []
-    absolute: dict[str, float] = {}
-    with progress("asking for range counts", total=len(VOLUMES)) as step:
-        for words, volumes in VOLUMES.items():
-            rng = np.random.default_rng([seed, len(scores)])
-            boxes = random_boxes(low, high, volumes, options.queries, rng)
-            counts = {key: count_boxes(ordered, boxes, high) for key, ordered in sorted_sets.items()}
-            truth = counts["original"]
-            uniform = len(points) * np.prod((boxes[1] - boxes[0]) / (high - low), axis=1)
-            model = None if answer is None else answer(*boxes)
-            estimate = counts["release"] * (size / len(synthetic)) if len(synthetic) else np.zeros(len(truth))
-            scores.append(
-                Score(
-                    words,
-                    relative_error(estimate, truth, len(points)),
-                    floor=relative_error(uniform, truth, len(points)),
-                    ceiling=relative_error(counts["ceiling"], truth, len(points)),
-                    model=None if model is None else relative_error(model, truth, len(points)),
-                    note=f"mean relative error of {options.queries} counts of boxes that cover "
-                    f"{100 * volumes[0]:g} % to {100 * volumes[1]:g} % of the domain; floor: even spread",
-                )
+
+    def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
+        original = read(source, table=options.table).frame(list(schema.names))
+        seed = options.seed
+        names = [field.name for field in schema.fields if field.ranged]
+        if not names:
+            raise DataError(
+                "Points are compared by the boxes they lie in, and the schema has no numeric field."
             )
-            absolute[words] = float(np.abs((estimate if model is None else model) - truth).mean())
-            step(1)
-    scores.append(_density_score(points, synthetic, ceiling, low, high))
-    details = {
-        "mean_absolute_error": absolute,
-        "queries": options.queries,
-        "synthetic_points": len(synthetic),
-        "smoothing": SMOOTHING,
-    }
-    return Findings(tuple(scores), len(original), details, _sections(names, points, synthetic, low, high))
+        low = np.array([schema.field(name).edges.low for name in names], dtype=np.float64)
+        high = np.array([schema.field(name).edges.end for name in names], dtype=np.float64)
+        points = coordinates(original, schema, names, low, high)
+        if len(points) == 0:
+            raise DataError("The data to compare with has no points.")
+        size = max(1, release.size)
+        drawn = min(size, MOST_SYNTHETIC)
+        synthetic = coordinates(release.sample(drawn, seed=seed), schema, names, low, high)
+        rng = np.random.default_rng(seed)
+        ceiling = points[rng.integers(len(points), size=len(points))]
+        sorted_sets = {
+            "original": _sorted(points),
+            "release": _sorted(synthetic),
+            "ceiling": _sorted(ceiling),
+        }
+        answer = release.range_counts if isinstance(release, PointsRelease) else None
+        scores: list[Score] = []
+        absolute: dict[str, float] = {}
+        with progress("asking for range counts", total=len(VOLUMES)) as step:
+            for words, volumes in VOLUMES.items():
+                rng = np.random.default_rng([seed, len(scores)])
+                boxes = random_boxes(low, high, volumes, options.queries, rng)
+                counts = {key: count_boxes(ordered, boxes, high) for key, ordered in sorted_sets.items()}
+                truth = counts["original"]
+                uniform = len(points) * np.prod((boxes[1] - boxes[0]) / (high - low), axis=1)
+                model = None if answer is None else answer(*boxes)
+                estimate = (
+                    counts["release"] * (size / len(synthetic)) if len(synthetic) else np.zeros(len(truth))
+                )
+                scores.append(
+                    Score(
+                        words,
+                        relative_error(estimate, truth, len(points)),
+                        floor=relative_error(uniform, truth, len(points)),
+                        ceiling=relative_error(counts["ceiling"], truth, len(points)),
+                        model=None if model is None else relative_error(model, truth, len(points)),
+                        note=f"mean relative error of {options.queries} counts of boxes that cover "
+                        f"{100 * volumes[0]:g} % to {100 * volumes[1]:g} % of the domain; floor: even spread",
+                    )
+                )
+                absolute[words] = float(np.abs((estimate if model is None else model) - truth).mean())
+                step(1)
+        scores.append(_density_score(points, synthetic, ceiling, low, high))
+        details = {
+            "mean_absolute_error": absolute,
+            "queries": options.queries,
+            "synthetic_points": len(synthetic),
+            "smoothing": SMOOTHING,
+        }
+        return Findings(tuple(scores), len(original), details, _sections(names, points, synthetic, low, high))
 
 
 def coordinates(frame: pl.DataFrame, schema: Schema, names: Sequence[str], low: Reals, high: Reals) -> Reals:

@@ -74,6 +74,7 @@ class UniformGrid(Method[Points]):
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         """Count the points, unless `side` is given, then the cells; spends the whole budget."""
+        self.ready(points, budget)
         domain = Box(points.low, points.high)
         dimensions = domain.dimensions
         if self.side is not None and self.side**dimensions > MOST_CELLS:
@@ -81,7 +82,6 @@ class UniformGrid(Method[Points]):
                 f"A grid of {self.side} cells along each of {dimensions} dimensions has more than "
                 f"{MOST_CELLS:,} cells; choose a smaller side. Nothing was spent."
             )
-        budget.ready(points.relation)
         if self.side is None:
             for_total, for_cells = budget.split(number_of_points="1/20", cells="19/20")
             total = float(noise.counts(points.size(), pay=for_total)[0])

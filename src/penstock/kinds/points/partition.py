@@ -71,6 +71,17 @@ class Partition:
         lengths = np.array([axis.length for axis in self.space.axes])
         return np.asarray(np.prod((self.high - self.low) / lengths, axis=1))
 
+    def boxes(self, first: int, second: int, nodes: Numbers) -> tuple[Reals, ...]:
+        """Left, lower, right and upper bound of nodes on two numeric axes, in the fields' own numbers."""
+        low, high = self.low[nodes], self.high[nodes]
+        across, up = self.space.axes[first], self.space.axes[second]
+        return (
+            across.values(low[:, first]),
+            up.values(low[:, second]),
+            across.values(high[:, first]),
+            up.values(high[:, second]),
+        )
+
     @cached_property
     def descent(self) -> Numbers:
         """The leaves from left to right, so that those below any one node follow one another."""

@@ -1,20 +1,22 @@
-"""Pictures of a tree release: its map, synthetic points, and what lies along each axis."""
+"""Pictures of a tree with its counts: its map, synthetic points, and what lies along each axis."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.kinds.points.geojson import plane, seen_from_above
+from penstock.kinds.points.geojson import Counts, RangeCounts, plane, seen_from_above
 from penstock.report.maps import box_map, grid_map, point_map
 from penstock.report.picture import Picture
 from penstock.report.pictures import bars, histogram
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from penstock.kinds.points.axis import Numbers
-    from penstock.kinds.points.tree import TreeRelease
+    from penstock.kinds.points.partition import Partition
+    from penstock.kinds.points.space import Space
 
 MOST_CELLS = 6000
 MOST_POINTS = 4000
@@ -22,42 +24,40 @@ SIDE = 64
 BINS = 48
 
 
-def pictures(release: TreeRelease) -> list[Picture]:
-    """All pictures for the report."""
-    return list(_pictures(release))
+def pictures(tree: Partition, counts: Counts, rows: pl.DataFrame, range_counts: RangeCounts) -> list[Picture]:
+    """All pictures for the report: of the counts of the leaves, and of some synthetic rows."""
+    axes, found = tree.space.axes, []
+    if sum(not axis.category for axis in axes) >= 2:
+        across, up = plane(tree.space)
+        if len(axes) > 2:
+            found.append(_grid(tree.space, range_counts, across, up))
+        else:
+            found.append(_map(tree, counts, across, up))
+        found.append(_points(tree.space, rows, across, up))
+    return [*found, *(_along(tree, counts, number) for number in range(len(axes)))]
 
 
-def _pictures(release: TreeRelease) -> Iterator[Picture]:
-    numeric = [number for number, axis in enumerate(release.space.axes) if not axis.category]
-    if len(numeric) >= 2:
-        across, up = plane(release)
-        yield _map(release, across, up)
-        yield _points(release, across, up)
-    for number in range(len(release.space.axes)):
-        yield _along(release, number)
+def _grid(space: Space, range_counts: RangeCounts, across: int, up: int) -> Picture:
+    x_edges, y_edges, counts = seen_from_above(space, range_counts, across, up, SIDE)
+    return grid_map(
+        "Map of the released counts",
+        x_edges,
+        y_edges,
+        np.maximum(counts, 0),
+        x_name=space.axes[across].name,
+        y_name=space.axes[up].name,
+    )
 
 
-def _map(release: TreeRelease, across: int, up: int) -> Picture:
-    names = release.space.axes[across].name, release.space.axes[up].name
-    if len(release.space.axes) > 2:
-        x_edges, y_edges, counts = seen_from_above(release, across, up, SIDE)
-        return grid_map(
-            "Map of the released counts",
-            x_edges,
-            y_edges,
-            np.maximum(counts, 0),
-            x_name=names[0],
-            y_name=names[1],
-        )
-    nodes = _shown(release)
-    totals = release.partition.shape.sums(release.counts)[nodes]
-    boxes = np.column_stack(release.leaf_boxes(across, up, nodes))
-    whole = len(nodes) == len(release.partition.leaves)
+def _map(tree: Partition, counts: Counts, across: int, up: int) -> Picture:
+    nodes = _shown(tree)
+    totals = tree.shape.sums(counts)[nodes]
+    boxes = np.column_stack(tree.boxes(across, up, nodes))
+    whole = len(nodes) == len(tree.leaves)
     caption = (
         f"The {len(nodes):,} leaves of the tree"
         if whole
-        else f"The tree, its finest parts merged into {len(nodes):,} cells out of "
-        f"{len(release.partition.leaves):,} leaves"
+        else f"The tree, its finest parts merged into {len(nodes):,} cells out of {len(tree.leaves):,} leaves"
     )
     return box_map(
         "Map of the released counts",
@@ -65,14 +65,14 @@ def _map(release: TreeRelease, across: int, up: int) -> Picture:
         np.maximum(totals, 0),
         caption=f"{caption}; stronger colour means more points per area. Cells are small where the method "
         "found many points.",
-        x_name=names[0],
-        y_name=names[1],
+        x_name=tree.space.axes[across].name,
+        y_name=tree.space.axes[up].name,
     )
 
 
-def _shown(release: TreeRelease) -> Numbers:
+def _shown(tree: Partition) -> Numbers:
     """The leaves, or where there are too many the tree cut at a depth at which they are few enough."""
-    shape = release.partition.shape
+    shape = tree.shape
     chosen = shape.leaves
     depth = shape.depth
     while len(chosen) > MOST_CELLS and depth > 0:
@@ -81,9 +81,8 @@ def _shown(release: TreeRelease) -> Numbers:
     return chosen
 
 
-def _points(release: TreeRelease, across: int, up: int) -> Picture:
-    rows = release.sample(min(release.size, MOST_POINTS), seed=0)
-    fields = release.space.axes[across].field, release.space.axes[up].field
+def _points(space: Space, rows: pl.DataFrame, across: int, up: int) -> Picture:
+    fields = space.axes[across].field, space.axes[up].field
     names = fields[0].name, fields[1].name
     drawn = [rows[name].to_physical().to_numpy().astype(np.float64) for name in names]
     return point_map(
@@ -96,11 +95,11 @@ def _points(release: TreeRelease, across: int, up: int) -> Picture:
     )
 
 
-def _along(release: TreeRelease, number: int) -> Picture:
+def _along(tree: Partition, leaf_counts: Counts, number: int) -> Picture:
     """How the points are spread along one axis."""
-    axis, leaves = release.space.axes[number], release.partition.leaves
-    low, high = release.partition.low[leaves, number], release.partition.high[leaves, number]
-    density = release.counts / (high - low)
+    axis, leaves = tree.space.axes[number], tree.leaves
+    low, high = tree.low[leaves, number], tree.high[leaves, number]
+    density = leaf_counts / (high - low)
     if axis.codes is not None:
         edges = np.arange(axis.places + 1.0)
     elif axis.field.whole:

@@ -70,8 +70,8 @@ class PrivTree(Method[Points]):
 
     def fit(self, points: Points, budget: Budget) -> TreeRelease:
         """Grow the tree, then count its leaves; spends the whole budget."""
+        self.ready(points, budget)
         space = Space.of(points.schema, together=self.together, deepest=self.deepest)
-        budget.ready(points.relation)
         share = exact(self.tree_frac, "tree_frac")
         for_shape, for_counts = budget.split(shape=share, counts=1 - share)
         splitter = Splitter.paid(

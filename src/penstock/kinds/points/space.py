@@ -71,7 +71,7 @@ class Space:
                 "that nobody will ask about. Nothing was spent."
             )
         bits = LATTICE_BITS if count <= 4 else max(12, 4 * LATTICE_BITS // count)
-        axes = tuple(axis_of(schema.codec(name), bits) for name in schema.names)
+        axes = tuple(axis_of(codec, bits) for codec in schema.codecs.values())
         if together is None:
             together = count if count <= TOGETHER else IN_TURN
         if together < 1 or (deepest is not None and deepest < 0):

@@ -63,7 +63,8 @@ class ContextLevel(Handle):
             self._moves,
             Relation.ADD_REMOVE,
             because="a place has one context of each length, and one more in an entry of a histogram raises "
-            "the sum without the largest entry by 0 or 1",
+            "the sum without the largest entry by 0 or 1: a unit raises scores along as many paths as it has "
+            "places. They do not grow from a context to a longer one, and which contexts there are is public",
         )
 
     def children(self, split: Numbers) -> ContextLevel:
@@ -103,24 +104,16 @@ class Sequences(Data):
         self._text = Text.of(symbols, len(self.alphabet), kept)
 
     @classmethod
-    def open(
-        cls,
-        source: Any,
-        schema: Schema,
-        *,
-        table: str | None = None,
-        engine: str = "auto",
-        order_key: bytes | None = None,
+    def _opened(
+        cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> Sequences:
-        if engine not in ("auto", "memory"):
-            raise UsageError("Sequences are counted in memory; leave the engine out, or choose 'memory'.")
         cls(Symbols(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64)), schema)  # refuses bad schemas
         return cls(open_sequences(source, schema, table=table, order_key=order_key), schema)
 
     def __repr__(self) -> str:
         return (
             f"Sequences({len(self.alphabet)} symbols, at most {self.longest} kept of each, sealed, "
-            f"{self.relation.value})"
+            f"{self.schema.relation.value})"
         )
 
     @property
@@ -144,7 +137,7 @@ class Sequences(Data):
         return Sealed(
             np.array([len(self._symbols.lengths)], dtype=np.int64),
             Sensitivity.of(records, monotone=True),
-            self.relation,
+            self.schema.relation,
             because="every sequence is counted once, and a unit brings at most as many as its bound says",
         )
 
@@ -162,11 +155,12 @@ class Sequences(Data):
 
     def leaves(self, growth: Growth[ContextLevel]) -> Sealed[Numbers]:
         """What follows each leaf of a tree of contexts: one row per leaf, a column per symbol and the end."""
-        rows = [level._raw.histograms[growth.leaves(depth)] for depth, level in enumerate(growth.levels)]
+        levels = zip(growth.levels, growth.leaves, strict=True)
+        rows = [level._raw.histograms[leaves] for level, leaves in levels]
         return Sealed(
             np.concatenate(rows),
             self.sensitivity,
-            self.relation,
+            self.schema.relation,
             because="a place has exactly one leaf of a tree of contexts, and is counted there once",
         )
 
@@ -201,9 +195,9 @@ class Sequences(Data):
         return Sealed(
             scores,
             Sensitivity.scores(step, self.longest),
-            self.relation,
-            because="one sequence moves f(l) by b - a or by -a, so by at most max(a, b - a), and a maximum "
-            "of such numbers by no more",
+            self.schema.relation,
+            because="one sequence moves f(l) by b - a or by -a, so by at most max(a, b - a), a unit of m "
+            "sequences by m times that, and a maximum of such numbers by no more",
         )
 
     def grams(self) -> GramLevel:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import DataError
-from penstock.evaluation.findings import Findings, Options
+from penstock.evaluation.findings import Evaluator, Findings, Options
 from penstock.evaluation.metrics import tvd
 from penstock.evaluation.score import Score
 from penstock.kinds.sequences.layout import SequenceLayout
@@ -92,49 +92,51 @@ def transitions(text: Text) -> Counts:
     return np.bincount(pairs, minlength=width * width).reshape(width, width)
 
 
-def evaluate_sequences(release: Release, source: Any, schema: Schema, options: Options) -> Findings:
+class SequencesEvaluation(Evaluator):
     """How far frequent strings, what follows what, and lengths are from the original's."""
-    seed = options.seed
-    assert isinstance(release, SequenceRelease)
-    if schema.unit.column is not None and schema.unit.column != SequenceLayout.of(schema).user:
-        everything = schema.unit.model_copy(update={"at_most": 1 << 40})  # the truth leaves nobody out
-        schema = schema.model_copy(update={"unit": everything})
-    original = open_sequences(source, schema, table=options.table)
-    if not len(original.lengths):
-        raise DataError("The data to compare with has no sequences.")
-    alphabet = len(release.alphabet)
-    rng = np.random.default_rng(seed)
-    text = Text.of(original, alphabet)
-    ceiling = _resampled(original, rng)
-    with progress("comparing sequences", total=3) as step:
-        truth = frequent_strings(text, max(MANY))
-        step(1)
-        resampled = frequent_strings(Text.of(ceiling, alphabet), max(MANY))
-        step(1)
-        found = release.frequent(max(MANY))
-        single = transitions(text).sum(axis=0)
-        blind = Markov(np.full((1, alphabet + 1), -1), single[None, :].astype(np.float64))
-        floor = [string for string, _ in blind.top(max(MANY))]
-        known = min(len(found), len(truth))
-        sizes = [many for many in MANY if many <= known] or [max(1, known)]
-        scores = [_top_score(many, found, truth, floor, resampled) for many in sizes]
-        pictures = [_top_picture(release, truth)]
-        if isinstance(release, MarkovRelease):
-            drawn = min(max(1, len(original.lengths)), MOST_SYNTHETIC)
-            synthetic = Symbols(*_drawn(release, drawn, seed))
-            scores += _shape_scores(text, original, synthetic, ceiling, blind, rng)
-            pictures.append(_length_picture(original.lengths, synthetic.lengths))
-        step(1)
-    number = release.number.value if isinstance(release, MarkovRelease) else None
-    details: dict[str, Any] = {
-        "estimated_sequences": number,
-        "kept_at_most": release.longest,
-        "longer_than_kept": int((original.lengths >= release.longest).sum()),
-    }
-    blocks: list[Block] = [Gallery(pictures)]
-    lead = "The original beside the release."
-    section = Section("What the sequences are like", blocks, short="Sequences", lead=lead)
-    return Findings(tuple(scores), len(original.lengths), details, [section])
+
+    def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
+        seed = options.seed
+        assert isinstance(release, SequenceRelease)
+        if schema.unit.column is not None and schema.unit.column != SequenceLayout.of(schema).user:
+            everything = schema.unit.model_copy(update={"at_most": 1 << 40})  # the truth leaves nobody out
+            schema = schema.model_copy(update={"unit": everything})
+        original = open_sequences(source, schema, table=options.table)
+        if not len(original.lengths):
+            raise DataError("The data to compare with has no sequences.")
+        alphabet = len(release.alphabet)
+        rng = np.random.default_rng(seed)
+        text = Text.of(original, alphabet)
+        ceiling = _resampled(original, rng)
+        with progress("comparing sequences", total=3) as step:
+            truth = frequent_strings(text, max(MANY))
+            step(1)
+            resampled = frequent_strings(Text.of(ceiling, alphabet), max(MANY))
+            step(1)
+            found = release.frequent(max(MANY))
+            single = transitions(text).sum(axis=0)
+            blind = Markov(np.full((1, alphabet + 1), -1), single[None, :].astype(np.float64))
+            floor = [string for string, _ in blind.top(max(MANY))]
+            known = min(len(found), len(truth))
+            sizes = [many for many in MANY if many <= known] or [max(1, known)]
+            scores = [_top_score(many, found, truth, floor, resampled) for many in sizes]
+            pictures = [_top_picture(release, truth)]
+            if isinstance(release, MarkovRelease):
+                drawn = min(max(1, len(original.lengths)), MOST_SYNTHETIC)
+                synthetic = Symbols(*_drawn(release, drawn, seed))
+                scores += _shape_scores(text, original, synthetic, ceiling, blind, rng)
+                pictures.append(_length_picture(original.lengths, synthetic.lengths))
+            step(1)
+        number = release.number.value if isinstance(release, MarkovRelease) else None
+        details: dict[str, Any] = {
+            "estimated_sequences": number,
+            "kept_at_most": release.longest,
+            "longer_than_kept": int((original.lengths >= release.longest).sum()),
+        }
+        blocks: list[Block] = [Gallery(pictures)]
+        lead = "The original beside the release."
+        section = Section("What the sequences are like", blocks, short="Sequences", lead=lead)
+        return Findings(tuple(scores), len(original.lengths), details, [section])
 
 
 def _drawn(release: MarkovRelease, many: int, seed: int) -> tuple[NDArray[np.unsignedinteger], Counts]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from penstock.errors import SchemaError
 from penstock.schema import Layout, Schema
@@ -27,11 +27,11 @@ class SequenceLayout(Layout):
         "'sequence: {user: visitor, time: visited, symbol: page, longest: 20}'."
     )
 
-    symbol: str
-    user: str | None = None
-    time: str | None = None
-    separator: str | None = None
-    longest: int | None = None
+    symbol: str = Field(description="the field of symbols")
+    user: str | None = Field(default=None, description="the column that says whose events they are")
+    time: str | None = Field(default=None, description="the column that orders events")
+    separator: str | None = Field(default=None, description="what separates symbols in a text")
+    longest: int | None = Field(default=None, description="so many symbols of a sequence at most")
 
     @model_validator(mode="after")
     def _possible(self) -> SequenceLayout:

@@ -63,7 +63,7 @@ class NGram(Method[Sequences]):
 
     def fit(self, sequences: Sequences, budget: Budget) -> NGramRelease:
         """Count, lengthen what is frequent, and count again; spends the whole budget."""
-        budget.ready(sequences.relation)
+        self.ready(sequences, budget)
         exploration = Exploration.paid(sequences, budget.rest("strings"))
         tree, width = _Tree(len(sequences.alphabet), self.longest_gram), sequences.width
         strings: list[String] = [()]

@@ -85,9 +85,9 @@ class PrivTreeSequences(Method[Sequences]):
 
     def fit(self, sequences: Sequences, budget: Budget) -> SuffixTreeRelease:
         """Choose the length if asked to, grow the tree, count what follows; spends the whole budget."""
+        self.ready(sequences, budget)
         width = sequences.width
         share = Fraction(1, width) if self.tree_share is None else exact(self.tree_share, "tree_share")
-        budget.ready(sequences.relation)
         rest = budget
         if self.choose_longest:
             sequences = self._shortened(sequences, budget.part("longest", self.longest_share))

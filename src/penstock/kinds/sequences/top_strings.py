@@ -61,7 +61,7 @@ class TopStrings(Method[Sequences]):
 
     def fit(self, sequences: Sequences, budget: Budget) -> TopStringsRelease:
         """Choose one string after the other, for equal parts of the budget; spends all of it."""
-        budget.ready(sequences.relation)
+        self.ready(sequences, budget)
         candidates = sequences.candidates()
         found: list[String] = []
         parts = budget.evenly([f"string {number}" for number in range(1, self.many + 1)])

@@ -65,14 +65,8 @@ class Table(Data):
                 )
 
     @classmethod
-    def open(
-        cls,
-        source: Any,
-        schema: Schema,
-        *,
-        table: str | None = None,
-        engine: str = "auto",
-        order_key: bytes | None = None,
+    def _opened(
+        cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> Table:
         return cls(open_engine(source, schema, table=table, engine=engine, order_key=order_key), schema)
 
@@ -98,7 +92,7 @@ class Table(Data):
     def marginal_sensitivity(self, marginals: int = 1) -> Sensitivity:
         """Of `marginals` tables of counts over the same records, end to end."""
         records = self.schema.unit.records
-        if self.relation is Relation.ADD_REMOVE:
+        if self.schema.relation is Relation.ADD_REMOVE:
             return Sensitivity.of(
                 records * marginals, linf=records, l2_squared=records**2 * marginals, monotone=True
             )
@@ -111,9 +105,10 @@ class Table(Data):
             Sealed(
                 counts,
                 sensitivity,
-                self.relation,
+                self.schema.relation,
                 because="a record falls into exactly one cell of a marginal: coming or going it moves that "
-                "cell by one, and replaced by another record at most two cells",
+                "cell by one, and replaced by another record at most two cells by one each; a unit of m "
+                "records moves m times as much, all of it perhaps in one cell",
             )
             for counts in self._engine.counts(marginals)
         ]
@@ -135,7 +130,7 @@ class Table(Data):
         found = derived(function, self._engine.counts(marginals), shape=shape, dtype=np.int64)
         if found is FAILED:
             raise UsageError(FAILURE)
-        return Sealed(found, sensitivity, self.relation, because=because)
+        return Sealed(found, sensitivity, self.schema.relation, because=because)
 
     def merged(self, lookups: Mapping[str, NDArray[np.integer]], schema: Schema) -> Table:
         """The same records with some attributes coarser: a public lookup from old to new codes for each.
@@ -152,10 +147,10 @@ class Table(Data):
 
     def size(self) -> Sealed[Counts]:
         """The number of records, as a vector of one."""
-        moves = self.schema.unit.records if self.relation is Relation.ADD_REMOVE else 0
+        moves = self.schema.unit.records if self.schema.relation is Relation.ADD_REMOVE else 0
         return Sealed(
             np.array([self._engine.rows()], dtype=np.int64),
             Sensitivity.of(Fraction(moves), monotone=True),
-            self.relation,
+            self.schema.relation,
             because="every record is counted once; under replace the number is public and stays as it is",
         )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from penstock.engine import MemoryEngine, read
 from penstock.errors import DataError
-from penstock.evaluation.findings import Findings, Options
+from penstock.evaluation.findings import Evaluator, Findings, Options
 from penstock.evaluation.metrics import (
     Codes,
     Subset,
@@ -53,59 +53,61 @@ _LEARNING = (
 )
 
 
-def evaluate_table(release: Release, source: Any, schema: Schema, options: Options) -> Findings:
+class TableEvaluation(Evaluator):
     """How far marginals, columns and what a classifier learns are from the original's."""
-    original = read(source, table=options.table).frame(list(schema.names))
-    seed = options.seed
-    codes = schema.encode(original)
-    rows = original.height
-    if rows == 0:
-        raise DataError("The data to compare with has no records.")
-    targets = choose_targets(schema.attributes, codes, options.target)
-    synthetic = schema.encode(release.sample(rows, seed=seed))
-    rng = np.random.default_rng(seed)
-    others: dict[str, Codes] = {
-        "release": synthetic,
-        "floor": independent_columns(codes, rows, rng),
-        "ceiling": resampled(codes, rows, rng),
-    }
-    names, sizes = list(schema.names), schema.sizes
-    ways = [way for way in WAYS if way <= len(names)]
-    scores: list[Score] = []
-    found: dict[int, tuple[list[Subset], dict[str, NDArray[np.float64]]]] = {}
-    with progress("comparing marginals", total=len(ways) + len(targets)) as step:
-        for way in ways:
-            chosen = subsets(names, way, options.limit, seed)
-            found[way] = chosen, distances(codes, others, sizes, chosen)
-            scores.append(
-                _marginal_score(
-                    way, len(names), chosen, found[way][1], _from_model(release, codes, sizes, chosen)
+
+    def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
+        original = read(source, table=options.table).frame(list(schema.names))
+        seed = options.seed
+        codes = schema.encode(original)
+        rows = original.height
+        if rows == 0:
+            raise DataError("The data to compare with has no records.")
+        targets = choose_targets(schema.attributes, codes, options.target)
+        synthetic = schema.encode(release.sample(rows, seed=seed))
+        rng = np.random.default_rng(seed)
+        others: dict[str, Codes] = {
+            "release": synthetic,
+            "floor": independent_columns(codes, rows, rng),
+            "ceiling": resampled(codes, rows, rng),
+        }
+        names, sizes = list(schema.names), schema.sizes
+        ways = [way for way in WAYS if way <= len(names)]
+        scores: list[Score] = []
+        found: dict[int, tuple[list[Subset], dict[str, NDArray[np.float64]]]] = {}
+        with progress("comparing marginals", total=len(ways) + len(targets)) as step:
+            for way in ways:
+                chosen = subsets(names, way, options.limit, seed)
+                found[way] = chosen, distances(codes, others, sizes, chosen)
+                scores.append(
+                    _marginal_score(
+                        way, len(names), chosen, found[way][1], _from_model(release, codes, sizes, chosen)
+                    )
                 )
+                step(1)
+            learned: list[Accuracy] = []
+            for name in targets:
+                learned += accuracies(schema.attributes, codes, synthetic, [name], seed)
+                step(1)
+        scores += [
+            Score(
+                f"predicting {one.target}",
+                one.synthetic,
+                floor=one.majority,
+                ceiling=one.real,
+                lower_is_better=False,
+                note="accuracy on held-out original rows after training on synthetic "
+                "ones; floor: the most frequent class, ceiling: training on original rows",
             )
-            step(1)
-        learned: list[Accuracy] = []
-        for name in targets:
-            learned += accuracies(schema.attributes, codes, synthetic, [name], seed)
-            step(1)
-    scores += [
-        Score(
-            f"predicting {one.target}",
-            one.synthetic,
-            floor=one.majority,
-            ceiling=one.real,
-            lower_is_better=False,
-            note="accuracy on held-out original rows after training on synthetic "
-            "ones; floor: the most frequent class, ceiling: training on original rows",
-        )
-        for one in learned
-    ]
-    details = {
-        "columns": _per_column(found[1]),
-        "marginals": {
-            str(way): {"compared": len(found[way][0]), "of": comb(len(names), way)} for way in ways
-        },
-    }
-    return Findings(tuple(scores), rows, details, _sections(schema, codes, synthetic, found, learned))
+            for one in learned
+        ]
+        details = {
+            "columns": _per_column(found[1]),
+            "marginals": {
+                str(way): {"compared": len(found[way][0]), "of": comb(len(names), way)} for way in ways
+            },
+        }
+        return Findings(tuple(scores), rows, details, _sections(schema, codes, synthetic, found, learned))
 
 
 def _marginal_score(

@@ -63,9 +63,9 @@ class Independent(Method[Table]):
 
     def fit(self, table: Table, budget: Budget) -> IndependentRelease:
         """Count every column, with more of the budget for larger ones; spends all of it."""
+        self.ready(table, budget)
         names = [attribute.name for attribute in table.attributes]
         sizes = [attribute.size for attribute in table.attributes]
-        budget.ready(table.relation)
         parts = [
             budget.part(f"counts of {name}", share)
             for name, share in zip(names, share_by_size(sizes), strict=True)

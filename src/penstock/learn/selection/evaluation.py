@@ -7,6 +7,7 @@ best; a place that was left empty scores nothing.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -16,9 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from penstock.engine import open_engine
 from penstock.errors import UsageError
-from penstock.evaluation.findings import Findings, Options
+from penstock.evaluation.findings import Evaluator, Findings, Options
 from penstock.evaluation.score import Score
-from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.reading import open_itemsets
 from penstock.learn.selection.release import SelectionRelease
 from penstock.releases.release import Release
@@ -27,6 +27,7 @@ from penstock.report.pictures import bars
 from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 
 
 def false_negative_rate(scores: ArrayLike, chosen: Sequence[int], c: int) -> float:
@@ -54,37 +55,50 @@ def score_error_rate(scores: ArrayLike, chosen: Sequence[int], c: int) -> float:
     return float(1 - values[list(chosen)].sum() / best) if best else 0.0
 
 
-def evaluate_selection(release: Release, source: Any, schema: Schema, options: Options) -> Findings:
-    """What a selection missed, compared with the true counts of all records or sets."""
-    if not isinstance(release, SelectionRelease):
-        raise UsageError("Only selections can be compared with true counts.")
-    truth, rows = _truth(release, source, schema, options.table)
-    labels = list(schema.field(release.field).labels)
-    places = {label: place for place, label in enumerate(labels)}
-    chosen = [places[item] for item in release.items]
-    threshold, c = release.parameters.get("threshold"), release.parameters.get("c")
-    if threshold is None:
-        scores = _best(truth, chosen, int(c or len(chosen)))
-    else:
-        scores = _above(truth, chosen, float(Fraction(str(threshold))), None if c is None else int(c))
-    details: dict[str, Any] = {"selected": len(chosen), "candidates": len(labels)}
-    if release.counts is not None and chosen:
-        off = np.abs(release.counts - truth[chosen])
-        details["largest error of a count"] = float(off.max())
-        details["mean error of a count"] = float(off.mean())
-    sections = [_section(release, truth, chosen)] if chosen else []
-    return Findings(scores, rows, details, sections)
+class _SelectionEvaluation(Evaluator):
+    """What a selection missed, compared with the true counts of all candidates."""
+
+    @abstractmethod
+    def truth(self, field: str, source: Any, schema: Schema, table: str | None) -> tuple[Numbers, int]:
+        """Raw: the true count of every code of the field, and the number of records or sets."""
+
+    def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
+        if not isinstance(release, SelectionRelease):
+            raise UsageError("Only selections can be compared with true counts.")
+        counts, rows = self.truth(release.field, source, schema, options.table)
+        labels = list(schema.field(release.field).labels)
+        truth = counts[: len(labels)].astype(np.float64)
+        places = {label: place for place, label in enumerate(labels)}
+        chosen = [places[item] for item in release.items]
+        threshold, c = release.parameters.get("threshold"), release.parameters.get("c")
+        if threshold is None:
+            scores = _best(truth, chosen, int(c or len(chosen)))
+        else:
+            scores = _above(truth, chosen, float(Fraction(str(threshold))), None if c is None else int(c))
+        details: dict[str, Any] = {"selected": len(chosen), "candidates": len(labels)}
+        if release.counts is not None and chosen:
+            off = np.abs(release.counts - truth[chosen])
+            details["largest error of a count"] = float(off.max())
+            details["mean error of a count"] = float(off.mean())
+        sections = [_section(release, truth, chosen)] if chosen else []
+        return Findings(scores, rows, details, sections)
 
 
-def _truth(release: SelectionRelease, source: Any, schema: Schema, table: str | None) -> tuple[Reals, int]:
-    """Raw: the true count of every candidate, and the number of records or sets."""
-    size = len(schema.field(release.field).labels)
-    if isinstance(schema.layout, ItemSetLayout):
+class ItemsEvaluation(_SelectionEvaluation):
+    """What a selection of items missed, compared with the true supports."""
+
+    def truth(self, field: str, source: Any, schema: Schema, table: str | None) -> tuple[Numbers, int]:
         found = open_itemsets(source, schema, table=table, order_key=b"evaluation")
-        return found.holders(schema.codec(release.field).size)[:size].astype(np.float64), found.size
-    engine = open_engine(source, schema, table=table, order_key=b"evaluation")
-    (counts,) = engine.counts([(release.field,)])
-    return counts[:size].astype(np.float64), engine.rows()
+        return found.holders(schema.codec(field).size), found.size
+
+
+class CategoriesEvaluation(_SelectionEvaluation):
+    """What a selection of categories missed, compared with the true counts of records."""
+
+    def truth(self, field: str, source: Any, schema: Schema, table: str | None) -> tuple[Numbers, int]:
+        engine = open_engine(source, schema, table=table, order_key=b"evaluation")
+        (counts,) = engine.counts([(field,)])
+        return counts, engine.rows()
 
 
 def _best(truth: Reals, chosen: Sequence[int], c: int) -> tuple[Score, ...]:

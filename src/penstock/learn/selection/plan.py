@@ -18,14 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
-from typing import Literal
 
 from penstock.errors import UsageError
+from penstock.learn.selection.mechanism import Mechanism
 from penstock.privacy.mechanisms.noise import standard_deviation
 from penstock.privacy.mechanisms.sparse_design import Design
 from penstock.privacy.seals.sensitivity import Sensitivity
-
-Mechanism = Literal["auto", "histogram", "one-shot", "exponential", "sparse-vector"]
 
 
 @dataclass(frozen=True)

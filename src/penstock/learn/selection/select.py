@@ -25,7 +25,8 @@ from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.table.data import Table
-from penstock.learn.selection.plan import Mechanism, Request
+from penstock.learn.selection.mechanism import Mechanism
+from penstock.learn.selection.plan import Request
 from penstock.learn.selection.release import SelectionRelease
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
@@ -77,10 +78,10 @@ class _Selection(Method[D]):
 
     def fit(self, data: D, budget: Budget) -> SelectionRelease:
         """Select, and count what was selected where a share is set aside for it."""
+        self.ready(data, budget)
         schema, request = data.schema, self._request
         offered = self._candidates(data)
         scores = offered.scores
-        budget.ready(scores.relation)
         mechanism = request.choose(scores.sensitivity, len(offered.labels), budget.left[0])
         counts: Counts | None
         margin: float | None

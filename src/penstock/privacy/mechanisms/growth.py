@@ -122,15 +122,19 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Growth(Generic[L]):
-    """What grew: the shape, and the levels it was read from, which still hold sealed records."""
+    """What grew: the shape, and the levels it was read from, which still hold sealed records.
+
+    `leaves` has, for each of the levels, the numbers within it of the nodes that stayed leaves.
+    """
 
     shape: Shape
     levels: Sequence[L]
+    leaves: Sequence[Numbers]
 
-    def leaves(self, depth: int) -> Numbers:
-        """The numbers, within the level of this depth, of the nodes that stayed leaves."""
-        begin, end = self.shape.bounds[depth], self.shape.bounds[depth + 1]
-        return np.flatnonzero(self.shape.fans[begin:end] == 0)
+    @classmethod
+    def of(cls, levels: Sequence[L], fans: Sequence[Numbers]) -> Growth[L]:
+        """From the levels, and how many children each of their nodes was given."""
+        return cls(Shape(np.concatenate(fans)), levels, [np.flatnonzero(each == 0) for each in fans])
 
 
 def grow(top: L, splitter: Splitter, *, deepest: int, most_nodes: int = MOST_NODES) -> Growth[L]:
@@ -161,4 +165,4 @@ def grow(top: L, splitter: Splitter, *, deepest: int, most_nodes: int = MOST_NOD
             step(1)
         else:
             fans.append(np.zeros_like(levels[-1].fans))
-    return Growth(Shape(np.concatenate(fans)), levels)
+    return Growth.of(levels, fans)

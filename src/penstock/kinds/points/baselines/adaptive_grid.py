@@ -62,10 +62,10 @@ class AdaptiveGrid(Method[Points]):
 
     def fit(self, points: Points, budget: Budget) -> AdaptiveGridRelease:
         """Counts of both grids, and of the points where `size` is not public; spends the whole budget."""
+        self.ready(points, budget)
         space = Space.of(points.schema, deepest=0)
         if len(points.low) != 2:
             raise SchemaError("The adaptive grid is defined for two numeric fields. Nothing was spent.")
-        budget.ready(points.relation)
         alpha = exact(self.coarse, "coarse")
         total, rest = self.size, budget
         if total is None:

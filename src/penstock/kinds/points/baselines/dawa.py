@@ -78,6 +78,7 @@ class Dawa(Method[Points]):
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         """Choose the stretches, then count them; spends the whole budget."""
+        self.ready(points, budget)
         domain = Box(points.low, points.high)
         levels = self.bits // domain.dimensions
         if levels < 1:
@@ -86,7 +87,6 @@ class Dawa(Method[Points]):
         cells = np.stack(np.unravel_index(np.arange(grid.cells), grid.sides), axis=-1)
         order = np.argsort(hilbert(cells, levels))
         workload = self._questions(domain)
-        budget.ready(points.relation)
         share = exact(self.stretches, "stretches")
         for_stretches, for_counts = budget.split(stretches=share, counts=1 - share)
         histogram = points.histogram(grid.sides)

@@ -49,6 +49,7 @@ class Hierarchy(Method[Points]):
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         """Noisy grids, coarsest first, for equal parts of the budget; spends all of it."""
+        self.ready(points, budget)
         domain = Box(points.low, points.high)
         dimensions = domain.dimensions
         if (self.fan**self.height) ** dimensions > MOST_CELLS:
@@ -56,7 +57,6 @@ class Hierarchy(Method[Points]):
                 f"A hierarchy of height {self.height} with {self.fan} parts along {dimensions} axes has more "
                 f"than {MOST_CELLS:,} cells; choose a smaller fan or height. Nothing was spent."
             )
-        budget.ready(points.relation)
         measured: list[Reals] = []
         for level, pay in enumerate(budget.evenly([f"grid {level + 1}" for level in range(self.height)])):
             sides = [self.fan ** (level + 1)] * dimensions

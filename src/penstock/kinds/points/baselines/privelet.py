@@ -57,11 +57,11 @@ class Privelet(Method[Points]):
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         """Noisy coefficients, and the counts behind them; spends the whole budget."""
+        self.ready(points, budget)
         domain = Box(points.low, points.high)
         levels = self.bits // domain.dimensions
         sides = (1 << levels,) * domain.dimensions
         chosen = [axis for axis in range(len(sides)) if not self.hybrid or transformed(sides[axis])]
-        budget.ready(points.relation)
         pay = budget.rest("coefficients")
         histogram = points.histogram(sides)
         moves = prod(1 + levels for _ in chosen)
@@ -69,7 +69,8 @@ class Privelet(Method[Points]):
             lambda counts: haar(counts.reshape(sides), chosen),
             Sensitivity.of(histogram.sensitivity.l1 * moves, linf=histogram.sensitivity.l1),
             shape=tuple(sides),
-            because="a point changes, by one each, a coefficient for every choice of one level per axis",
+            because="a point changes, by one each, a coefficient for every choice of one level per axis, "
+            "and a unit of m points changes m times as much",
         )
         noisy = noise.counts(coefficients, pay=pay)
         plain = not chosen

@@ -60,8 +60,8 @@ class SimpleTree(Method[Points]):
 
     def fit(self, points: Points, budget: Budget) -> SimpleTreeRelease:
         """Count and split, level by level, each level for an equal part of the budget."""
+        self.ready(points, budget)
         space = Space.of(points.schema, deepest=self.height - 1)
-        budget.ready(points.relation)
         parts = budget.evenly([f"level {depth}" for depth in range(self.height)])
         scale = points.schema.unit.records * self.height / float(budget.epsilon)
         theta = 2 * sqrt(2) * scale if self.theta is None else self.theta

@@ -43,9 +43,9 @@ class Contingency(Method[Table]):
 
     def fit(self, table: Table, budget: Budget) -> FullTableRelease:
         """Count every cell; spends the whole budget."""
+        self.ready(table, budget)
         self.check(table.schema)
         shape = tuple(attribute.size for attribute in table.attributes)
-        budget.ready(table.relation)
         (sealed,) = table.counts([table.schema.names])
         noisy = noise.counts(sealed, pay=budget.rest("counts of the whole domain"))
         values = noisy.reshape(shape).astype(np.float64)

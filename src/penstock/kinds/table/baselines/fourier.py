@@ -56,9 +56,9 @@ class FourierMarginals(Method[Table]):
 
     def fit(self, table: Table, budget: Budget) -> MarginalsRelease:
         """Measure every coefficient once; spends the whole budget."""
+        self.ready(table, budget)
         sizes = {attribute.name: attribute.size for attribute in table.attributes}
         sets = workload(table.schema, self.way)
-        budget.ready(table.relation)
         supports = supports_of(table.schema.names, self.way)
         blocks = [block_shape(support, sizes) for support in supports]
         sealed = coefficients(table, supports)
@@ -125,7 +125,8 @@ def coefficients(table: Table, supports: Sequence[Subset]) -> Sealed[Counts]:
         transformed,
         Sensitivity.of(moves * count, linf=moves, l2_squared=moves**2 * count),
         shape=(count,),
-        because="a record adds +1 or -1 to every coefficient",
+        because="a record adds +1 or -1 to every coefficient: coming or going it moves each by 1, replaced "
+        "by another record by 2 at most, and a unit of m records by m times as much",
     )
 
 

@@ -44,9 +44,9 @@ class LaplaceMarginals(Method[Table]):
 
     def fit(self, table: Table, budget: Budget) -> MarginalsRelease:
         """Count every marginal; spends the whole budget."""
+        self.ready(table, budget)
         sizes = {attribute.name: attribute.size for attribute in table.attributes}
         sets = workload(table.schema, self.way)
-        budget.ready(table.relation)
         shapes = [tuple(sizes[name] for name in names) for names in sets]
         cells = [prod(shape) for shape in shapes]
         pay = budget.rest(f"{len(sets)} marginals")

@@ -73,11 +73,11 @@ class MWEM(Method[Table]):
 
     def fit(self, table: Table, budget: Budget) -> FullTableRelease:
         """Correct the uniform distribution, round after round; spends the whole budget."""
+        self.ready(table, budget)
         self.check(table.schema)
         names = table.schema.names
         shape = tuple(attribute.size for attribute in table.attributes)
         rounds = self._rounds(budget)
-        budget.ready(table.relation)
         n = self._size(table, budget)
         sets = list(combinations(range(len(shape)), self.way))
         counts = join(table.counts([tuple(names[axis] for axis in axes) for axes in sets]))

@@ -45,7 +45,7 @@ class Uniform(Method[Table]):
 
     def fit(self, table: Table, budget: Budget) -> UniformRelease:
         """Count the records, unless their number is public; spends the whole budget or nothing of it."""
-        budget.ready(table.relation)
+        self.ready(table, budget)
         total = table.public_size
         if total is None:
             total = int(noise.counts(table.size(), pay=budget.rest("number of records"))[0])

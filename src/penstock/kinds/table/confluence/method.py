@@ -112,12 +112,12 @@ class Confluence(Method[Table]):
 
     def fit(self, table: Table, budget: Budget) -> NetworkRelease:
         """Count what is worth counting and make a network of it; spends the whole budget."""
+        self.ready(table, budget)
         return fit_with(KNOBS, table, budget)
 
 
 def fit_with(knobs: Knobs, table: Table, budget: Budget) -> NetworkRelease:
     """What `Confluence.fit` does, with other knobs: for the study that found them."""
-    budget.ready(table.relation)
     return _Fit(table, budget, knobs).release()
 
 

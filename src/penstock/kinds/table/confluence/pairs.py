@@ -92,7 +92,9 @@ class PairGaps:
             ),
             self.sensitivity,
             shape=(len(self.candidates),),
-            because="a record is in one cell of a pair, and the expected table is public",
+            because="a record is in one cell of a pair at any levels and the expected table is public, so "
+            "that it moves a sum of |count - expected| by at most 1 when it comes or goes and by 2 when it "
+            "is replaced, and a unit of m records by m times as much; the sums are exact",
         )
 
     @cached_property

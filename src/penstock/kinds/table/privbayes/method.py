@@ -117,9 +117,9 @@ class PrivBayes(Method[Table]):
 
     def fit(self, table: Table, budget: Budget) -> NetworkRelease:
         """Learn a network and its tables; spends the whole budget."""
+        self.ready(table, budget)
         self.check(table.schema)
         recipe = self.recipe()
-        budget.ready(table.relation)
         return _Fit(recipe, encoded(recipe.encoding, table.attributes), table, budget).release()
 
     def check(self, schema: Schema) -> None:

@@ -107,7 +107,8 @@ class SealedScores:
             lambda values: values[places],
             self._sensitivity([shape for _, shape in known]),
             shape=places.shape,
-            because="some of the scores move no more than the bound for all of them",
+            because="the bound of a score holds whatever else is scored beside it, so these move by no more "
+            "than the largest bound among themselves, which follows from the public shapes of their tables",
         )
 
     def _batches(self, pairs: Sequence[Pair]) -> Iterator[tuple[list[Pair], list[tuple[int, int]]]]:
@@ -132,7 +133,9 @@ class SealedScores:
             lambda counts: scores(self.name, shapes, counts, self.table.relation),
             self._sensitivity(shapes),
             shape=(len(shapes),),
-            because=f"bounds of score {self.name}, see penstock.kinds.table.privbayes.sensitivity",
+            because=f"one record that comes, goes or is replaced moves any score {self.name} by at most the "
+            "bound that penstock.kinds.table.privbayes.sensitivity proves for tables of this shape, and m "
+            "records of a unit are m such changes; all scores may move at once",
         )
         for pair, shape in zip(new, shapes, strict=True):
             self._known[pair] = (len(self._known), shape)

@@ -1,0 +1,225 @@
+"""Every kind of data and every method, as plain data: the one list that everything else reads.
+
+The command line, drafts, evaluation, audits, the tables of the docs and the loading of releases all look
+here, so that adding a kind is one package, one entry and one page, and adding a method one file, one entry
+and one page. The entries stand in `kind_entries` and `method_entries`. Importing this room costs nothing:
+places are written as ``"module:name"`` and loaded by whoever needs them, who also checks that what was found
+keeps its contract (`penstock.contracts`). Only what is listed here can be loaded, so nothing that a file says
+can cause anything else to be imported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from difflib import get_close_matches
+from importlib import import_module
+from types import MappingProxyType
+from typing import Protocol, TypeVar
+
+from penstock.catalogue import kind_entries, method_entries
+from penstock.catalogue.entry import (
+    AnswerInfo,
+    FormInfo,
+    KindInfo,
+    MethodInfo,
+    OptionInfo,
+    Role,
+    UnitInfo,
+)
+from penstock.errors import ReleaseError, UsageError
+
+__all__ = [
+    "ANSWERS",
+    "AnswerInfo",
+    "FormInfo",
+    "KindInfo",
+    "MethodInfo",
+    "OptionInfo",
+    "Role",
+    "UnitInfo",
+    "default_method",
+    "extended",
+    "form",
+    "forms",
+    "kind",
+    "kinds",
+    "load",
+    "method",
+    "methods",
+    "unit",
+    "units",
+]
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=_Named)
+
+
+def _by_name(*entries: N) -> dict[str, N]:
+    """The entries by name; a name is given once."""
+    found = {entry.name: entry for entry in entries}
+    if len(found) < len(entries):
+        raise ValueError(f"one of {', '.join(found)} is in the catalogue twice")
+    return found
+
+
+ANSWERS: Mapping[str, AnswerInfo] = MappingProxyType(_by_name(*kind_entries.ANSWERS))
+"""The kinds of answer that a release may be, besides the kind of data that it is about."""
+
+_kinds = _by_name(*kind_entries.KINDS)
+_methods = _by_name(*method_entries.METHODS)
+_forms = _by_name(*method_entries.FORMS)
+
+_OPTION = re.compile(r"[a-z]+(-[a-z]+)*")
+_TAKEN = ("folder", "expression", "json", "help")  # what `penstock query` itself takes
+
+
+def _refuse_contradictions() -> None:
+    """One word means one thing: a unit, and an option of `penstock query`, whichever kinds share it."""
+    known: dict[tuple[str, str], object] = {}
+    for info in _kinds.values():
+        for option in info.options:
+            if not _OPTION.fullmatch(option.name) or option.name in _TAKEN:
+                raise ValueError(f"{info.name}: --{option.name} cannot be an option of 'penstock query'")
+        for sort, entries in (("the unit", info.units), ("the option", info.options)):
+            for entry in entries:
+                if known.setdefault((sort, entry.name), entry) != entry:
+                    raise ValueError(f"{info.name}: {sort} '{entry.name}' means something else elsewhere")
+
+
+_refuse_contradictions()
+
+
+def load(place: str) -> object:
+    """What stands at a place of this catalogue, ``"module:name"``; no other place is loaded."""
+    if place not in _places():
+        raise ValueError(f"{place} is no place of the catalogue")
+    module, _, name = place.partition(":")
+    found: object = getattr(import_module(module), name)
+    return found
+
+
+def _places() -> set[str]:
+    """Every place that is written in this catalogue."""
+    return {
+        *(place for info in _kinds.values() for place in info.places),
+        *(place for info in _methods.values() for place in info.places),
+        *(info.where for info in _forms.values()),
+    }
+
+
+def kinds() -> tuple[KindInfo, ...]:
+    """All kinds of data."""
+    return tuple(_kinds.values())
+
+
+def kind(name: str) -> KindInfo:
+    """The kind of this name; unknown names are answered with the nearest known one.
+
+    >>> [unit.name for unit in kind("table").units]
+    ['record', 'user']
+    """
+    if name not in _kinds:
+        near = get_close_matches(str(name), _kinds, n=1)
+        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        raise UsageError(f"'{name}' is not a kind of data{hint}; there are {', '.join(_kinds)}.")
+    return _kinds[name]
+
+
+def units() -> tuple[UnitInfo, ...]:
+    """All units whose presence can be protected, in the order of the kinds that know them."""
+    return tuple(dict.fromkeys(unit for info in _kinds.values() for unit in info.units))
+
+
+def unit(name: str) -> UnitInfo:
+    """The unit of this name, whichever kinds of data know it.
+
+    >>> unit("sequence").yours
+    'your sequence'
+    """
+    known = {info.name: info for info in units()}
+    if name not in known:
+        raise UsageError(f"'{name}' is no unit of privacy; there are {', '.join(known)}.")
+    return known[name]
+
+
+def methods(kind: str | None = None, *, role: Role | None = None) -> tuple[MethodInfo, ...]:
+    """All methods, or those for a kind of data or of a role; methods before baselines.
+
+    >>> [info.name for info in methods("itemsets")]
+    ['select-items']
+    """
+    found = [
+        info
+        for info in _methods.values()
+        if (kind is None or info.kind == kind) and (role is None or info.role == role)
+    ]
+    return tuple(sorted(found, key=lambda info: info.role == "baseline"))
+
+
+def method(name: str) -> MethodInfo:
+    """The method of this name; unknown names are answered with the nearest known ones."""
+    if name not in _methods:
+        near = get_close_matches(name, _methods, n=2)
+        hint = f"did you mean {' or '.join(near)}?" if near else "run 'penstock methods' for the list."
+        raise UsageError(f"There is no method '{name}'; {hint}")
+    return _methods[name]
+
+
+def default_method(kind: str) -> MethodInfo:
+    """The method to use for a kind of data when nobody says which."""
+    offered = methods(kind, role="method")
+    for info in offered:
+        if info.default:
+            return info
+    names = " or ".join(info.name for info in offered)
+    raise UsageError(
+        f"Data of kind '{kind}' has no method that is chosen by itself; say which: --method {names}."
+    )
+
+
+def forms() -> tuple[str, ...]:
+    """The names of all forms of releases that this version can load."""
+    return tuple(sorted(_forms))
+
+
+def form(name: str) -> FormInfo:
+    """The form of this name; unknown names are refused before anything is imported."""
+    if name not in _forms:
+        raise ReleaseError(
+            f"This version of Penstock knows no release of the form {name[:80]!r}; "
+            f"it knows {', '.join(forms())}. A newer version may."
+        )
+    return _forms[name]
+
+
+@contextmanager
+def extended(
+    *,
+    kinds: tuple[KindInfo, ...] = (),
+    methods: tuple[MethodInfo, ...] = (),
+    forms: tuple[FormInfo, ...] = (),
+) -> Iterator[None]:
+    """Know more inside the block: for tests, and for trying out a kind or a method before it is entered."""
+    with _added(_kinds, kinds), _added(_methods, methods), _added(_forms, forms):
+        _refuse_contradictions()
+        yield
+
+
+@contextmanager
+def _added(known: dict[str, N], entries: tuple[N, ...]) -> Iterator[None]:
+    more = _by_name(*entries)
+    if both := known.keys() & more.keys():
+        raise ValueError(f"{', '.join(sorted(both))}: in the catalogue already")
+    known.update(more)
+    try:
+        yield
+    finally:
+        for name in more:
+            del known[name]

@@ -1,0 +1,144 @@
+"""What an entry of the catalogue says: of a kind of data, a method, a form of release, a kind of answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Role = Literal["method", "baseline"]
+
+
+@dataclass(frozen=True)
+class OptionInfo:
+    """An option of `penstock query`: how a question that releases of a kind may answer is asked there.
+
+    `question` is its name among those that a release declares, `name` the option without its dashes,
+    `metavar` what is written behind it, and `many` says that this is a file of such questions.
+    """
+
+    question: str
+    name: str
+    metavar: str
+    help: str
+    many: bool = False
+
+
+@dataclass(frozen=True)
+class UnitInfo:
+    """Somebody or something whose presence can be protected, and how a report speaks of it.
+
+    `name` is the word of the schema. A report says *one* `one`, and calls what a reader has of it `yours`,
+    which *is* or *are* in the data and *has* or *have* contents (`plural`). `bounded` says that such a unit
+    may have several records: the schema then names the column that tells units apart, and the most records
+    that one contributes. `several` says that one person may have several such units, and `together` that the
+    schema may protect a number of them at once (`at_most` without a column).
+    """
+
+    name: str
+    yours: str
+    one: str = ""
+    plural: bool = False
+    bounded: bool = False
+    several: bool = False
+    together: bool = False
+
+    @property
+    def called(self) -> str:
+        """What one of them is called in a sentence."""
+        return self.one or self.name
+
+
+@dataclass(frozen=True)
+class KindInfo:
+    """A kind of data: its words, and where its room keeps what the rest of the house asks for.
+
+    `words` are for messages and reports. `units` are those whose presence can be protected, the usual one
+    first. `layout` is the block of the schema that says how columns make records (its key, and the place of
+    its class), where the kind needs one. `data` is the sealed handle, `draft` what drafts do for this kind,
+    `private_drafts` whether one can be paid for, `evaluation` compares a release with the records, and
+    `audits` lists what tries to refute the kind's methods; both are missing where all methods of the kind are
+    at home in other rooms. `engines` are where the records are counted, `options` how its releases are asked.
+    """
+
+    name: str
+    words: str
+    units: tuple[UnitInfo, ...]
+    data: str
+    draft: str
+    evaluation: str | None = None
+    audits: str | None = None
+    layout: tuple[str, str] | None = None
+    private_drafts: bool = False
+    engines: tuple[str, ...] = ("memory",)
+    options: tuple[OptionInfo, ...] = ()
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where everything stands that belongs to this kind."""
+        stated = (self.data, self.draft, self.evaluation, self.audits, *(self.layout or ())[1:])
+        return tuple(place for place in stated if place is not None)
+
+
+@dataclass(frozen=True)
+class MethodInfo:
+    """What can be said of a method without loading it.
+
+    `form` is the form of the release that it makes, `answer` the kind of answer that this is, `role` whether
+    it is meant to be used or to be compared with, `default` whether it is chosen for its kind of data when
+    nobody says which. A method that is at home in another room than that of its kind brings its own
+    `evaluation` and `audits`.
+    """
+
+    name: str
+    kind: str
+    where: str
+    form: str
+    summary: str
+    guarantee: str = "pure epsilon"
+    relations: tuple[str, ...] = ("add-remove",)
+    answer: str = "synthetic data"
+    role: Role = "method"
+    default: bool = False
+    evaluation: str | None = None
+    audits: str | None = None
+
+    @property
+    def pure(self) -> bool:
+        """Whether the method has no use for a delta."""
+        return self.guarantee == "pure epsilon"
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where everything stands that belongs to this method."""
+        return tuple(place for place in (self.where, self.evaluation, self.audits) if place is not None)
+
+
+@dataclass(frozen=True)
+class FormInfo:
+    """A form of saved release: where its class stands, and the words that its model is written in.
+
+    `keys` are those of model.json, `tables` the tables beside it with their columns. Folders outlive
+    programs, so these words never change: a model with other parts is another form. `optional` are columns
+    that may be absent.
+    """
+
+    name: str
+    where: str
+    keys: tuple[str, ...]
+    tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    optional: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AnswerInfo:
+    """A kind of answer that a release may be, besides the kind of data that it is about.
+
+    `words` say what it is, `of` turns words for the data into words for the answer, and `sampled` says
+    whether rows can be drawn from it.
+    """
+
+    name: str
+    words: str
+    of: str = "{data}"
+    sampled: bool = False

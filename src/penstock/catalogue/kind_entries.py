@@ -1,0 +1,124 @@
+"""The kinds of data, and the kinds of answer: one entry each, plain data."""
+
+from __future__ import annotations
+
+from penstock.catalogue.entry import AnswerInfo, KindInfo, OptionInfo, UnitInfo
+
+ANSWERS = (
+    AnswerInfo(
+        "synthetic data", words="a model that rows are drawn from, and that answers questions", sampled=True
+    ),
+    AnswerInfo("counts", words="numbers alone"),
+    AnswerInfo(
+        "selection", words="some of the candidates that the schema lists", of="a selection from {data}"
+    ),
+)
+
+_RECORD = UnitInfo("record", yours="your record", several=True)
+_USER = UnitInfo("user", yours="your records", plural=True, bounded=True)
+_EDGE = UnitInfo("edge", yours="one of your links", several=True, together=True)
+_SEQUENCE = UnitInfo("sequence", yours="your sequence", several=True)
+
+_CONDITIONS = OptionInfo(
+    "condition",
+    "file",
+    "FILE",
+    "all conditions of a file. One in each line, or a CSV or Parquet file with a column 'condition'.",
+    many=True,
+)
+
+KINDS = (
+    KindInfo(
+        "table",
+        words="a table",
+        units=(_RECORD, _USER),
+        data="penstock.kinds.table.data:Table",
+        draft="penstock.kinds.table.draft:TableDraft",
+        evaluation="penstock.kinds.table.evaluation:TableEvaluation",
+        audits="penstock.kinds.table.audits:AUDITS",
+        private_drafts=True,
+        engines=("memory", "duckdb"),
+        options=(_CONDITIONS,),
+    ),
+    KindInfo(
+        "points",
+        words="points on a map",
+        units=(_RECORD, _USER),
+        data="penstock.kinds.points.data:Points",
+        draft="penstock.kinds.points.draft:PointsDraft",
+        evaluation="penstock.kinds.points.evaluation:PointsEvaluation",
+        audits="penstock.kinds.points.audits:AUDITS",
+        private_drafts=True,
+        engines=("memory", "duckdb"),
+        options=(
+            _CONDITIONS,
+            OptionInfo(
+                "box",
+                "box",
+                "LOW,HIGH,…",
+                "the number inside a box, low,high for each numeric field, or by name: x=0..5,y=2..8.",
+            ),
+            OptionInfo(
+                "box",
+                "boxes",
+                "FILE",
+                "the numbers inside all boxes of a CSV or Parquet file with the columns x_low, x_high, "
+                "and so on; as CSV, or with --json.",
+                many=True,
+            ),
+            OptionInfo("map", "geojson", "FILE", "write the map of a tree with its counts."),
+        ),
+    ),
+    KindInfo(
+        "sequences",
+        words="sequences",
+        units=(_SEQUENCE, _USER),
+        data="penstock.kinds.sequences.data:Sequences",
+        draft="penstock.kinds.sequences.draft:SequencesDraft",
+        evaluation="penstock.kinds.sequences.evaluation:SequencesEvaluation",
+        audits="penstock.kinds.sequences.audits:AUDITS",
+        layout=("sequence", "penstock.kinds.sequences.layout:SequenceLayout"),
+        options=(
+            OptionInfo(
+                "string",
+                "count",
+                "A,B,…",
+                "how often a string of symbols occurs; $ in front for the beginning of a sequence, & at "
+                "the back for its end.",
+            ),
+            OptionInfo(
+                "string",
+                "counts",
+                "FILE",
+                "how often all strings of a file occur. One in each line, written as for --count, or a "
+                "CSV or Parquet file with a column 'string'.",
+                many=True,
+            ),
+            OptionInfo("top", "top", "K", "the K most frequent strings."),
+            OptionInfo("next", "next", "A,B,…", "what comes after a string of symbols."),
+        ),
+    ),
+    KindInfo(
+        "itemsets",
+        words="item sets",
+        units=(_RECORD, _USER),
+        data="penstock.kinds.itemsets.data:ItemSets",
+        draft="penstock.kinds.itemsets.draft:ItemSetsDraft",
+        layout=("items", "penstock.kinds.itemsets.layout:ItemSetLayout"),
+    ),
+    KindInfo(
+        "graph",
+        words="a graph",
+        units=(_EDGE,),
+        data="penstock.kinds.graph.data:Graph",
+        draft="penstock.kinds.graph.draft:GraphDraft",
+        audits="penstock.kinds.graph.audits:AUDITS",
+        layout=("edges", "penstock.kinds.graph.layout:EdgeLayout"),
+        options=(
+            OptionInfo(
+                "pattern", "pattern", "NAME", "how many there are: edge, triangle, 3-star, 4-clique, …"
+            ),
+            OptionInfo("degree", "degree", "D", "how many nodes have D links, or D..E of them."),
+        ),
+    ),
+)

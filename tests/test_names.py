@@ -1,0 +1,255 @@
+"""Kinds, methods and forms are named in one place: nothing outside a room asks which kind it has before it.
+
+A string is the only way to name one from outside, so every string of the source that is such a name is
+found, whatever is done with it: compared, looked up, put into a set, given a name of its own. The few that
+mean something else, or are meant, are listed with their reasons.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from tests.test_house import HOME, files, kind_of
+
+from penstock import catalogue
+
+DEFAULT = "the kind of data that is meant where nobody says which: a promise of the schema's format"
+PACKAGE = "a word of Frictionless data packages: a resource that is a table"
+NOUN = "what is counted or drawn, in words for people"
+BLOCK = "a sort of block on a page"
+FIRST_FORMAT = "what folders of the first format say"
+
+MEANT: dict[tuple[str, str], str] = {
+    ("api.py", "table"): DEFAULT,
+    ("cli/draft.py", "table"): DEFAULT,
+    ("drafting/private.py", "table"): DEFAULT,
+    ("drafting/proposal.py", "table"): DEFAULT,
+    ("schema/schema.py", "table"): DEFAULT,
+    ("cli/demo.py", "table"): "the demo's own data",
+    ("cli/demo.py", "points"): "the demo's own data",
+    ("learn/selection/release.py", "table"): "the kinds of data that one can select from",
+    ("learn/selection/release.py", "itemsets"): "the kinds of data that one can select from",
+    ("kinds/sequences/top_strings.py", "selection"): "the kind of answer, not the form of that name",
+    ("releases/folder.py", "table"): PACKAGE,
+    ("releases/package.py", "table"): PACKAGE,
+    ("report/page.py", "table"): BLOCK,
+    ("report/page.py", "points"): BLOCK,
+    ("report/maps.py", "points"): NOUN,
+    ("report/pictures.py", "points"): NOUN,
+    **{
+        ("releases/formats.py", word): FIRST_FORMAT
+        for word in (
+            *("marginals", "selection", "top-strings", "privbayes", "network", "confluence"),
+            *("select-items", "select-categories", "itemsets", "table", "sequences"),
+        )
+    },
+}
+"""(file, word): names of kinds, methods and forms outside their rooms, each with its reason."""
+
+
+def home(place: str) -> str:
+    """The room of a place: 'kinds/table', 'learn/selection'."""
+    return "/".join(place.partition(":")[0].split(".")[1:3])
+
+
+def homes() -> dict[str, set[str]]:
+    """Every name of the catalogue, and the rooms in which it may be said."""
+    found: dict[str, set[str]] = {info.name: {home(info.data)} for info in catalogue.kinds()}
+    for info in catalogue.methods():
+        found.setdefault(info.name, set()).add(home(info.where))
+        found.setdefault(info.form, set()).add(home(info.where))
+    for form in map(catalogue.form, catalogue.forms()):
+        found.setdefault(form.name, set()).add(home(form.where))
+    return found
+
+
+def said(text: str, names: set[str]) -> Iterator[tuple[str, int]]:
+    """Every string that is one of the names, or that recognises one by a part of it; docstrings aside."""
+    tree = ast.parse(text)
+    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and _is_text(node.value)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in told:
+            words = {str(node.value)} if isinstance(node.value, str | bytes) else set()
+            words |= {node.value.decode("latin-1")} if isinstance(node.value, bytes) else set()
+            yield from ((word, node.lineno) for word in words & names)
+        elif isinstance(node, ast.JoinedStr):
+            whole = "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
+            if whole in names:
+                yield whole, node.lineno
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            whole = "".join(
+                str(part.value) for part in (node.left, node.right) if isinstance(part, ast.Constant)
+            )
+            if whole in names:
+                yield whole, node.lineno
+        elif isinstance(node, ast.Call | ast.Compare | ast.Match) and _about_kinds(node):
+            for part in _texts(node):
+                whole = next((name for name in names if len(part) > 1 and part in name), None)
+                if whole is not None:
+                    yield whole, node.lineno
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _about_kinds(node: ast.Call | ast.Compare | ast.Match) -> bool:
+    """Whether something called 'kind' is recognised here by its letters."""
+    if isinstance(node, ast.Call):
+        by_letters = (
+            "startswith",
+            "endswith",
+            "removeprefix",
+            "removesuffix",
+            "find",
+            "index",
+            "count",
+            "match",
+        )
+        if not isinstance(node.func, ast.Attribute) or node.func.attr not in by_letters:
+            return False
+        asked: list[ast.AST] = [node.func.value, *node.args]
+    elif isinstance(node, ast.Compare):
+        if not any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+            return False
+        asked = [node.left, *node.comparators]
+    else:
+        asked = [node.subject]
+    return any(
+        (isinstance(each, ast.Attribute) and each.attr == "kind")
+        or (isinstance(each, ast.Name) and each.id == "kind")
+        for part in asked
+        for each in ast.walk(part)
+    )
+
+
+def _texts(node: ast.AST) -> list[str]:
+    """Texts that are letters of something, not one of a list of words."""
+    if isinstance(node, ast.Call):
+        parts: list[ast.AST] = list(node.args)
+    elif isinstance(node, ast.Compare):
+        parts = [node.left]
+    else:
+        return []
+    return [
+        str(part.value) for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+
+
+def classes() -> dict[str, set[str]]:
+    """Every class that a kind defines, and the rooms of the kinds that do."""
+    found: dict[str, set[str]] = {}
+    for path in files():
+        kind = kind_of(str(path.relative_to(HOME)))
+        if kind is not None:
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    found.setdefault(node.name, set()).add(kind)
+    return found
+
+
+def recognised(text: str, known: Mapping[str, set[str]]) -> Iterator[tuple[str, int]]:
+    """Classes by which kinds are told apart: in `isinstance`, `issubclass`, `type(...)`, a class pattern."""
+    tree = ast.parse(text)
+    ours = {"penstock": "penstock"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("penstock"):
+            ours |= {alias.asname or alias.name: alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            ours |= {each.asname: each.name for each in node.names if each.asname and "penstock" in each.name}
+    for node in ast.walk(tree):
+        asked: list[ast.AST] = []
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            asked = list(node.args[1:])
+        elif isinstance(node, ast.Compare) and "type(" in ast.unparse(node):
+            asked = [node.left, *node.comparators]
+        elif isinstance(node, ast.MatchClass):
+            asked = [node.cls]
+        for each in (each for part in asked for each in ast.walk(part)):
+            root, _, _ = ast.unparse(each).partition(".")
+            if isinstance(each, ast.Name | ast.Attribute) and root in ours:
+                name = each.attr if isinstance(each, ast.Attribute) else ours[root]
+                if name in known:
+                    yield name, node.lineno
+
+
+def room(path: Path) -> str:
+    return "/".join(path.relative_to(HOME).parts[:2])
+
+
+def test_names_are_said_in_their_rooms_alone() -> None:
+    allowed, found = homes(), set()
+    for path in files():
+        file = path.relative_to(HOME).as_posix()
+        if file.startswith("catalogue/"):
+            continue
+        foreign = {name for name, rooms in allowed.items() if room(path) not in rooms}
+        found |= {(file, word) for word, _ in said(path.read_text(encoding="utf-8"), foreign)}
+    assert sorted(found - set(MEANT)) == []
+    assert sorted(set(MEANT) - found) == [], "no longer needed"
+
+
+def test_nobody_outside_a_room_tells_kinds_apart_by_their_classes() -> None:
+    known = classes()
+    assert {"Table", "Points", "Sequences", "ItemSets", "TableRelease", "SequenceLayout"} <= set(known)
+    found = []
+    for path in files():
+        file = path.relative_to(HOME).as_posix()
+        own = kind_of(file)
+        foreign = {name: kinds for name, kinds in known.items() if own not in kinds}
+        found += [f"{file}:{line} {name}" for name, line in recognised(path.read_text("utf-8"), foreign)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'if schema.kind == "table": pass',
+        'if release.kind in ("points", "table"): pass',
+        'wanted = kind != "sequences"',
+        'match schema.kind:\n    case "itemsets": pass',
+        'match schema.kind:\n    case "points" | "other": pass',
+        '_WORDS = {"table": 1, "points": 2}',
+        '_WORDS = {"table": 1}',
+        'word = KINDS["table"]',
+        'TABULAR = "table"\nif schema.kind == TABULAR: pass',
+        'FLAT = frozenset({"table"})\nif schema.kind in FLAT: pass',
+        'FLAT = ["table", "x"]',
+        'FLAT = tuple("table x".split())\nif schema.kind.startswith("tab"): pass',
+        'if schema.kind.startswith("tab"): pass',
+        'if schema.kind.endswith("sets"): pass',
+        'if "set" in schema.kind: pass',
+        'flat = schema.kind == "ta" "ble"',
+        'flat = schema.kind == "ta" + "ble"',
+        'flat = schema.kind == f"table"',
+        'flat = schema.kind.encode() == b"table"',
+        'flat = dict(table=1)["table"]',
+        'if release.method == "privtree": pass',
+        'if release.method in {"select-items"}: pass',
+        'if release.form == "network": pass',
+        'FORMS = {"suffix-tree": 1}',
+    ],
+)
+def test_a_name_outside_its_room_would_be_found(text: str) -> None:
+    assert list(said(text, set(homes())))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from penstock.kinds.table.data import Table\nif isinstance(data, Table): pass",
+        "from penstock.kinds.table.data import Table as T\nif isinstance(data, T | None): pass",
+        "from penstock.kinds.table.data import Table\nif isinstance(data, (int, Table)): pass",
+        "from penstock.kinds.table import data as tables\nif isinstance(data, tables.Table): pass",
+        "import penstock.kinds.table.data as tables\nif isinstance(data, tables.Table): pass",
+        "from penstock.kinds.table.data import Table\nif issubclass(kind, Table): pass",
+        "from penstock.kinds.table.data import Table\nif type(data) is Table: pass",
+        "from penstock.kinds.table.data import Table\nmatch data:\n    case Table(): pass",
+        "from penstock.kinds.itemsets.layout import ItemSetLayout\nisinstance(schema.layout, ItemSetLayout)",
+    ],
+)
+def test_a_kind_told_by_its_class_would_be_found(text: str) -> None:
+    assert list(recognised(text, classes()))
