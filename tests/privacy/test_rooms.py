@@ -17,9 +17,10 @@ MODULES = sorted(PRIVACY.rglob("*.py"))
 MAY_IMPORT = {
     "unit": set(),
     "randomness": {"unit"},
+    "laws": {"randomness"},
     "seals": {"unit", "randomness"},
     "budgets": {"unit", "randomness", "seals"},
-    "mechanisms": {"unit", "randomness", "seals", "budgets"},
+    "mechanisms": {"unit", "randomness", "laws", "seals", "budgets"},
     "ledger": {"unit", "budgets"},
 }
 """What each sub-room may import besides itself: the order that `penstock.privacy` writes down."""

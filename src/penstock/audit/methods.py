@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock import catalogue
+from penstock.audit.hostile import Ground
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.sabotage import understated
 from penstock.audit.target import Kind, Promise, Target
@@ -64,6 +65,10 @@ class MethodAudit:
     @property
     def name(self) -> str:
         return f"{self.method}{f'-{self.label}' if self.label else ''}"
+
+    @property
+    def schema_kind(self) -> str:
+        return Schema.from_yaml(self.schema).kind
 
     @property
     def promise(self) -> Promise:
@@ -215,10 +220,14 @@ def _flatten(value: Any, numbers: list[float], words: list[str]) -> None:
 
 @dataclass(frozen=True)
 class Audits:
-    """What a room offers to the audit: its methods, and whatever in them has a proof of its own."""
+    """What a room offers to the audit: its methods, whatever in them has a proof of its own, and grounds.
+
+    `grounds` are where replays of all methods of a kind find hostile inputs (`penstock.audit.hostile`).
+    """
 
     methods: tuple[MethodAudit, ...] = ()
     proofs: Callable[[], Sequence[Target]] = tuple
+    grounds: tuple[Ground, ...] = ()
 
     def targets(self) -> tuple[Target, ...]:
         """The proofs, then each method, followed by its sabotaged copies (of its first configuration)."""

@@ -25,8 +25,9 @@ from penstock.audit.neighbours import Pair
 from penstock.audit.target import Kind, Promise, Target
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.retraversal import retraverse
-from penstock.privacy.mechanisms.sparse import above_threshold, error_queries
+from penstock.privacy.mechanisms.sparse import above_threshold
 from penstock.privacy.mechanisms.sparse_design import PRESETS, Design
+from penstock.privacy.mechanisms.sparse_errors import error_queries
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity

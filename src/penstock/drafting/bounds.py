@@ -25,8 +25,8 @@ from penstock.drafting.proposal import MARKERS, MOST_CATEGORIES
 from penstock.errors import UsageError
 from penstock.privacy.budgets.accounting import exp_down, ln_down, ln_up
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws.naming import Named
 from penstock.privacy.mechanisms import noise
-from penstock.privacy.randomness.samplers import discrete_laplace
 from penstock.privacy.seals.sealed import Sealed, join, open_seal
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
@@ -267,11 +267,9 @@ def frequent(sealed: Sealed[Occurring], pay: Budget, *, most: int = MOST_CATEGOR
     least = threshold(epsilon, delta, records)
     source = pay.spend("stability histogram", sealed, amount=epsilon, detail=f"threshold {least}")
     found = open_seal(sealed)
-    noisy = found.counts + discrete_laplace(Fraction(records) / epsilon, len(found.values), source)
-    named = sorted(
-        ((int(count), value) for count, value in zip(noisy, found.values, strict=True)), reverse=True
-    )
-    return sorted(value for count, value in named[:most] if count >= least)
+    named = source.draw(Named(found.values, found.counts, Fraction(records) / epsilon, least))
+    ranked = sorted(((count, value) for value, count in named.items()), reverse=True)
+    return sorted(value for _, value in ranked[:most])
 
 
 def _any_domain(name: str, kind: Type) -> Field:

@@ -24,9 +24,10 @@ from penstock.audit.integration import Variant
 from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.retraversal import retraverse
-from penstock.privacy.mechanisms.sparse import SparseVector, above_threshold, error_queries, sparse_vector
+from penstock.privacy.mechanisms.sparse import SparseVector, above_threshold, sparse_vector
 from penstock.privacy.mechanisms.sparse_answers import SparseAnswer
 from penstock.privacy.mechanisms.sparse_design import PRESETS, Design
+from penstock.privacy.mechanisms.sparse_errors import error_queries
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
@@ -216,4 +217,12 @@ METHODS: tuple[MethodAudit, ...] = (
     ),
 )
 
-AUDITS = Audits(METHODS, decisions)
+ON_THE_EDGE = ((0.0, 0.0), (1.0, 1.0), (0.5, 0.5), (0.5, 1.0), (0.4999999, 0.5))
+GROUNDS = (
+    Ground("a square and its edges", SQUARE, ON_THE_EDGE),
+    Ground("a line and its ends", LINE, ((0.0,), (1.0,), (0.5,), (0.25,))),
+    Ground("a taxonomy", TREE, IN_TREE),
+    Ground("users", USERS, ((0.0,), (1.0,), (0.5,))),
+)
+
+AUDITS = Audits(METHODS, decisions, GROUNDS)

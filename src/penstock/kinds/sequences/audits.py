@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from penstock.audit.hostile import Ground
 from penstock.audit.methods import Audits, MethodAudit
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Target
@@ -109,4 +110,10 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit("top-strings", LONG_VISITS, PAGES, parameters={"many": 3}, label="several"),
 )
 
-AUDITS = Audits(METHODS, decisions)
+LONG_AND_SHORT = (("",), ("a",), ("b b b b",), ("a b a b a b a b a b",), ("a a a a",))
+GROUNDS = (
+    Ground("sequences up to too long ones", VISITS, LONG_AND_SHORT),
+    Ground("users", f"unit: {{protects: user, column: person, at_most: 2}}{VISITS}", LONG_AND_SHORT),
+)
+
+AUDITS = Audits(METHODS, decisions, GROUNDS)

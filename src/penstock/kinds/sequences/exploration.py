@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from penstock.errors import BudgetError, UsageError
 from penstock.kinds.sequences.data import GramLevel, Sequences
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.mechanisms.noise import held_sum
+from penstock.privacy.laws.additive import LaplaceAround
+from penstock.privacy.mechanisms.noise import held
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.randomness.samplers import discrete_laplace
 from penstock.privacy.seals.sealed import form_of, open_seal
 
 Numbers = NDArray[np.int64]
@@ -76,8 +76,7 @@ class Exploration:
         noisy = np.empty_like(counts)
         for amount in sorted(set(amounts)):
             rows = np.array([one == amount for one in amounts])
-            noise = discrete_laplace(self.places / amount, int(rows.sum()) * counts.shape[1], self._source)
-            noisy[rows] = held_sum(counts[rows], noise.reshape(-1, counts.shape[1]))
+            noisy[rows] = held(self._source.draw(LaplaceAround(counts[rows], self.places / amount)))
         left = tuple(before - amount for before, amount in zip(self.left, amounts, strict=True))
         return Exploration(left, self._level, self._source), noisy
 

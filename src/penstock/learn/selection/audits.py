@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.audit.hostile import Ground
 from penstock.audit.methods import Audits, MethodAudit
 from penstock.audit.sabotage import seen_categories
 
@@ -38,5 +39,12 @@ AUDITS = Audits(
         MethodAudit(
             "select-categories", COLOURS, COLOUR_RECORDS, parameters=EVERYTHING, read_off=seen_categories
         ),
-    )
+    ),
+    grounds=(
+        Ground("baskets", LARGE_BASKETS, (("",), ("a",), ("a b c",), ("b b b",))),
+        Ground(
+            "baskets that may be too large", BASKETS.replace("largest: 1", "largest: 2"), (("a b c",), ("c",))
+        ),
+        Ground("users", f"unit: {{protects: user, column: person, at_most: 2}}{LARGE_BASKETS}", SETS),
+    ),
 )

@@ -30,9 +30,9 @@ from penstock.learn.selection.plan import Request
 from penstock.learn.selection.release import SelectionRelease
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws.public import AnyOrder
 from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.mechanisms.sparse import above_threshold
-from penstock.privacy.randomness.samplers import permutation
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Field, Schema
@@ -217,7 +217,7 @@ def _from_choice(
 
 def _above(scores: Sealed[Counts], size: int, c: int, threshold: Fraction, pay: Budget) -> list[int]:
     """Candidates above the threshold, asked in a random order that says nothing about them."""
-    order = permutation(size, pay.randomness.spawn("order"))
+    order = pay.randomness.spawn("order").draw(AnyOrder(size))
     shuffled = scores.claim(
         lambda whole: whole[order],
         scores.sensitivity,

@@ -89,9 +89,9 @@ class _Spendable(ABC):
                 )
             randomness = self._till.admit(used)
             self._till.hand_out()
-            self._pay(mechanism, sensitivity, detail)
+            charge = self._pay(mechanism, sensitivity, detail)
             self._closed = True
-            return randomness
+            return randomness.charged(charge)
 
     @abstractmethod
     def _amount(self) -> Fraction:
@@ -102,8 +102,8 @@ class _Spendable(ABC):
         """The norm of the sensitivity that this kind of payment is calibrated to."""
 
     @abstractmethod
-    def _pay(self, mechanism: str, sensitivity: str, detail: str) -> None:
-        """Put all that is left on the receipt."""
+    def _pay(self, mechanism: str, sensitivity: str, detail: str) -> Charge | Portion:
+        """Put all that is left on the receipt, and say what stands there now."""
 
 
 class Budget(_Spendable):
@@ -269,8 +269,10 @@ class Budget(_Spendable):
     def _norm(self, sealed: Sealed[Any]) -> str:
         return str(sealed.sensitivity.l1)
 
-    def _pay(self, mechanism: str, sensitivity: str, detail: str) -> None:
-        self._node.parts.append(Charge(self.label, mechanism, *self.left, sensitivity, detail))
+    def _pay(self, mechanism: str, sensitivity: str, detail: str) -> Charge:
+        charge = Charge(self.label, mechanism, *self.left, sensitivity, detail)
+        self._node.parts.append(charge)
+        return charge
 
     def check(self, relation: Relation) -> None:
         """Ask the ledger, before any data is touched, whether this budget may be spent."""
@@ -380,8 +382,10 @@ class Rho(_Spendable):
     def _norm(self, sealed: Sealed[Any]) -> str:
         return f"l2 squared {sealed.sensitivity.l2_squared}"
 
-    def _pay(self, mechanism: str, sensitivity: str, detail: str) -> None:
-        self._node.portions.append(Portion(self.label, mechanism, self.left, sensitivity, detail))
+    def _pay(self, mechanism: str, sensitivity: str, detail: str) -> Portion:
+        portion = Portion(self.label, mechanism, self.left, sensitivity, detail)
+        self._node.portions.append(portion)
+        return portion
 
 
 def _share(label: str, share: Amount) -> Fraction:

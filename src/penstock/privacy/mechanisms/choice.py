@@ -51,10 +51,11 @@ from numpy.typing import ArrayLike, NDArray
 from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws.choices import PermuteAndFlip, PointOf, Tilted
+from penstock.privacy.laws.tops import LargestNoisy, OneAfterAnother
 from penstock.privacy.mechanisms.lattice import power_of_two, public_step, to_steps
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.randomness.samplers import Integers, bernoulli_exp_each, tilted
-from penstock.privacy.randomness.without_replacement import largest_noisy, tilted_several
+from penstock.privacy.randomness.samplers import Integers
 from penstock.privacy.seals.sealed import Sealed, form_of, open_seal
 
 Method = Literal["permute-and-flip", "exponential"]
@@ -110,8 +111,8 @@ def best_several(
     if base is None and method != "permute-and-flip":
         gaps = _gaps(whole, np.ones(plan.size, dtype=np.bool_))
         if method == "exponential" and rate is not None:
-            return tilted_several(gaps, rate, many, source)
-        return largest_noisy(gaps, rate, many, source)
+            return source.draw(OneAfterAnother(gaps, rate, many))
+        return source.draw(LargestNoisy(gaps, rate, many))
     chosen: list[int] = []
     while len(chosen) < many:
         chosen.append(plan.draw(whole, rate, chosen, source))
@@ -159,8 +160,7 @@ def point(scores: Sealed[Steps], low: int, high: int, pay: Budget) -> int:
         or (steps.edges[0], steps.edges[-1]) != (low, high)
     ):
         raise UsageError("The steps of a sealed score must rise and cover exactly the public domain.")
-    piece = _exponential(_gaps(steps.scores, lengths > 0), rate, lengths, source)
-    return int(steps.edges[piece]) + source.below(int(lengths[piece]))
+    return source.draw(PointOf(steps.edges, _gaps(steps.scores, lengths > 0), rate))
 
 
 @dataclass(frozen=True)
@@ -198,8 +198,8 @@ class _Plan:
         gaps = _gaps(scores[candidates], np.ones(candidates.size, dtype=np.bool_))
         if self.method == "exponential":
             weights = None if self.base is None else self.base[candidates]
-            return int(candidates[_exponential(gaps, rate, weights, source)])
-        return int(candidates[_permute_and_flip(gaps, rate, source)])
+            return int(candidates[source.draw(Tilted(gaps, rate, weights))])
+        return int(candidates[source.draw(PermuteAndFlip(gaps, rate))])
 
 
 def _plan(
@@ -260,17 +260,3 @@ def _gaps(scores: Integers, considered: NDArray[np.bool_]) -> Integers:
     # Differences of 64-bit integers can need 64 bits; modulo 2**64 they come out right.
     gaps = np.asarray(top).astype(np.uint64) - scores.astype(np.uint64)
     return np.where(scores <= top, gaps, np.uint64(0))
-
-
-def _permute_and_flip(gaps: Integers, rate: Fraction | None, source: Randomness) -> int:
-    """The first head in a random order is a uniform one among all heads, so no order has to be drawn."""
-    heads = gaps == 0 if rate is None else bernoulli_exp_each(gaps, rate, source)
-    (standing,) = np.nonzero(heads)
-    return int(standing[source.below(standing.size)])
-
-
-def _exponential(gaps: Integers, rate: Fraction | None, weights: Integers | None, source: Randomness) -> int:
-    if rate is None:
-        each = np.ones(gaps.size, dtype=np.int64) if weights is None else weights
-        return tilted(np.zeros(gaps.size, dtype=np.uint64), Fraction(0), np.where(gaps == 0, each, 0), source)
-    return tilted(gaps, rate, weights, source)

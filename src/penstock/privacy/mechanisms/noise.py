@@ -23,8 +23,9 @@ from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.accounting import rho_of, sigma_squared
 from penstock.privacy.budgets.amounts import Amount, exact, plain
 from penstock.privacy.budgets.budget import Budget, Rho
+from penstock.privacy.laws.additive import GaussianAround, LaplaceAround
 from penstock.privacy.mechanisms.lattice import from_steps, power_of_two, public_step, to_steps
-from penstock.privacy.randomness.samplers import Integers, discrete_gaussian, discrete_laplace
+from penstock.privacy.randomness.samplers import Integers
 from penstock.privacy.seals.sealed import Sealed, form_of, open_seal
 
 
@@ -71,9 +72,7 @@ def laplace_real(
     detail = f"scale {plain(scale * step)}, lattice step {plain(step)}"
     source = pay.spend("lattice Laplace", sealed, amount=epsilon, detail=detail)
     steps = to_steps(np.asarray(open_seal(sealed)), step)
-    noise = discrete_laplace(scale, size, source).reshape(steps.shape)
-    noisy = steps + noise if steps.dtype == noise.dtype == np.int64 else steps.astype(object) + noise
-    return _real(sealed, from_steps(noisy, step))
+    return _real(sealed, from_steps(source.draw(LaplaceAround(steps, scale)), step))
 
 
 @overload
@@ -98,9 +97,7 @@ def gaussian(sealed: Sealed[Any], pay: Budget | Rho) -> int | NDArray[np.int64]:
     value = np.asarray(open_seal(sealed))
     if variance == 0:
         return _whole(sealed, value.astype(np.int64))
-    return _whole(
-        sealed, held_sum(value, discrete_gaussian(variance, value.size, source).reshape(value.shape))
-    )
+    return _whole(sealed, held(source.draw(GaussianAround(value, variance))))
 
 
 def _discrete_laplace(sealed: Sealed[Any], pay: Budget) -> int | NDArray[np.int64]:
@@ -111,7 +108,7 @@ def _discrete_laplace(sealed: Sealed[Any], pay: Budget) -> int | NDArray[np.int6
     scale = noise_scale(sealed, epsilon)
     source = pay.spend("discrete Laplace", sealed, amount=epsilon, detail=f"scale {plain(scale)}")
     value = np.asarray(open_seal(sealed))
-    return _whole(sealed, held_sum(value, discrete_laplace(scale, value.size, source).reshape(value.shape)))
+    return _whole(sealed, held(source.draw(LaplaceAround(value, scale))))
 
 
 def noise_scale(sealed: Sealed[Any], epsilon: Amount) -> Fraction:
@@ -156,20 +153,17 @@ def gaussian_variance(l2_squared: Fraction, epsilon: Fraction, delta: Fraction) 
     return sigma_squared(rho_of(epsilon, delta), l2_squared)
 
 
-def held_sum(value: Integers, noise: Integers) -> NDArray[np.int64]:
-    """value + noise, held at the ends of the 64-bit range, which is post-processing.
+def held(noisy: Integers) -> NDArray[np.int64]:
+    """Exact sums, held at the ends of the 64-bit range, which is post-processing.
 
-    >>> held_sum(np.array([5]), np.array([10**30], dtype=object)).tolist()
+    >>> held(np.array([5 + 10**30], dtype=object)).tolist()
     [9223372036854775807]
     """
-    room = 1 << 61
-    if noise.dtype == np.int64 and value.dtype.kind == "i" and np.all((value > -room) & (value < room)):
-        total: NDArray[np.int64] = value + noise
-        return total
+    if noisy.dtype == np.int64:
+        return noisy
     limit = np.iinfo(np.int64)
-    wide = np.asarray(value.astype(object) + noise, dtype=object)  # of a single number NumPy makes no array
-    held: NDArray[np.int64] = np.clip(wide, limit.min, limit.max, out=wide).astype(np.int64)
-    return held
+    inside: NDArray[np.int64] = np.clip(noisy, limit.min, limit.max, out=noisy.copy()).astype(np.int64)
+    return inside
 
 
 def _epsilon(pay: Budget) -> Fraction:

@@ -9,7 +9,6 @@ probability 1/(exp(epsilon) + k - 1); the ratio of the two is exp(epsilon). Both
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.amounts import Amount, exact, plain
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws.coins import Told
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.randomness.inversion import Inversion, coin, exp_bracket
-from penstock.privacy.randomness.samplers import uniform
 from penstock.privacy.seals.sealed import Sealed, open_seal
 from penstock.privacy.unit import Relation
 
@@ -54,10 +52,7 @@ def report(answers: ArrayLike, size: int, epsilon: Amount, source: Randomness) -
     truth = np.asarray(answers)
     if truth.dtype.kind not in "iu" or (truth.size and (truth.min() < 0 or truth.max() >= size)):
         raise UsageError(f"Answers must be whole numbers from 0 to {size - 1}.")
-    honest = _honest(strength, size).draw(source, truth.size).reshape(truth.shape) == 1
-    shift = uniform(size - 1, truth.size, source).reshape(truth.shape) + 1
-    told: NDArray[np.int64] = np.where(honest, truth, (truth.astype(np.int64) + shift) % size)
-    return told
+    return source.draw(Told(truth, size, strength))
 
 
 def truth_probability(size: int, epsilon: Amount) -> float:
@@ -81,24 +76,6 @@ def estimate(reports: ArrayLike, size: int, epsilon: Amount) -> NDArray[np.float
     q = (1 - p) / (size - 1)
     counts: NDArray[np.float64] = (told - told.sum() * q) / (p - q)
     return counts
-
-
-@lru_cache(maxsize=64)
-def _honest(epsilon: Fraction, size: int) -> Inversion:
-    """Draws 1 with probability 1/(1 + (size - 1) exp(-epsilon)), exactly."""
-
-    def floor(bits: int) -> int:
-        spare = 32
-        while True:
-            one = 1 << (bits + spare)
-            low, high = exp_bracket(epsilon, bits + spare)
-            bottom = one * one // (one + (size - 1) * high)
-            top = one * one // (one + (size - 1) * low) + 1
-            if bottom >> spare == top >> spare:
-                return bottom >> spare
-            spare *= 2
-
-    return coin(floor)
 
 
 def _check_size(size: int) -> None:

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from penstock.errors import UsageError
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws.public import AnyOrder
 from penstock.privacy.mechanisms.sparse import paid_for
 from penstock.privacy.mechanisms.sparse_design import Allocation
 from penstock.privacy.mechanisms.thresholds import Threshold, exact_threshold
-from penstock.privacy.randomness.samplers import permutation
 from penstock.privacy.seals.sealed import Sealed, form_of
 
 SAFETY: Final = 1000
@@ -52,7 +52,7 @@ def retraverse(
         raise UsageError(f"There must be at least one pass over the scores, not {passes}. Nothing was spent.")
     svt = paid_for(scores, pay, c=c, allocation=allocation, monotone=monotone)
     limit += multiples * svt.design.query_scale * (svt.step or 1)
-    order = permutation(form_of(scores).size, pay.randomness.spawn("order"))
+    order = pay.randomness.spawn("order").draw(AnyOrder(form_of(scores).size))
     chosen: list[int] = []
     for _ in range(SAFETY if passes is None else passes):
         if svt.exhausted or not order.size:

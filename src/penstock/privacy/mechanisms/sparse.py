@@ -36,6 +36,8 @@ from numpy.typing import NDArray
 from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws.additive import StreamedLaplace
+from penstock.privacy.laws.comparisons import Comparison, HiddenThreshold
 from penstock.privacy.mechanisms.lattice import from_steps, power_of_two, public_step, to_steps
 from penstock.privacy.mechanisms.sparse_answers import NO, YES, SparseAnswer, SparseAnswers
 from penstock.privacy.mechanisms.sparse_design import Allocation, Design
@@ -49,6 +51,7 @@ from penstock.privacy.unit import Relation
 
 Query = Sealed[Any] | tuple[Sealed[Any], Thresholds]
 
+_YES, _NO = np.array([True]), np.array([False])
 _SHORT: Final = 256  # queries compared at once, at first and at most
 _LONG: Final = 1 << 17
 
@@ -70,12 +73,14 @@ class SparseVector:
         self.design, self.relation, self.step = design, relation, step
         self._moves = design.sensitivity if step is None else (design.sensitivity - 1) * step
         self._left, self._lock, self._process = design.c, Lock(), os.getpid()
+        self._source = source
         # Streams of their own, so that a seeded run answers alike one by one and all at once.
         self._query_noise = NoiseStream(design.query_scale, source.spawn("queries"))
         self._threshold_noise = NoiseStream(design.threshold_scale, source.spawn("threshold"), first=1)
         scale = design.answer_scale
         self._answer_noise = None if scale is None else NoiseStream(scale, source.spawn("answers"), first=4)
-        self.__rho = self._threshold_noise.next()
+        self.__rho: int | None = None
+        self._law = HiddenThreshold(design.threshold_scale, design.query_scale, design.redraw)
         self._seen: Sensitivity | None = None
         self._known: tuple[object, int] = (object(), 0)  # a threshold object and its value
 
@@ -165,9 +170,9 @@ class SparseVector:
             self._known = threshold, limit
         with self._lock:
             self._refuse_without_answers()
-            if value + self._query_noise.next() < limit + self.__rho:
+            if not self._source.draw(_Once(self, value, limit)):
                 return NO
-            self._said_yes()
+            self._left -= 1
             numbers = self._numbers(np.array([value], dtype=object))
             return YES if numbers is None else SparseAnswer(True, numbers.tolist()[0])
 
@@ -214,18 +219,9 @@ class SparseVector:
     def _answer(self, values: Integers, limits: Integers) -> SparseAnswers:
         with self._lock:
             self._refuse_without_answers()
-            hits: list[NDArray[np.int64]] = []
-            start, block = 0, _SHORT
-            while start < values.size and self._left:
-                stop = min(start + block, values.size)
-                noise = self._query_noise.take(stop - start)
-                reached = margins(values[start:stop], limits[start:stop], noise)
-                hits += [found + start for found in self._scan(reached)]
-                start, block = stop, min(4 * block, _LONG)
-            found = np.concatenate(hits) if hits else np.empty(0, dtype=np.int64)
-            answered = values.size if self._left else int(found[-1]) + 1
-            above = np.zeros(answered, dtype=np.bool_)
-            above[found] = True
+            above = self._source.draw(_Many(self, values, limits))
+            (found,) = np.nonzero(above)
+            self._left -= found.size
             return SparseAnswers(above, self._numbers(values[found]))
 
     def _refuse_without_answers(self) -> None:
@@ -236,40 +232,90 @@ class SparseVector:
         if os.getpid() != self._process:
             raise BudgetError("A sparse vector answers only in the process that paid for it.")
 
-    def _scan(self, values: Integers) -> Iterator[NDArray[np.int64]]:
-        """Where noisy values reach the threshold's noise, counted, until no positive answer is left."""
+    @property
+    def _rho(self) -> int:
+        """The noise on the threshold, drawn when it is first needed."""
+        if self.__rho is None:
+            self.__rho = self._threshold_noise.next()
+        return self.__rho
+
+    def _compared(self, value: int, limit: int) -> bool:
+        """Whether one query reaches its threshold, under noise."""
+        above = value + self._query_noise.next() >= limit + self._rho
+        if above and self.design.redraw:
+            self.__rho = None
+        return above
+
+    def _compared_all(self, values: Integers, limits: Integers) -> NDArray[np.bool_]:
+        """The same for many, up to the last yes that there may be."""
+        left = self._left
+        hits: list[NDArray[np.int64]] = []
+        start, block = 0, _SHORT
+        while start < values.size and left:
+            stop = min(start + block, values.size)
+            noise = self._query_noise.take(stop - start)
+            reached = margins(values[start:stop], limits[start:stop], noise)
+            for found in self._scan(reached, left):
+                hits.append(found + start)
+                left -= found.size
+            start, block = stop, min(4 * block, _LONG)
+        found = np.concatenate(hits) if hits else np.empty(0, dtype=np.int64)
+        above = np.zeros(values.size if left else int(found[-1]) + 1, dtype=np.bool_)
+        above[found] = True
+        return above
+
+    def _scan(self, values: Integers, left: int) -> Iterator[NDArray[np.int64]]:
+        """Where noisy values reach the threshold's noise, until no positive answer is left."""
         if not self.design.redraw:
-            (hits,) = np.nonzero(values >= self.__rho)
-            hits = hits[: self._left].astype(np.int64)
-            self._left -= hits.size
-            yield hits
+            (hits,) = np.nonzero(values >= self._rho)
+            yield hits[:left].astype(np.int64)
             return
         start = 0
-        while self._left:
-            reached = values[start:] >= self.__rho
+        while left:
+            reached = values[start:] >= self._rho
             first = int(np.argmax(reached)) if reached.size else 0
             if not reached.size or not reached[first]:
                 return
-            self._said_yes()
+            self.__rho = None
+            left -= 1
             yield np.array([start + first], dtype=np.int64)
             start += first + 1
-
-    def _said_yes(self) -> None:
-        self._left -= 1
-        if self.design.redraw:
-            self.__rho = self._threshold_noise.next()
 
     def _numbers(self, values: Integers) -> NDArray[Any] | None:
         """The positive queries with fresh noise, where that is paid for."""
         if self._answer_noise is None:
             return None
-        noise = self._answer_noise.take(values.size)
-        wide = values.astype(object) + noise
+        scale = self.design.answer_scale
+        assert scale is not None
+        wide = self._source.draw(StreamedLaplace(values, scale, self._answer_noise))
         if self.step is not None:
             return from_steps(wide, self.step)
         limit = np.iinfo(np.int64)
         held: NDArray[np.int64] = np.clip(wide, limit.min, limit.max).astype(np.int64)
         return held
+
+
+class _Many(Comparison):
+    """Queries of a vector, compared by the sparse vector that was asked."""
+
+    def __init__(self, asked: SparseVector, values: Integers, limits: Integers) -> None:
+        super().__init__(values, limits, asked._law, asked.left)
+        self._asked = asked
+
+    def draw(self, source: Randomness) -> NDArray[np.bool_]:
+        return self._asked._compared_all(self.values, self.limits)
+
+
+class _Once(_Many):
+    """A single query: most of them come one at a time, and are compared without an array."""
+
+    def __init__(self, asked: SparseVector, value: int, limit: int) -> None:
+        self._asked, self.noise, self.left = asked, asked._law, asked._left
+        self.values = [value]  # type: ignore[assignment]  # an array would cost more than the comparison
+        self.limits = [limit]  # type: ignore[assignment]
+
+    def draw(self, source: Randomness) -> NDArray[np.bool_]:
+        return _YES if self._asked._compared(self.values[0], self.limits[0]) else _NO
 
 
 def sparse_vector(
@@ -365,39 +411,4 @@ def paid_for(
         because="one vector whose coordinates move together" if moves_together else "",
         real=form.kind == "f",
         **options,
-    )
-
-
-def error_queries(answers: Sealed[NDArray[Any]], estimates: Any) -> Sealed[NDArray[Any]]:
-    """How far public estimates are off: |estimate - answer|, sealed, to be asked of a sparse vector.
-
-    The noise of the sparse vector then comes outside the absolute value, where the theorem covers it. An
-    error moves by no more than its answer does, but as answers rise errors may fall or rise: never monotone.
-    """
-    guesses = np.asarray(estimates)
-    form = form_of(answers)
-    if guesses.dtype.kind not in "iuf" or not np.all(np.isfinite(guesses)):
-        raise UsageError("Estimates are public finite numbers, one for all answers or one for each.")
-    try:
-        np.broadcast_to(guesses, form.shape)
-    except ValueError:
-        raise UsageError(
-            f"There are {guesses.size} estimates for {form.size} answers; give one for each."
-        ) from None
-    moves = answers.sensitivity
-
-    def off(whole: NDArray[Any]) -> NDArray[Any]:
-        if np.asarray(whole).dtype.kind == "f" or guesses.dtype.kind == "f":
-            distance: NDArray[np.float64] = np.abs(np.asarray(whole, dtype=np.float64) - guesses)
-            return distance
-        exact_errors = np.abs(np.asarray(whole).astype(object) - guesses.astype(object))
-        largest = int(np.iinfo(np.int64).max)
-        held: NDArray[np.int64] = np.minimum(exact_errors, largest).astype(np.int64)
-        return held
-
-    return answers.claim(
-        off,
-        Sensitivity(moves.l1, moves.linf, moves.l2_squared),
-        dtype=np.float64 if "f" in (form_of(answers).kind, guesses.dtype.kind) else np.int64,
-        because="the distance from a fixed number moves by no more than the number does",
     )

@@ -40,8 +40,9 @@ from numpy.typing import NDArray
 from penstock.errors import UsageError
 from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws.coins import Splits
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.randomness.samplers import Integers, bernoulli_exp_each, uniform
+from penstock.privacy.randomness.samplers import Integers
 from penstock.privacy.seals.sealed import Sealed, open_seal
 from penstock.privacy.unit import Relation
 
@@ -169,7 +170,7 @@ class Splitter:
         if self._asked and depth <= self._asked[-1]:
             raise UsageError("Every depth of a tree is decided about once, on the way down.")
         self._asked.append(depth)
-        return self._flip(self._margins(open_seal(scores), depth))
+        return self.randomness.draw(Splits(self._margins(open_seal(scores), depth), Fraction(1, STEPS)))
 
     def _margins(self, scores: NDArray[np.int64], depth: int) -> Integers:
         """(b - theta) / lambda in steps, with b clamped from below at theta - delta."""
@@ -179,12 +180,6 @@ class Splitter:
         biased = (scores.astype(kind) - self.theta) * inverse - depth * slope
         clamped: Integers = np.maximum(biased, -slope)
         return clamped
-
-    def _flip(self, margins: Integers) -> NDArray[np.bool_]:
-        """Lap(1) > -margin, exactly: the unlikely side has probability exp(-|margin|) / 2."""
-        unlikely = uniform(2, margins.size, self.randomness).reshape(margins.shape) == 1
-        unlikely &= bernoulli_exp_each(np.abs(margins), Fraction(1, STEPS), self.randomness)
-        return np.asarray(np.where(margins > 0, ~unlikely, unlikely), dtype=np.bool_)
 
     def log_chances(self, scores: NDArray[np.int64], depth: int) -> tuple[Reals, Reals]:
         """The logarithms of the chances that nodes are split and are not, for audits and exact tests."""

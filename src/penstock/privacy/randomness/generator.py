@@ -6,6 +6,11 @@ test or a study can be repeated bit for bit; whoever knows the seed can take the
 `secure` is false and a release made with it says so.
 
 NumPy's generators are never used on the private side: they are predictable from their output.
+
+Whatever is drawn on the private side is drawn as a `Law`: a distribution that knows how to be drawn from and
+how likely each output is. ``source.draw(law)`` is the one seam through which randomness meets records. A
+source that keeps a transcript (`penstock.audit.transcript`) stands in the same place, writes down what came
+out, and gives the same again to a neighbour of the records.
 """
 
 from __future__ import annotations
@@ -14,10 +19,16 @@ import hashlib
 import os
 import threading
 import weakref
-from typing import Any, Final, Self
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Any, Final, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from penstock.privacy.randomness.logarithms import Log
+
+O = TypeVar("O")  # noqa: E741  # an output
 
 _BLOCK: Final = 1 << 13  # bytes fetched at once for small requests; large requests are passed through whole
 
@@ -61,6 +72,14 @@ class Randomness:
     def secure(self) -> bool:
         """Whether nobody can predict or repeat these bits."""
         return self._key is None
+
+    def draw(self, law: Law[O]) -> O:
+        """One output of a law: the only way in which randomness and records meet."""
+        return law.draw(self)
+
+    def charged(self, charge: object) -> Randomness:
+        """The source of what this charge pays for; a budget calls it when it has paid."""
+        return self
 
     def take(self, count: int) -> bytearray:
         """The next `count` bytes of the stream."""
@@ -150,6 +169,48 @@ class Randomness:
         self._lock = threading.Lock()
         self._ahead = bytearray()
         self._place = 0
+
+
+class Law(ABC, Generic[O]):
+    """A distribution that a mechanism draws its output from, around values of the records.
+
+    A mechanism joins the audits by drawing through one of these: `draw` is what always happens,
+    `log_probability` says how likely an output was, exactly, and `public` names what may not depend on the
+    records. What a law returns is published: noise by itself is not, and stays inside `draw`.
+    """
+
+    @property
+    @abstractmethod
+    def public(self) -> Hashable:
+        """All that fixes the law besides the records: shapes, scales, rates. Neighbours must agree on it."""
+
+    @abstractmethod
+    def draw(self, source: Randomness) -> O:
+        """One output."""
+
+    @abstractmethod
+    def log_probability(self, output: O) -> Log:
+        """The logarithm of the probability of an output."""
+
+    def loss(self, output: O, other: Law[O]) -> Log:
+        """How much more likely the output is under this law than under the same one on other records.
+
+        A law whose outputs have no tractable probability may answer with an upper bound, and says so.
+        """
+        return self.log_probability(output) - other.log_probability(output)
+
+    @property
+    def hidden(self) -> Hidden | None:
+        """Noise that this draw shares with others; their outputs are then only likely together."""
+        return None
+
+
+class Hidden(ABC):
+    """Noise that several draws share and nobody sees, such as that of a sparse vector's threshold."""
+
+    @abstractmethod
+    def log_probability(self, draws: Sequence[tuple[Any, Any]]) -> Log:
+        """The logarithm of the probability that these laws gave these outputs, one after the other."""
 
 
 _everyone: weakref.WeakSet[Randomness] = weakref.WeakSet()

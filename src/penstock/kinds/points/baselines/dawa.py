@@ -25,7 +25,7 @@ differential privacy" (VLDB 2014), corrected as above.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar
@@ -43,6 +43,8 @@ from penstock.kinds.points.data import Counts, Points
 from penstock.kinds.points.grid import GridRelease
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.randomness.generator import Law, Randomness
+from penstock.privacy.randomness.logarithms import Log
 from penstock.privacy.randomness.samplers import discrete_laplace
 from penstock.privacy.seals.sealed import Sealed, open_seal
 
@@ -139,21 +141,91 @@ def least_uneven(sealed: Sealed[Counts], pay: Budget, *, length: int, price: Fra
     """
     epsilon, moves = pay.left[0], sealed.sensitivity.l1
     source = pay.spend("DAWA partition", sealed, detail=f"{length} cells, price {float(price):.6g}")
-    windows = Windows(open_seal(sealed))
-    sizes = [1 << level for level in range(length.bit_length())]
-    costs: list[list[int]] = []
-    for size in sizes:
-        starts = length - size + 1
-        scale = (4 * size - 2) * moves / epsilon  # in steps of 1 / size
-        uneven, noise_of_each = windows.deviations(size), discrete_laplace(scale, starts, source)
-        # Python's integers: a cost that wrapped around, or was held at an end, would break the theorem.
-        costs.append(
+    return source.draw(Stretches(Windows(open_seal(sealed)), length, price, moves / epsilon))
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches(Law[Counts]):
+    """The partition of least noisy cost: noise of D(B) times `scale` on every candidate stretch B."""
+
+    windows: Windows
+    length: int
+    price: Fraction
+    scale: Fraction
+
+    @property
+    def public(self) -> Hashable:
+        return "stretches", self.length, self.price, self.scale
+
+    @property
+    def sizes(self) -> list[int]:
+        return [1 << level for level in range(self.length.bit_length())]
+
+    def draw(self, source: Randomness) -> Counts:
+        costs: list[list[int]] = []
+        for size in self.sizes:
+            starts = self.length - size + 1
+            noise_of_each = discrete_laplace(self._in_steps(size), starts, source)
+            # Python's integers: a cost that wrapped around, or was held at an end, would break the theorem.
+            costs.append(
+                [
+                    (steps + more) * (self.length // size) + int(self.price * self.length)
+                    for steps, more in zip(self._uneven(size), noise_of_each.tolist(), strict=True)
+                ]
+            )
+        return _cheapest(costs, self.sizes, self.length)
+
+    def log_probability(self, output: Counts) -> Log:
+        """An integral over the noise of every stretch, which nobody computes; `loss` has a bound instead."""
+        raise NotImplementedError("The chance of a partition has no closed form; compare two of them.")
+
+    def loss(self, output: Counts, other: Law[Counts]) -> Log:
+        """An upper bound: the theorem's shift of the noise, with the costs as they are on both sides.
+
+        Let the published partition cost g more on the other records, and every other partition at most f
+        less. Whatever noise made it the cheapest here, it is the cheapest there too once the noise of one of
+        its stretches is lower by g + f, which makes that noise less likely by exp((g + f) / its scale) at
+        most. Any stretch will do, so the one with the largest noise bounds the ratio.
+        """
+        assert isinstance(other, Stretches)
+        grown = [
             [
-                (steps + more) * (length // size) + int(price * length)
-                for steps, more in zip(uneven.tolist(), noise_of_each.tolist(), strict=True)
+                (there - here) * (self.length // size)
+                for here, there in zip(self._uneven(size), other._uneven(size), strict=True)
             ]
+            for size in self.sizes
+        ]
+        ends = [*output.tolist()[1:], self.length]
+        stretches = [(start, end - start) for start, end in zip(output.tolist(), ends, strict=True)]
+        own = sum(grown[size.bit_length() - 1][start] for start, size in stretches)
+        least = _least_cost(grown, self.sizes, self.length)
+        shift = Fraction(own - min(least, own))
+        bounds = []
+        for _, size in stretches:
+            steps = -(-shift // (self.length // size))  # whole steps of this stretch's own lattice
+            bounds.append(Fraction(steps) / self._in_steps(size))
+        return Log(min(bounds))
+
+    def _uneven(self, size: int) -> list[int]:
+        """The deviations of all windows of a size, in steps of 1 / size."""
+        found: list[int] = self.windows.deviations(size).tolist()
+        return found
+
+    def _in_steps(self, size: int) -> Fraction:
+        """The noise's scale on stretches of a size, in steps of 1 / size."""
+        return (4 * size - 2) * self.scale
+
+
+def _least_cost(costs: Sequence[Sequence[int]], sizes: list[int], length: int) -> int:
+    """The least sum of costs over all partitions."""
+    best = [0] * (length + 1)
+    for end in range(1, length + 1):
+        best[end] = min(
+            best[end - size] + cost[end - size]
+            for size, cost in zip(sizes, costs, strict=True)
+            if size <= end
         )
-    return _cheapest(costs, sizes, length)
+    return best[length]
 
 
 def _cheapest(costs: Sequence[Sequence[int]], sizes: list[int], length: int) -> Counts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
 from penstock.audit.neighbours import Pair
 from penstock.audit.sabotage import seen_categories
@@ -91,4 +92,28 @@ def proofs() -> tuple[Target, ...]:
     return (*gaps.targets(), *bins.targets())
 
 
-AUDITS = Audits(METHODS, proofs)
+MIXED = """
+fields:
+  - {name: colour, constraints: {enum: [red, green, blue]}}
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 9}, bins: {count: 3}, missing: value}
+  - {name: large, type: boolean, missing: value}
+"""
+EXTREMES = (
+    ("red", 0, True),
+    ("red", 9, False),
+    ("green", 3, True),
+    ("blue", None, False),  # the only missing value, and the rarest category
+    ("green", 9, None),
+)
+GROUNDS = (
+    Ground("a mixed table", MIXED, EXTREMES),
+    Ground("users", f"unit: {{protects: user, column: person, at_most: 2}}{SIZES}", SIZE_RECORDS),
+    Ground(
+        "adaptive bins",
+        AGES + "  - {name: member, type: boolean}\n",
+        ((0, True), (15, False), (7, True), (8, True)),
+    ),
+    Ground("structural zeros", f"impossible: [\"colour = 'red' and large = 'no'\"]{SIZES}", SIZE_RECORDS),
+)
+
+AUDITS = Audits(METHODS, proofs, GROUNDS)

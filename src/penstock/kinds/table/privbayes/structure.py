@@ -28,6 +28,7 @@ from penstock.kinds.table.privbayes.parent_sets import ParentSets
 from penstock.kinds.table.privbayes.scores import ScoreName, scores
 from penstock.kinds.table.privbayes.sensitivity import Bound, of_scores
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws.public import AnyBelow
 from penstock.privacy.mechanisms import choice
 from penstock.privacy.seals.sealed import Sealed, join
 from penstock.privacy.seals.sensitivity import Sensitivity
@@ -160,7 +161,7 @@ def learn(
     The first attribute is drawn by a public coin, independently of the records.
     """
     variables, coins = known.variables, budget.randomness
-    chosen = [Pair(coins.below(len(variables)))]
+    chosen = [Pair(coins.draw(AnyBelow(len(variables))))]
     with progress("choosing the network", total=len(variables)) as step:
         step(1)
         while len(chosen) < len(variables):
@@ -168,7 +169,7 @@ def learn(
             if not options:
                 raise UsageError("There is no candidate for the next attribute of the network.")
             if len(options) == 1 or not any(pair.parents for pair in options):
-                chosen.append(options[coins.below(len(options))])
+                chosen.append(options[coins.draw(AnyBelow(len(options)))])
             else:
                 pay = budget.part(f"choice {len(chosen)}", share)
                 chosen.append(options[choice.best(known.of(options), pay, method=method)])

@@ -1,0 +1,318 @@
+"""Transcript replay: the same outputs on a neighbour of the records, and exactly how much less likely.
+
+A release is made of records D with a source that writes down every output of every mechanism. Then it is made
+of a neighbour D' with a source that gives the same outputs again. Everything that leaves a method left it
+through a mechanism, or nothing did: so
+
+* the second run must ask for the same mechanisms, with the same amounts, labels, shapes and scales, in the
+  same order, or a public decision depended on the records;
+* whatever is published must be the same, byte for byte: model, receipt, parameters, schema, rows, files;
+* the logarithm of P[outputs | D] / P[outputs | D'] is the privacy loss of this very transcript. It is the sum
+  over the draws, each known exactly or to a hundred digits, and may not exceed epsilon: for each charge what
+  the charge says, for draws that nobody paid for 0, and for all of them together the promise.
+
+No event has to be guessed and nothing is estimated: one replay whose loss is above epsilon refutes the
+guarantee. A replay that passes proves nothing about other records and outputs, which is why hostile ones are
+searched for (`penstock.audit.hostile`). Randomness that is not private (post-processing, rows) is the same on
+both sides by construction, and the random choice of the records that a user keeps is made with the same key.
+
+Pure guarantees bound the loss of every output. An approximate one lets single outputs lose more, if they are
+rare: for an output o it implies P[o | D] <= e^epsilon P[o | D'] + delta, and that is checked. Gaussian noise
+is paid in rho, and |f(D) - f(D')|^2 / (2 sigma^2), exactly, may not exceed the rho that was paid.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from io import BytesIO
+from math import inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from penstock import catalogue
+from penstock.audit.transcript import Departure, Drawn, Recording, Replaying, Transcript
+from penstock.contracts.plug import data_class, method_class
+from penstock.errors import PenstockError
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.budgets.charges import Charge, Portion
+from penstock.privacy.laws.additive import GaussianAround
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.randomness.logarithms import Between, Log
+from penstock.releases.release import Release
+from penstock.schema import Schema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ORDER_KEY = b"the same on both sides"
+ROWS = 20
+ZERO = Log()
+
+Records = Sequence[Sequence[tuple[Any, ...]]]
+"""A database as its units, each with its records: one of them, or as many as a user has."""
+
+
+@dataclass(frozen=True)
+class Tampering:
+    """Mistakes that can be made from outside a method; each is a step of a run that does something more."""
+
+    schema: Callable[[Schema, Sequence[tuple[Any, ...]]], Schema] | None = None
+    data: Callable[[Any], Any] | None = None
+    budget: Callable[[Any, Budget], Budget] | None = None
+    release: Callable[[Any, Release], Release] | None = None
+    recording: type[Recording] = Recording
+    replaying: type[Replaying] = Replaying
+
+
+NONE = Tampering()
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One way to make a release: method, schema, parameters, engine, and the promise that is made."""
+
+    method: str
+    schema: Schema
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    columns: Sequence[str] = ()
+    types: Mapping[str, Any] = field(default_factory=dict)
+    epsilon: Fraction = Fraction(1)
+    delta: Fraction = Fraction(0)
+    engine: str = "memory"
+    tampering: Tampering = NONE
+
+    def release(self, records: Records, source: Randomness) -> Release:
+        """The release of some records, the way it is always made."""
+        wrong = self.tampering
+        info = catalogue.method(self.method)
+        schema, frame = self.schema, self.frame(records)
+        if wrong.schema is not None and records:  # nobody reads anything off no record
+            schema = wrong.schema(schema, [record for unit in records for record in unit])
+        method = method_class(info)(**self.parameters)
+        method.check(schema)
+        handle = data_class(catalogue.kind(info.kind))
+        data: Any = handle.open(frame, schema, engine=self.engine, order_key=ORDER_KEY)
+        if wrong.data is not None:
+            data = wrong.data(data)
+        whole = Budget(self.epsilon, self.delta, randomness=source)
+        budget = whole if wrong.budget is None else wrong.budget(data, whole)
+        data, budget = data.prepared(budget)
+        made = method.fit(data, budget)
+        return made if wrong.release is None else wrong.release(data, made)
+
+    def frame(self, records: Records) -> pl.DataFrame:
+        """The records as a table, with a column that says whose they are where users are protected."""
+        import polars as pl
+
+        names = list(self.columns or self.schema.names)
+        column = self.schema.unit.column
+        types: dict[str, Any] = {name: self.types.get(name) for name in names}
+        rows = [record for unit in records for record in unit]
+        if column is not None and column not in names:
+            types[column] = pl.Int64
+            # Users are named after their records, so that one more user leaves all others their names.
+            rows = [(*record, name) for name, unit in _named(records) for record in unit]
+        return pl.DataFrame(rows, schema=types, orient="row")
+
+
+def _named(records: Records) -> Iterable[tuple[int, Sequence[tuple[Any, ...]]]]:
+    seen: dict[str, int] = {}
+    from zlib import crc32
+
+    for unit in records:
+        turn = seen.get(text := repr(unit), 0)
+        seen[text] = turn + 1
+        yield crc32(f"{turn} {text}".encode()), unit
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one replay showed: the loss of its transcript, and every way in which the two runs differed."""
+
+    loss: Log = ZERO
+    epsilon: Fraction = Fraction(1)
+    charges: Sequence[tuple[Any, Fraction, Log]] = ()
+    problems: Sequence[str] = ()
+    refused: str | None = None
+
+    @property
+    def share(self) -> float:
+        """The loss over epsilon, of all charges together or of the one where that is largest: 1 is right."""
+        shares = [float(loss) / float(paid) for _, paid, loss in self.charges if paid]
+        return max([float(self.loss) / float(self.epsilon), *shares], default=0.0)
+
+    @property
+    def precision(self) -> float:
+        """How far the loss may be from the number that is shown."""
+        return max((loss.width for _, _, loss in self.charges), default=0.0)
+
+
+def replay(trial: Trial, first: Records, second: Records, seed: int = 0, *, folders: bool = False) -> Outcome:
+    """Make a release of the first records, and replay it on the second.
+
+    With `folders` both are saved, and all files compared; without, what is in them.
+    """
+    recorded, replayed = Transcript(), Transcript()
+    source = trial.tampering.recording(Randomness.seeded(seed), recorded)
+    try:
+        one = trial.release(first, source)
+    except PenstockError as refusal:
+        return Outcome(epsilon=trial.epsilon, refused=str(refusal))
+    except Departure as problem:
+        return Outcome(epsilon=trial.epsilon, problems=(str(problem),))
+    try:
+        two = trial.release(second, trial.tampering.replaying(recorded, replayed))
+    except Departure as problem:
+        return Outcome(epsilon=trial.epsilon, problems=(str(problem),))
+    except Exception as failure:
+        words = f"{type(failure).__name__}: {failure}"
+        return Outcome(epsilon=trial.epsilon, problems=(f"Only the neighbour is refused: {words}",))
+    problems = _left_out(recorded, replayed)
+    problems += _different(*((_saved if folders else _published)(release) for release in (one, two)))
+    charges, more = _losses(recorded, replayed)
+    total = Log()
+    for _, _, loss in charges:
+        total = total + loss
+    if trial.delta == 0 and total.exceeds(trial.epsilon):
+        more.append(f"All draws together lose {float(total):.6g}, and epsilon {trial.epsilon} was promised.")
+    return Outcome(total, trial.epsilon, charges, (*problems, *more))
+
+
+def _left_out(recorded: Transcript, replayed: Transcript) -> list[str]:
+    left = len(recorded.draws) - len(replayed.draws), len(recorded.charges) - len(replayed.charges)
+    return [f"On the neighbour {left[0]} draws and {left[1]} charges are missing."] if any(left) else []
+
+
+def _losses(recorded: Transcript, replayed: Transcript) -> tuple[list[tuple[Any, Fraction, Log]], list[str]]:
+    """For each charge what was paid and what was lost, and where the second is more."""
+    together: dict[int | None, list[tuple[Drawn, Drawn]]] = {}
+    for one, two in zip(recorded.draws, replayed.draws, strict=False):
+        together.setdefault(one.charge, []).append((one, two))
+    found: list[tuple[Any, Fraction, Log]] = []
+    problems = []
+    for number, draws in together.items():
+        charge = None if number is None else recorded.charges[number]
+        if isinstance(charge, Portion):
+            rho = sum((_rho(one, two) for one, two in draws), Fraction(0))
+            found.append((charge, charge.rho, Log(rho)))
+            if rho > charge.rho:
+                problems.append(f"'{charge.label}' paid rho {charge.rho}, and its noise costs {rho}.")
+            continue
+        loss, chance = _loss(draws)
+        paid, slack = (charge.epsilon, charge.delta) if isinstance(charge, Charge) else (Fraction(0),) * 2
+        found.append((charge, paid, loss))
+        if loss.exceeds(paid) and not (slack and _rare(chance, loss, paid, slack)):
+            who = f"'{charge.label}' paid {paid}" if isinstance(charge, Charge) else "Nobody paid"
+            problems.append(f"{who}, and lost {float(loss):.6g}.")
+    return found, problems
+
+
+def _loss(draws: Sequence[tuple[Drawn, Drawn]]) -> tuple[Log, Callable[[], Log]]:
+    """The loss of the draws of one charge, and how likely they were in the first run, if anybody asks."""
+    loss = Log()
+    hidden: dict[int, list[tuple[Drawn, Drawn]]] = {}
+    for one, two in draws:
+        if one.law.hidden is not None:
+            hidden.setdefault(id(one.law.hidden), []).append((one, two))
+        else:
+            loss = loss + one.law.loss(one.output, two.law)
+    for pairs in hidden.values():
+        first, second = pairs[0][0].law.hidden, pairs[0][1].law.hidden
+        assert first is not None
+        assert second is not None
+        loss = loss + first.log_probability([(one.law, one.output) for one, _ in pairs])
+        loss = loss - second.log_probability([(two.law, one.output) for one, two in pairs])
+
+    def chance() -> Log:
+        total = Log()
+        for one, _ in draws:
+            total = total + one.law.log_probability(one.output)
+        return total
+
+    return loss, chance
+
+
+def _rho(one: Drawn, two: Drawn) -> Fraction:
+    if not isinstance(one.law, GaussianAround) or not isinstance(two.law, GaussianAround):
+        raise Departure("What is paid in rho is drawn from Gaussian noise only.")
+    return one.law.rho(two.law)
+
+
+def _rare(chance: Callable[[], Log], loss: Log, epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether P[o | D] - e^epsilon P[o | D'] can be at most delta."""
+    known = chance()
+    likely = Between.exp(known.exact + Fraction(known.low))
+    # P' = P e^-loss; an infinite loss means that P' is 0.
+    other = (
+        0.0 if loss.low.is_infinite() else float(Between.exp(epsilon - loss.exact - Fraction(loss.low)).high)
+    )
+    return float(likely.low) * (1 - other) <= float(delta)
+
+
+def _published(release: Release) -> dict[str, bytes]:
+    """What the files of a release say, without writing them."""
+    model = release.model()
+    found = {
+        "receipt": json.dumps(release.receipt.to_dict()),
+        "parameters": json.dumps(dict(release.parameters), default=str),
+        "schema": release.schema.to_yaml(),
+        "model": json.dumps(model.json),
+        "tables": " ".join(model.tables),
+    }
+    files = {name: text.encode() for name, text in found.items()}
+    for name, table in model.tables.items():
+        table.write_ipc(written := BytesIO())
+        files[f"table {name}"] = written.getvalue()
+    if release.can_sample:
+        try:
+            files["rows"] = release.sample(ROWS, seed=0).write_json().encode()
+        except PenstockError as refusal:
+            files["rows"] = str(refusal).encode()
+    return files
+
+
+def _saved(release: Release) -> dict[str, bytes]:
+    """Every file of the release's folder, in the folder's order."""
+    with TemporaryDirectory() as place:
+        folder = release.save(Path(place) / "release")
+        contents = json.loads((folder / "datapackage.json").read_bytes())
+        listed = [resource["path"] for resource in contents["resources"]]
+        return {name: (folder / name).read_bytes() for name in ["datapackage.json", *listed]}
+
+
+def _different(one: dict[str, bytes], two: dict[str, bytes]) -> list[str]:
+    if list(one) != list(two):
+        return [f"Published is {', '.join(one)}, and on the neighbour {', '.join(two)}."]
+    return [f"What is published differs: {name}." for name in one if one[name] != two[name]]
+
+
+@dataclass(frozen=True)
+class Replays:
+    """Many replays together: how many, the largest loss over epsilon, and what went wrong."""
+
+    number: int = 0
+    refused: int = 0
+    share: float = 0.0
+    precision: float = 0.0
+    problems: tuple[str, ...] = ()
+
+    def __add__(self, other: Replays) -> Replays:
+        return Replays(
+            self.number + other.number,
+            self.refused + other.refused,
+            max(self.share, other.share),
+            max(self.precision, other.precision),
+            (*self.problems, *other.problems),
+        )
+
+    @classmethod
+    def of(cls, outcome: Outcome, where: str) -> Replays:
+        if outcome.refused is not None:
+            return cls(refused=1)
+        problems = tuple(f"{where}: {problem}" for problem in outcome.problems)
+        share = inf if outcome.problems and not outcome.charges else outcome.share
+        return cls(1, 0, share, outcome.precision, problems)

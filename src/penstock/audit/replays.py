@@ -1,0 +1,169 @@
+"""Every method of the catalogue, replayed: on all grounds of its kind, with all its words, on every engine.
+
+Nothing here names a method. What may be varied is what the catalogue and the method declare: relations,
+engines of the kind, every word that a parameter can be. Combinations that a method refuses are public
+refusals, made before any record is read, and are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from penstock import catalogue
+from penstock.audit.hostile import Ground, both_ways, refused, search, trial
+from penstock.audit.methods import Audits, MethodAudit
+from penstock.audit.neighbours import Pair
+from penstock.audit.replay import NONE, Replays, Tampering, Trial
+from penstock.catalogue import MethodInfo
+from penstock.contracts.parameters import OneOf, YesNo
+from penstock.contracts.plug import method_class
+from penstock.privacy.unit import Relation
+from penstock.schema import Schema
+
+FEW = 4
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to run a method: where, under which relation, with which parameters, counted where."""
+
+    ground: Ground
+    relation: Relation
+    parameters: Mapping[str, Any]
+    engine: str
+    most: int | None = None  # hostile pairs; None is all of them
+    epsilon: Fraction = Fraction(1)
+
+    def pairs(self) -> list[Pair]:
+        """The hostile pairs to be tried, evenly chosen where not all of them are."""
+        every = list(self.ground.pairs(self.relation))
+        return every if self.most is None else every[:: max(1, -(-len(every) // self.most))]
+
+    def trial(self, method: str, tampering: Tampering = NONE) -> Trial:
+        size = 2
+        return trial(
+            self.ground,
+            method,
+            self.relation,
+            size,
+            parameters=self.parameters,
+            epsilon=self.epsilon,
+            engine=self.engine,
+            tampering=tampering,
+        )
+
+
+def grounds(info: MethodInfo, every: list[Audits]) -> list[Ground]:
+    """Those of the method's own audits, and those that its kind offers."""
+    found = [
+        Ground(audit.name, audit.schema, audit.universe or _listed(audit), _fields(audit))
+        for audit in audits_of(info, every)
+    ]
+    found += [ground for audits in every for ground in audits.grounds if ground.described.kind == info.kind]
+    return found
+
+
+def audits_of(info: MethodInfo, every: list[Audits]) -> list[MethodAudit]:
+    return [audit for audits in every for audit in audits.methods if audit.method == info.name]
+
+
+def _listed(audit: MethodAudit) -> list[tuple[Any, ...]]:
+    """The different records of an audit that lists pairs, without the column that says whose they are."""
+    fields = len(Schema.from_yaml(audit.schema).names)
+    rows = [record for pair in audit.pairs for side in (pair.first, pair.second) for record in side]
+    return list(dict.fromkeys(record[:fields] for record in rows))
+
+
+def _fields(audit: MethodAudit) -> tuple[str, ...]:
+    return tuple(audit.columns[: len(Schema.from_yaml(audit.schema).names)])
+
+
+def words(info: MethodInfo) -> list[tuple[str, Any]]:
+    """Every word that a parameter of the method can be."""
+    found: list[tuple[str, Any]] = []
+    for parameter in method_class(info).parameters():
+        if isinstance(parameter.domain, OneOf):
+            found += [(parameter.name, choice) for choice in parameter.domain.choices]
+        elif isinstance(parameter.domain, YesNo):
+            found += [(parameter.name, True), (parameter.name, False)]
+    return found
+
+
+def usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
+    """The settings that the method accepts: every ground under every relation with the audits' parameters,
+    every other engine on every ground, and every word of a parameter where it is accepted first."""
+    bases = [dict(audit.parameters) for audit in audits_of(info, every)] or [{}]
+    different = [base for place, base in enumerate(bases) if base not in bases[:place]]
+    known = grounds(info, every)
+    engines = catalogue.kind(info.kind).engines
+    relations = [Relation(relation) for relation in info.relations]
+    found = [
+        setting
+        for ground, relation in product(known, relations)
+        if (setting := _first(info, (Setting(ground, relation, base, engines[0]) for base in different)))
+    ]
+    found += _accepted(
+        info,
+        (
+            Setting(known[0], relation, base, engines[0], FEW)
+            for relation, base in product(relations, different[1:])
+        ),
+    )
+    found += _accepted(
+        info,
+        (replace(setting, engine=engine, most=FEW) for engine in engines[1:] for setting in tuple(found)),
+    )
+    for (name, value), relation in product(words(info), relations):
+        options = (
+            Setting(ground, relation, {**base, name: value}, engines[0], FEW)
+            for base, ground in product(different, reversed(known))
+        )
+        if (setting := _first(info, options)) is not None:
+            found.append(setting)
+    return found
+
+
+def _first(info: MethodInfo, options: Iterable[Setting]) -> Setting | None:
+    return next(iter(_accepted(info, options)), None)
+
+
+def _accepted(info: MethodInfo, options: Iterable[Setting]) -> Iterator[Setting]:
+    return (setting for setting in options if not _out(info, setting))
+
+
+def _out(info: MethodInfo, setting: Setting) -> bool:
+    users = setting.ground.described.unit.column is not None
+    if users and setting.relation is Relation.REPLACE:
+        return True  # a user who is replaced may bring another number of records
+    return refused(setting.trial(info.name)) is not None
+
+
+def hostile(
+    info: MethodInfo, setting: Setting, seed: int = 0, *, tampering: Tampering = NONE, folders: bool = False
+) -> Replays:
+    """All hostile pairs of a setting, one replay in each direction; `folders` compares saved files too."""
+    made = setting.trial(info.name, tampering)
+    found = Replays()
+    for number, pair in enumerate(setting.pairs()):
+        whole = folders and number == 0
+        more, _ = both_ways(made, setting.ground, setting.relation, pair, seed + number, folders=whole)
+        found = found + more
+    return found
+
+
+def replays(info: MethodInfo, every: list[Audits], number: int, seed: int = 0) -> Replays:
+    """About so many replays of a method: the hostile pairs of every setting, then the search in each."""
+    accepted = usable(info, every)
+    found = Replays()
+    for setting in accepted:
+        found = found + hostile(info, setting, seed)
+    for place, setting in enumerate(accepted):
+        share = (number - found.number) // (len(accepted) - place)
+        if share > 0:
+            made = setting.trial(info.name)
+            found = found + search(made, setting.ground, setting.relation, share, seed + place)
+    return found
