@@ -26,8 +26,8 @@ from penstock.kinds.graph.audits.ladders import (
 )
 from penstock.kinds.graph.patterns import CustomPattern, KTriangle, Triangle, pattern
 from penstock.kinds.graph.simple import SimpleGraph
+from penstock.privacy.laws.rungs import OnRungs, Rungs
 from penstock.privacy.mechanisms import ladder
-from penstock.privacy.mechanisms.ladder import Rungs
 from penstock.privacy.randomness.generator import Randomness
 
 COUNTS = {
@@ -213,7 +213,7 @@ def test_draws_follow_the_law(where: str) -> None:
     """Chi-square over the outputs near the value; fails by chance with probability 1e-6 each."""
     rungs = pattern("triangle" if where == "figure" else "4-clique").rungs(graph(where))
     rate, source = Fraction(1, 2), Randomness.seeded(11)
-    drawn = Counter(ladder.draw(rungs, rate, source) for _ in range(40_000))
+    drawn = Counter(source.draw(OnRungs(rungs, rate)) for _ in range(40_000))
     near = range(rungs.value - 14, rungs.value + 15)
     chances = [exp(ladder.law(rungs, rate, output)) for output in near]
     assert min(chances) * 40_000 > 20
@@ -255,7 +255,7 @@ def test_margins_are_quantiles_of_the_law() -> None:
 
 def test_outputs_far_beyond_the_known_rungs_are_reached() -> None:
     rungs, source = Rungs(0, np.array([1]), 2), Randomness.seeded(3)
-    drawn = [abs(ladder.draw(rungs, Fraction(1, 20), source)) for _ in range(200)]
+    drawn = [abs(source.draw(OnRungs(rungs, Fraction(1, 20)))) for _ in range(200)]
     assert max(drawn) > rungs.reach(10)
 
 
@@ -263,7 +263,7 @@ def test_a_pattern_that_does_not_fit_has_count_zero_and_no_noise() -> None:
     for name in ("triangle", "4-clique", "3-star", "2-triangle"):
         rungs = pattern(name).rungs(graph_of(((0, 1),), 2))
         assert (rungs.value, rungs.limit) == (0, 0)
-        assert ladder.draw(rungs, Fraction(1, 2), Randomness.seeded(1)) == 0
+        assert Randomness.seeded(1).draw(OnRungs(rungs, Fraction(1, 2))) == 0
 
 
 def test_special_graphs() -> None:

@@ -20,7 +20,7 @@ from penstock.kinds.graph.layout import nodes_of
 from penstock.kinds.graph.patterns import Pattern, Reach
 from penstock.kinds.graph.reading import open_graph, read_edges
 from penstock.kinds.graph.simple import SimpleGraph
-from penstock.privacy.mechanisms.ladder import Rungs
+from penstock.privacy.laws.rungs import Rungs
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Schema

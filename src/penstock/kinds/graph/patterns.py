@@ -36,7 +36,7 @@ from penstock.errors import UsageError
 from penstock.kinds.graph import counting
 from penstock.kinds.graph.counting import binomials
 from penstock.kinds.graph.simple import SimpleGraph
-from penstock.privacy.mechanisms.ladder import Rungs
+from penstock.privacy.laws.rungs import Rungs
 from penstock.privacy.randomness.samplers import Integers
 
 Reach = Literal["common neighbours", "degree"]

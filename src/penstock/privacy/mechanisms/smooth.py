@@ -44,10 +44,8 @@ import numpy as np
 from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.mechanisms.ladder import Rungs
-from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.laws.rungs import Rungs, SmoothCauchy, SmoothLaplace
 from penstock.privacy.randomness.inversion import exp_bracket
-from penstock.privacy.randomness.samplers import discrete_laplace
 from penstock.privacy.seals.sealed import Sealed, open_seal
 
 Calibration = Literal["tight", "published"]
@@ -99,7 +97,7 @@ def laplace(sealed: Sealed[Rungs], pay: Budget) -> int:
     )
     rungs = open_seal(sealed)
     scale = 2 * smooth_sensitivity(rungs, beta) / share
-    return rungs.value if scale == 0 else rungs.value + int(discrete_laplace(scale, 1, source)[0])
+    return rungs.value if scale == 0 else source.draw(SmoothLaplace(rungs.value, scale, (beta, share)))
 
 
 def cauchy(sealed: Sealed[Rungs], pay: Budget, *, calibration: Calibration = "tight") -> int:
@@ -113,7 +111,7 @@ def cauchy(sealed: Sealed[Rungs], pay: Budget, *, calibration: Calibration = "ti
     rungs = open_seal(sealed)
     if rungs.limit == 0:
         return rungs.value
-    return rungs.value + discrete_cauchy(cauchy_scale(rungs, alpha, beta), source)
+    return source.draw(SmoothCauchy(rungs.value, cauchy_scale(rungs, alpha, beta), (alpha, beta)))
 
 
 def one_change(epsilon: Fraction, delta: Fraction, changes: Fraction) -> tuple[Fraction, Fraction]:
@@ -153,42 +151,6 @@ def cauchy_parameters(epsilon: Fraction, calibration: Calibration) -> tuple[Frac
 def cauchy_scale(rungs: Rungs, alpha: Fraction, beta: Fraction) -> Fraction:
     """S / alpha, with S not below alpha."""
     return max(smooth_sensitivity(rungs, beta), alpha) / alpha
-
-
-def discrete_cauchy(scale: Fraction, source: Randomness) -> int:
-    """An integer z with probability proportional to 1 / (1 + (z/scale)^2), exactly.
-
-    Rejection from a law that is flat below m = ceil(scale) and falls like 1 / (k (k+1)) above, where
-    P(K >= k) = m / k: each doubling of k is passed with probability one half, and within [b, 2b) a uniform k
-    is kept with probability b (b+1) / (k (k+1)). All probabilities are rational.
-    """
-    m = -(-scale.numerator // scale.denominator)
-    square = scale * scale
-    while True:
-        # The envelope m (m+1) / (k (k+1)) adds up to m + 1 over the tail, and 1 adds up to m before it: half
-        # of the proposals go to either, and those before the tail are kept the less often for it.
-        if source.below(2):
-            z = source.below(m)
-            keep = square / (square + z * z) * Fraction(m, m + 1)
-        else:
-            z = _falling(m, source)
-            keep = square / (square + z * z) * Fraction(z * (z + 1), m * (m + 1))
-        if source.below(keep.denominator) >= keep.numerator:
-            continue
-        positive = source.below(2) == 0
-        if z or positive:  # zero would else be twice as likely
-            return z if positive else -z
-
-
-def _falling(m: int, source: Randomness) -> int:
-    """k >= m with P(K >= k) = m / k."""
-    begin = m
-    while source.below(2):
-        begin *= 2
-    while True:
-        k = begin + source.below(begin)
-        if source.below(k * (k + 1)) < begin * (begin + 1):
-            return k
 
 
 def _moves(sealed: Sealed[Rungs]) -> str:

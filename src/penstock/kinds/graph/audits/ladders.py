@@ -16,7 +16,8 @@ from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.graph.counting import k_triangle_move, k_triangles, most_common
 from penstock.kinds.graph.patterns import Clique, KTriangle, Pattern, Star, Triangle
 from penstock.kinds.graph.simple import SimpleGraph
-from penstock.privacy.mechanisms.ladder import Rungs, log_total
+from penstock.privacy.laws.rungs import Rungs
+from penstock.privacy.mechanisms.ladder import log_total
 
 Links = tuple[tuple[int, int], ...]
 Law = Callable[[Rungs, float, int], float]
