@@ -112,6 +112,7 @@ KINDS = (
         units=(_EDGE,),
         data="penstock.kinds.graph.data:Graph",
         draft="penstock.kinds.graph.draft:GraphDraft",
+        evaluation="penstock.kinds.graph.evaluation:GraphEvaluation",
         audits="penstock.kinds.graph.audits:AUDITS",
         layout=("edges", "penstock.kinds.graph.layout:EdgeLayout"),
         options=(
@@ -119,6 +120,7 @@ KINDS = (
                 "pattern", "pattern", "NAME", "how many there are: edge, triangle, 3-star, 4-clique, …"
             ),
             OptionInfo("degree", "degree", "D", "how many nodes have D links, or D..E of them."),
+            OptionInfo("graph", "graph", "FILE", "write a synthetic graph as .graphml, or .txt like SNAP."),
         ),
     ),
 )

@@ -93,6 +93,22 @@ METHODS = (
         audits="penstock.learn.selection.audits:AUDITS",
     ),
     MethodInfo(
+        "degree-triangle",
+        "graph",
+        "penstock.kinds.graph.degree_triangle:DegreeTriangle",
+        "degree-triangle",
+        "graphs with noisy degrees and about as many triangles as there are",
+        default=True,
+    ),
+    MethodInfo(
+        "kronecker",
+        "graph",
+        "penstock.kinds.graph.kronecker:Kronecker",
+        "kronecker",
+        "a stochastic Kronecker graph fitted to noisy counts",
+        guarantee="pure epsilon, or (epsilon, delta) as published",
+    ),
+    MethodInfo(
         "degree-sequence",
         "graph",
         "penstock.kinds.graph.degree_sequence:DegreeSequence",
@@ -273,6 +289,17 @@ FORMS = (
         "penstock.kinds.graph.degree_sequence:DegreeSequenceRelease",
         keys=("nodes",),
         tables={"degrees": ("total", "nodes")},
+    ),
+    FormInfo(
+        "degree-triangle",
+        "penstock.kinds.graph.degree_triangle:DegreeTriangleRelease",
+        keys=("nodes", "triangles", "closeness", "decay"),
+        tables={"degrees": ("total", "nodes")},
+    ),
+    FormInfo(
+        "kronecker",
+        "penstock.kinds.graph.kronecker:KroneckerRelease",
+        keys=("initiator", "counts"),
     ),
     FormInfo(
         "subgraph-counts",

@@ -8,7 +8,7 @@ answers and pictures below, is post-processing and costs nothing more.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -26,6 +26,8 @@ from penstock.releases.question import Question
 from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
 
     from penstock.schema import Schema
@@ -72,6 +74,10 @@ class Published(ABC):
     def draw(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
         """`n` synthetic rows."""
         raise UsageError(f"A {self.method} release cannot be sampled: it holds no model of single records.")
+
+    def files(self) -> Mapping[str, Callable[[pl.DataFrame, Path], None]]:
+        """Further files that synthetic rows can be written to besides CSV and Parquet, by their ending."""
+        return {}
 
     def ask(self, expression: str) -> Answer:
         """The answer to a question in this kind's query language."""

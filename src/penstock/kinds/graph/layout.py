@@ -31,10 +31,15 @@ class EdgeLayout(Layout):
         "'edges: {from: caller, to: callee, nodes: 5242}' with the public number of nodes."
     )
 
-    start: str = Described("from", alias="from")
-    end: str = Described("to", alias="to")
-    nodes: int | None = None
-    header: bool = True
+    start: str = Described("from", alias="from", description="the column of one end of an edge")
+    end: str = Described("to", alias="to", description="the column of the other end")
+    nodes: int | None = Described(
+        None, description="how many nodes there are, those without an edge included"
+    )
+    header: bool = Described(
+        True,
+        description="whether a text file has names above its columns; else the first two are the ends",
+    )
 
     @model_validator(mode="after")
     def _possible(self) -> EdgeLayout:
