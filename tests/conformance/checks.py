@@ -47,6 +47,7 @@ class Example:
     schema: Schema
     frame: pl.DataFrame
     parameters: dict[str, Any]
+    delta: Fraction = Fraction(0)
 
     def under(self, relation: str) -> Example:
         """The same records under another relation; replace makes their number public."""
@@ -73,7 +74,7 @@ def examples(info: MethodInfo) -> list[Example]:
             records = (records * schema.size)[: schema.size]
         columns = list(audit.columns or schema.names)
         frame = pl.DataFrame(records, schema=columns, orient="row")
-        found.append(Example(schema, frame, dict(audit.parameters)))
+        found.append(Example(schema, frame, dict(audit.parameters), audit.delta))
     assert found, f"{info.name} has no audit, so there is nothing to try it on"
     crowd = next((one for one in found if one.schema.size is None), None)
     if crowd is not None:
@@ -89,6 +90,7 @@ def fitted(
         example.frame,
         example.schema,
         epsilon=epsilon,
+        delta=example.delta,
         method=info.name,
         parameters=example.parameters,
         engine=engine,

@@ -210,6 +210,34 @@ METHODS = (
         "a grid whose even stretches are merged before they are counted",
         role="baseline",
     ),
+    MethodInfo(
+        "laplace-counts",
+        "graph",
+        "penstock.kinds.graph.baselines.counts:LaplaceCounts",
+        "subgraph-counts",
+        "counts of patterns with noise for the worst graph",
+        answer="counts",
+        role="baseline",
+    ),
+    MethodInfo(
+        "smooth-counts",
+        "graph",
+        "penstock.kinds.graph.baselines.counts:SmoothCounts",
+        "subgraph-counts",
+        "triangles and stars with Cauchy noise on their smooth sensitivity",
+        answer="counts",
+        role="baseline",
+    ),
+    MethodInfo(
+        "noisy-local-counts",
+        "graph",
+        "penstock.kinds.graph.baselines.counts:NoisyLocalCounts",
+        "subgraph-counts",
+        "k-triangles with noise on a private bound of their local sensitivity",
+        guarantee="(epsilon, delta)",
+        answer="counts",
+        role="baseline",
+    ),
 )
 
 FORMS = (

@@ -17,10 +17,11 @@ from penstock.contracts.data import Data
 from penstock.engine.source import Source
 from penstock.kinds.graph import counting
 from penstock.kinds.graph.layout import nodes_of
-from penstock.kinds.graph.patterns import Pattern, Reach
+from penstock.kinds.graph.patterns import KTriangle, Pattern, Reach
 from penstock.kinds.graph.reading import open_graph, read_edges
 from penstock.kinds.graph.simple import SimpleGraph
 from penstock.privacy.laws.rungs import Rungs
+from penstock.privacy.mechanisms.noisy_local import Local
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Schema
@@ -89,6 +90,30 @@ class Graph(Data):
             self.schema.relation,
             because="the widths are a ladder of the pattern's count, so that an edge moves an integer by at "
             "most one rung; see penstock.kinds.graph.patterns for the proof of each",
+        )
+
+    def count(self, pattern: Pattern) -> Sealed[int]:
+        """The number of a pattern, which one edge moves by at most its public limit."""
+        return Sealed(
+            pattern.count(self._graph),
+            Sensitivity.of(pattern.limit(self.n) * self.together),
+            self.schema.relation,
+            because="no edge of any graph with so many nodes is in more copies of the pattern than its limit",
+        )
+
+    def local(self, pattern: KTriangle) -> Sealed[Local]:
+        """The number of k-triangles, how far one edge moves it, and what bounds how that changes."""
+        most = counting.most_common(self._graph)
+        found = Local(
+            pattern.count(self._graph), counting.k_triangle_move(self._graph, pattern.k, most), most
+        )
+        return Sealed(
+            found,
+            Sensitivity.of(self.together),
+            self.schema.relation,
+            because="an edge moves the count by at most the local sensitivity, that by at most the growth "
+            "at the "
+            "largest number of common neighbours before or after, and this number by at most one",
         )
 
     def largest(self, reaches: Sequence[Reach]) -> Sealed[NDArray[np.int64]]:

@@ -51,7 +51,7 @@ class DegreeSequence(Method[Graph]):
 
     def fit(self, graph: Graph, budget: Budget) -> DegreeSequenceRelease:
         """One noisy number a node; spends the whole budget."""
-        budget.ready(graph.relation)
+        self.ready(graph, budget)
         degrees = private_degrees(graph, budget.rest("degrees"))
         return DegreeSequenceRelease(
             method=self.name,

@@ -60,7 +60,7 @@ class DegreeTriangle(Method[Graph]):
 
     def fit(self, graph: Graph, budget: Budget) -> DegreeTriangleRelease:
         """Two private facts, then how closely blocks are linked; spends the whole budget."""
-        budget.ready(graph.relation)
+        self.ready(graph, budget)
         share = exact(self.degree_share)
         degrees = private_degrees(graph, budget.part("degrees", share))
         triangles = ladder(graph.rungs(Triangle()), pay=budget.rest("triangles"))

@@ -83,7 +83,7 @@ class Kronecker(Method[Graph]):
 
     def fit(self, graph: Graph, budget: Budget) -> KroneckerRelease:
         """Counts of the graph, then the initiator that fits them; spends the whole budget."""
-        budget.ready(graph.relation)
+        self.ready(graph, budget)
         if self.preset == "published" and not budget.left[1]:
             raise BudgetError(
                 "The published preset needs a delta, far below one in the number of edges; give one, or "

@@ -101,7 +101,7 @@ class LadderCounts(Method[Graph]):
 
     def fit(self, graph: Graph, budget: Budget) -> SubgraphCountsRelease:
         """One draw from each ladder; spends the whole budget."""
-        budget.ready(graph.relation)
+        self.ready(graph, budget)
         self.check(graph.schema)
         share = exact(self.bars, "bars")
         largest = _largest(graph, self.patterns, budget.part("error bars", share)) if share else None

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.audit.methods import Audits, MethodAudit
 from penstock.audit.neighbours import Pair
 from penstock.audit.target import Target
-from penstock.kinds.graph.audits import ladders
+from penstock.kinds.graph.audits import ladders, smooth_noise
 from penstock.schema import Schema
 
 FEW = "{kind: graph, edges: {nodes: 4}}"
@@ -102,12 +102,45 @@ METHODS: tuple[MethodAudit, ...] = (
         effort=0.004,
         parameters={"counts": "triangle, 3-star, 4-clique, 2-triangle", "shares": "1/4, 1/4, 1/4, 1/4"},
     ),
+    MethodAudit(
+        "laplace-counts",
+        FEW,
+        EDGES,
+        pairs=ONE_MORE,
+        columns=ENDS,
+        read_off=seen_nodes,
+        epsilon=Fraction(3),
+        parameters={"counts": "2-star"},
+        copies=("halved-sensitivity", "forgotten-noise"),
+    ),
+    MethodAudit(
+        "smooth-counts",
+        FEW,
+        EDGES,
+        pairs=ONE_MORE,
+        columns=ENDS,
+        read_off=seen_nodes,
+        epsilon=Fraction(3),
+        parameters={"counts": "2-star"},
+        copies=("forgotten-noise",),
+    ),
+    MethodAudit(
+        "noisy-local-counts",
+        FEW,
+        EDGES,
+        pairs=ONE_MORE,
+        columns=ENDS,
+        read_off=seen_nodes,
+        epsilon=Fraction(3),
+        delta=Fraction(1, 100),
+        copies=("forgotten-noise",),
+    ),
 )
 
 
 def proofs() -> tuple[Target, ...]:
     """Everything about graphs whose loss is computed."""
-    return ladders.targets()
+    return (*ladders.targets(), *smooth_noise.targets())
 
 
 AUDITS = Audits(METHODS, proofs)

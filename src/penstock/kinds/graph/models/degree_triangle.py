@@ -115,7 +115,7 @@ def _matched(
     keys = np.sort(np.minimum(ones, others) * n + np.maximum(ones, others))
     stubs = np.repeat(np.arange(n), np.maximum(left, 0))
     for turn in range(_ROUNDS + _REPAIRS):
-        if stubs.size < 2:
+        if stubs.size < 2 or (turn >= _ROUNDS and not keys.size):
             break
         rng.shuffle(stubs)
         half = stubs.size // 2

@@ -28,7 +28,7 @@ Distance = Literal["squared", "absolute"]
 Norm = Literal["F", "F2", "E", "E2"]
 FEATURES = ("edge", "2-star", "triangle", "3-star")
 _GRID = 11
-_REFINED = 8
+_REFINED = 6
 _SMALLEST = 1e-9
 
 
@@ -114,11 +114,15 @@ def fit(
     grid = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
     heights = far(grid)
     starts = grid[np.argsort(heights, kind="stable")[:_REFINED]]
+    if (distance, norm) != ("squared", "F2"):  # others have more valleys; the robust one shows the way
+        near, _ = fit(features, levels)
+        starts = np.vstack([[near.a, near.b, near.c / near.a if near.a else 0.0], starts])
     best, lowest = starts[0], float(heights.min())
     for start in starts:
         for method, options in (
-            ("Nelder-Mead", {"xatol": 1e-7, "fatol": 1e-13, "maxiter": 600}),
-            ("L-BFGS-B", {"ftol": 1e-15, "gtol": 1e-10}),
+            ("Nelder-Mead", {"xatol": 1e-7, "fatol": 0, "maxiter": 600}),
+            ("L-BFGS-B", {"ftol": 1e-15, "gtol": 1e-12}),
+            ("Nelder-Mead", {"xatol": 1e-9, "fatol": 0, "maxiter": 400}),
         ):
             bounds = [(0.0, 1.0)] * 3
             found = minimize(lambda x: float(far(x)), start, method=method, bounds=bounds, options=options)
