@@ -28,11 +28,11 @@ SHOWN_VALUES = 50
 def of_graph(graph: SimpleGraph) -> list[Picture]:
     """Pictures of one synthetic graph: its degrees, its shape, its eigenvalues and its clustering."""
     found = [degree_distribution({"synthetic": graph.degrees})]
-    if graph.n <= DRAWN_NODES and graph.m <= DRAWN_LINKS:
-        found.append(drawing(graph))
-    elif graph.m:
-        found.append(adjacency(graph))
-    if graph.m and graph.n <= LARGEST:
+    if not graph.m:
+        return found
+    small = graph.n <= DRAWN_NODES and graph.m <= DRAWN_LINKS
+    found.append(drawing(graph) if small else adjacency(graph))
+    if graph.n <= LARGEST:
         found += [scree({"synthetic": spectrum(graph, SHOWN_VALUES)[0]})]
         found += [clustering_by_degree({"synthetic": clustering(graph)})]
     return found

@@ -12,10 +12,10 @@ nodes of R1^3 - 3 R1^2 D + 6 R1 D^2 - 3 R1 R2 + 3 D R2 + 2 R3 - 6 D^3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import factorial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,12 @@ Distance = Literal["squared", "absolute"]
 Norm = Literal["F", "F2", "E", "E2"]
 FEATURES = ("edge", "2-star", "triangle", "3-star")
 _GRID = 11
-_REFINED = 6
+_REFINED = 5
+_SOLVERS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("Nelder-Mead", {"xatol": 1e-7, "fatol": 0, "maxiter": 500}),
+    ("L-BFGS-B", {"ftol": 1e-15, "gtol": 1e-12}),
+    ("Nelder-Mead", {"xatol": 1e-9, "fatol": 0, "maxiter": 300}),
+)
 _SMALLEST = 1e-9
 
 
@@ -50,8 +55,8 @@ class Initiator:
 
     def expected(self, levels: int) -> dict[str, float]:
         """The expected number of each feature in a graph of 2^levels nodes."""
-        a, b, c = np.array([self.a, self.b, self.c])
-        return {name: float(count) for name, count in expected(a, b, c, levels).items()}
+        found = expected(self.a, self.b, self.c, levels)
+        return {name: max(0.0, count) for name, count in zip(FEATURES, found, strict=True)}
 
 
 def levels_of(n: int) -> int:
@@ -63,9 +68,11 @@ def levels_of(n: int) -> int:
     return (n - 1).bit_length()
 
 
-def expected(a: Reals, b: Reals, c: Reals, k: int) -> dict[str, Reals]:
-    """Expected counts for many initiators at once; rounding may leave them a little below zero, and is
-    cut."""
+def expected(a: Any, b: Any, c: Any, k: int) -> tuple[Any, Any, Any, Any]:
+    """Expected counts of the features, in their order, for one initiator or for arrays of them.
+
+    Rounding may leave them a little below zero.
+    """
     two, three = a**2 + c**2, a**3 + c**3
     mixed = b * two
     edges = ((a + 2 * b + c) ** k - (a + c) ** k) / 2
@@ -87,8 +94,7 @@ def expected(a: Reals, b: Reals, c: Reals, k: int) -> dict[str, Reals]:
         + 6 * (three + mixed) ** k
         - 6 * three**k
     ) / 6
-    found = (edges, hairpins, triangles, tripins)
-    return {name: np.maximum(count, 0.0) for name, count in zip(FEATURES, found, strict=True)}
+    return edges, hairpins, triangles, tripins
 
 
 def fit(
@@ -105,27 +111,24 @@ def fit(
     if levels == 0 or "edge" not in used:
         return Initiator(0.0, 0.0, 0.0), 0.0
 
-    def far(point: Reals) -> Reals:
-        """Of points (a, b, c/a), clipped to the cube, the distance."""
-        a, b, share = np.clip(np.moveaxis(point, -1, 0), 0.0, 1.0)
-        return _far(used, expected(a, b, a * share, levels), distance, norm)
+    def far(point: Reals) -> float:
+        """Of a point (a, b, c/a), moved into the cube, the distance."""
+        a, b, share = (min(1.0, max(0.0, entry)) for entry in point.tolist())
+        return float(_far(used, expected(a, b, a * share, levels), distance, norm))
 
     axis = np.linspace(0, 1, _GRID)
     grid = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
-    heights = far(grid)
+    places = expected(grid[:, 0], grid[:, 1], grid[:, 0] * grid[:, 2], levels)
+    heights = np.asarray(_far(used, places, distance, norm))
     starts = grid[np.argsort(heights, kind="stable")[:_REFINED]]
     if (distance, norm) != ("squared", "F2"):  # others have more valleys; the robust one shows the way
         near, _ = fit(features, levels)
         starts = np.vstack([[near.a, near.b, near.c / near.a if near.a else 0.0], starts])
     best, lowest = starts[0], float(heights.min())
     for start in starts:
-        for method, options in (
-            ("Nelder-Mead", {"xatol": 1e-7, "fatol": 0, "maxiter": 600}),
-            ("L-BFGS-B", {"ftol": 1e-15, "gtol": 1e-12}),
-            ("Nelder-Mead", {"xatol": 1e-9, "fatol": 0, "maxiter": 400}),
-        ):
+        for method, options in _SOLVERS:
             bounds = [(0.0, 1.0)] * 3
-            found = minimize(lambda x: float(far(x)), start, method=method, bounds=bounds, options=options)
+            found = minimize(far, start, method=method, bounds=bounds, options=options)
             if float(found.fun) < lowest:
                 best, lowest = np.clip(found.x, 0, 1), float(found.fun)
             start = np.clip(found.x, 0, 1)
@@ -133,13 +136,16 @@ def fit(
     return Initiator(a, b, c), lowest
 
 
-def _far(used: Mapping[str, float], found: Mapping[str, Reals], distance: Distance, norm: Norm) -> Reals:
-    total: Reals = np.zeros_like(found["edge"])
-    for name, value in used.items():
-        guess = found[name]
-        gap = np.abs(guess - value)
+def _far(used: Mapping[str, float], found: Sequence[Any], distance: Distance, norm: Norm) -> Any:
+    """The distance of expected counts from those given; arrays of them are compared one by one."""
+    total = 0.0
+    for name, guess in zip(FEATURES, found, strict=True):
+        value = used.get(name)
+        if value is None:
+            continue
+        gap = abs(guess - value)
         top = gap**2 if distance == "squared" else gap
-        base: Reals | float = value if norm.startswith("F") else np.maximum(guess, _SMALLEST)
+        base = value if norm.startswith("F") else abs(guess) + _SMALLEST
         total = total + top / (base**2 if norm.endswith("2") else base)
     return total
 
