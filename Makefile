@@ -33,7 +33,7 @@ test: lint docs
 lint: $(DEV)
 	$(BIN)/ruff check
 	$(BIN)/mypy --strict
-	MYPYPATH=src:studies $(BIN)/mypy --strict --explicit-package-bases $(wildcard studies/*.py studies/frame/*.py studies/race/*.py)
+	MYPYPATH=src:studies $(BIN)/mypy --strict --explicit-package-bases $(wildcard studies/*.py studies/frame/*.py studies/fuzzing/*.py studies/house/*.py studies/race/*.py)
 
 docs: $(DEV)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

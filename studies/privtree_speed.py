@@ -101,7 +101,7 @@ def range_counts(schema: Schema, queries: int) -> Iterator[Row]:
         for size, volumes in VOLUMES.items():
             boxes = random_boxes(np.zeros(2), np.ones(2), volumes, queries // 3, np.random.default_rng(1))
             took, _ = timed(partial(release.range_counts, *boxes))
-            more, _ = timed(partial(release.range_errors, *boxes))
+            more, _ = timed(partial(release.range_cells, *boxes))
             seconds, bars = seconds + took, bars + more
             rates[size] = queries // 3 / took
         each = ", ".join(f"{size} {found:,.0f}" for size, found in rates.items())

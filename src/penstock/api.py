@@ -20,10 +20,11 @@ from penstock import catalogue
 from penstock.catalogue import MethodInfo
 from penstock.contracts.method import Method
 from penstock.contracts.plug import data_class, method_class
-from penstock.drafting.private import draft_private
+from penstock.drafting.private import COUNTING, draft_private
 from penstock.drafting.proposal import draft as propose
 from penstock.drafting.proposal import kind_draft
 from penstock.engine import Source, read
+from penstock.engine.header import RECORDS, Header, refuse_names_of_categories, refuse_record_among
 from penstock.errors import (
     LedgerError,
     PenstockError,
@@ -53,6 +54,7 @@ def draft(
     kind: str = "table",
     headers_only: bool = False,
     table: str | None = None,
+    header: Header = None,
     unit: Unit | None = None,
     epsilon: Amount | None = None,
     delta: Amount = 0,
@@ -63,6 +65,11 @@ def draft(
 
     With an `epsilon`, types, bounds and categories are found privately and paid for instead, and need
     no review. `unit` says whose presence is protected, where that is not a single record.
+
+    The names of the columns are public too. `header` says where they are in a text file: "first" insists that
+    the first row holds them, "none" that there are none, a list gives them. Without it, names that look like
+    a record are refused, and what is drafted privately from a text file is marked for review all the same,
+    because nothing was paid for its names.
 
     >>> import polars as pl
     >>> proposal = draft(pl.DataFrame({"age": [34, 51, 29], "smoker": ["yes", "no", "no"]}))
@@ -77,20 +84,41 @@ def draft(
                 "A delta, a ledger and an account belong to a private draft; give its epsilon too."
             )
         drafter = kind_draft(kind)
-        read_off = drafter.read(source, table=table)
-        proposal = propose(read_off, kind=kind, headers_only=headers_only, drafter=drafter)
+        records = drafter.read(source, table=table, header=header)
+        proposal = propose(records, kind=kind, headers_only=headers_only, drafter=drafter)
+        if not headers_only and not records.confirmed:
+            first = records.first(RECORDS)
+            refuse_record_among(records.label, records.names, first, text=records.textual)
+        proposal = _names_to_review(records, proposal)
         return proposal if unit is None else proposal.model_copy(update={"unit": unit})
     if headers_only:
         raise UsageError(
             "Headers alone cost nothing, so there is nothing to pay epsilon for; drop one of them."
         )
-    Budget(epsilon, delta)
-    budget = Budget(epsilon, delta, account=_account(ledger, account, "private draft of a schema"))
-    budget.check(Relation.ADD_REMOVE)
-    with _what_is_spent(budget):
-        schema = draft_private(_told_if_empty(read(source, table=table)), budget, kind=kind, unit=unit)
+    whole = Budget(epsilon, delta)
+    paying = _account(ledger, account, "private draft of a schema")
+    Budget(epsilon, delta, account=paying).check(Relation.ADD_REMOVE)
+    # Two entries: where the records turn out to be too few for the amount, the second is never booked.
+    counting = Budget(
+        whole.epsilon * COUNTING, account=_account(ledger, account, "number of records, for a private draft")
+    )
+    budget = Budget(whole.epsilon * (1 - COUNTING), whole.delta, account=paying)
+    with _what_is_spent(counting), _what_is_spent(budget):
+        records = _told_if_empty(read(source, table=table, header=header))
+        schema = draft_private(records, budget, counting=counting, kind=kind, unit=unit)
+    _complete(counting, "the number of records, for a schema")
     _complete(budget, "a schema, drafted privately")
-    return schema
+    return _names_to_review(records, schema)
+
+
+def _names_to_review(records: Source, proposal: Schema) -> Schema:
+    """The proposal, with every field marked where its name may be a value of a text file's first record."""
+    if records.confirmed or not records.textual:
+        return proposal
+    marked = [field.model_copy(update={"review": True}) for field in proposal.fields]
+    return proposal.model_copy(update={"fields": tuple(marked)}).with_remark(
+        "The names are the first row of the file: check that they are names, and no record."
+    )
 
 
 def release(
@@ -102,6 +130,7 @@ def release(
     method: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     table: str | None = None,
+    header: Header = None,
     engine: str = "auto",
     ledger: Ledger | str | None = None,
     account: str | None = None,
@@ -112,8 +141,9 @@ def release(
     """Release data under differential privacy, and save the release when `out` names a folder.
 
     `data` is a CSV or Parquet file, a database URL with `table`, or a frame (Polars, pandas, Arrow,
-    Ibis). A `seed` makes the run reproducible, and for that very reason the release unpublishable. A
-    method with a pure guarantee has no use for a `delta`, and none is booked for it.
+    Ibis); `header` says where a text file's names are, as in `draft`. A `seed` makes the run reproducible,
+    and for that very reason the release unpublishable. A method with a pure guarantee has no use for a
+    `delta`, and none is booked for it.
 
     >>> from penstock import Schema
     >>> from penstock.demo import survey, survey_schema
@@ -139,9 +169,9 @@ def release(
         budget.check(described.relation)
         order_key = None if seed is None else f"seed {seed}".encode()
         handle = data_class(catalogue.kind(described.kind))
-        source = handle.read(data, described, table=table)
+        source = handle.read(data, described, table=table, header=header)
         if isinstance(source, Source):
-            source = _told_if_empty(source)
+            source = _with_names(source, described)
         opened = handle.open(source, described, engine=engine, order_key=order_key)
         with _what_is_spent(budget):
             records, rest = opened.prepared(budget)
@@ -163,6 +193,7 @@ def select(
     column: str | None = None,
     mechanism: str = "auto",
     table: str | None = None,
+    header: Header = None,
     engine: str = "auto",
     ledger: Ledger | str | None = None,
     account: str | None = None,
@@ -198,6 +229,7 @@ def select(
         method=info.name,
         parameters={name: value for name, value in asked.items() if value is not None},
         table=table,
+        header=header,
         engine=engine,
         ledger=ledger,
         account=account,
@@ -234,8 +266,12 @@ def load(folder: Place) -> Release:
     return open_folder(fspath(folder))
 
 
-def evaluate(release: Release | Place, data: Any, **options: Any) -> Evaluation:
+def evaluate(
+    release: Release | Place, data: Any, *, table: str | None = None, header: Header = None, **options: Any
+) -> Evaluation:
     """How close a release is to the records it came from: for the custodian's eyes only.
+
+    `table` and `header` are as in `release`.
 
     >>> from penstock import Schema
     >>> from penstock.demo import rides, rides_schema
@@ -245,7 +281,9 @@ def evaluate(release: Release | Place, data: Any, **options: Any) -> Evaluation:
     >>> compared.scores[0].value < compared.scores[0].floor
     True
     """
-    return compare(release if isinstance(release, Release) else load(release), data, **options)
+    made = release if isinstance(release, Release) else load(release)
+    headless = made.schema.layout is not None and made.schema.layout.headless
+    return compare(made, data if headless else read(data, table=table, header=header), **options)
 
 
 def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Method[Any]:
@@ -260,6 +298,13 @@ def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Method[Any]:
     return method(**parameters)
 
 
+def _with_names(source: Source, schema: Schema) -> Source:
+    """The records, under names that are surely names."""
+    if not source.confirmed:
+        refuse_names_of_categories(source.label, schema, text=source.textual)
+    return _told_if_empty(source)
+
+
 def _told_if_empty(source: Source) -> Source:
     """The source; the custodian, and nobody else, hears when it holds no record.
 
@@ -269,7 +314,7 @@ def _told_if_empty(source: Source) -> Source:
         warnings.warn(
             f"{source.label}: there are no records. A release of none is made and paid for like any other.",
             PenstockWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return source
 

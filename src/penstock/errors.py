@@ -4,9 +4,22 @@ Messages may quote the custodian's own data (a row number, an offending value): 
 the custodian's terminal and never become part of a release.
 """
 
+_LONGEST = 1000
+
 
 class PenstockError(Exception):
-    """Any problem a user can fix; the command line prints its message and nothing else."""
+    """Any problem a user can fix; the command line prints its message and nothing else.
+
+    The message is one line of bounded length, whatever was quoted in it: a name with line breaks or a
+    question of ten thousand signs leaves its beginning and what to do about it.
+
+    >>> print(PenstockError("a\\nb: there is no such column. Check it."))
+    a b: there is no such column. Check it.
+    """
+
+    def __str__(self) -> str:
+        line = " ".join(super().__str__().splitlines())
+        return line if len(line) <= _LONGEST else f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 2 :]}"
 
 
 class UsageError(PenstockError):

@@ -141,7 +141,7 @@ class PrivTree:
     tree_share: str | None = None
 
     def __call__(self, dataset: Any, epsilon: str, seed: int) -> Outcome:
-        method = PrivTreeSequences(constant=self.constant, tree_share=self.tree_share)
+        method = PrivTreeSequences(constant=self.constant, tree_share=self.tree_share, lengths="published")
         return _outcome(method.fit(dataset.sealed, _budget(epsilon, seed)), seed, dataset.synthetic)
 
 

@@ -74,6 +74,17 @@ RENAMED: tuple[tuple[str, str, str], ...] = (
     # Pages: the terms of a guarantee, and no colours that nothing is drawn in.
     ("", r"(?m)^\.facts ", ".terms "),
     ("", r'class="facts"', 'class="terms"'),
+    # A selection from a column says which.
+    (
+        "survey-select",
+        r'(\s+)("mechanism": "[a-z-]+")(\s+\},\s+"guarantee")',
+        r'\1\2,\1"column": "district"\3',
+    ),
+    (
+        "survey-select",
+        r'(<th scope="row">mechanism</th>\n<td class="short">[a-z-]+</td>\n</tr>\n)',
+        r'\1<tr>\n<th scope="row">column</th>\n<td class="short">district</td>\n</tr>\n',
+    ),
     ("", r',"diverging":\[\[.*?\]\]', ""),
     # Our own table method has its own name, and the release of both is called after what it is.
     ("", r'"form": "privbayes"', '"form": "network"'),

@@ -148,6 +148,12 @@ def test_event_answers_for_one_output_whatever_stands_beside_it() -> None:
     assert np.array_equal(alone, beside)
 
 
+def test_outputs_that_never_vary_show_nothing() -> None:
+    same = outputs_of(np.ones((200, 3)))
+    assert learn(same, same) is None
+    assert lower_bound(target(lambda secret, randomness, n: np.ones((n, 3))), 500).epsilon == 0.0
+
+
 def test_noise_that_cancels_between_coordinates_is_found() -> None:
     """Each coordinate alone is very noisy; their difference tells everything."""
 
@@ -259,3 +265,10 @@ def test_mixture_cannot_be_refuted_beyond_its_true_loss() -> None:
     found = lower_bound(target(run), 100_000)
     assert log(2) - 0.1 < found.epsilon <= log(2)
     assert exp(found.epsilon) <= 2
+
+
+def test_outputs_in_which_nothing_varies_show_nothing() -> None:
+    """Several columns, all the same in every run: there is no discriminant to be learned from."""
+    same = np.tile([1.0, 2.0, 3.0], (80, 1))
+    found = learn(same, same.copy(), delta=0.0, z=3.0, tests=80)
+    assert found is None or found.promise <= 0

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.audit.harness import exact_bound
 from penstock.audit.target import Kind, Target
-from penstock.audit.worst_loss import Hierarchy
+from penstock.audit.worst_loss import DecidedTree
 from penstock.kinds.points.audits import BOTH, LINE, TREE, USERS, Forest, decisions
 from penstock.kinds.sequences import audits as sequences
 from penstock.kinds.table.audits import bins
@@ -37,7 +37,7 @@ def test_contexts_and_bins_lose_at_most_epsilon_and_broken_ones_more(target: Tar
 def test_contexts_as_they_are_shipped_lose_what_the_specification_says() -> None:
     # two symbols, at most three kept: in one direction a root that stays whole loses 3 / lambda = 0.4 epsilon
     schema = sequences.VISITS.replace("longest: 4", "longest: 3")
-    shipped = Hierarchy(
+    shipped = DecidedTree(
         schema, sequences.contexts, fan_out=3, paths=3, deepest=3, epsilon=Fraction(3), constant="published"
     )
     few = (("b b b",),) * 9

@@ -32,7 +32,8 @@ def test_a_private_draft_is_paid_for_and_booked(cli: Cli, desk: Desk) -> None:
     cli("ledger", "limit", desk.ledger, "people", "--epsilon", "8", "--delta", "1/1000")
     target = desk.folder / "private.yaml"
     booked = ("--ledger", desk.ledger, "--account", "people")
-    done = cli("draft", desk.data, "-o", target, "--epsilon", "6", "--delta", "1e-4", *booked)
+    paid = ("--epsilon", "6", "--delta", "1e-4", "--header", "first")
+    done = cli("draft", desk.data, "-o", target, *paid, *booked)
     assert done.code == 0, done.err
     schema = Schema.load(target)
     assert schema.to_review() == ["unit"]
@@ -45,6 +46,23 @@ def test_a_private_draft_is_paid_for_and_booked(cli: Cli, desk: Desk) -> None:
     assert again.code == 1
     assert "limit" in again.err
     assert not (desk.folder / "b.yaml").exists()
+
+
+def test_a_plan_says_what_an_amount_can_resolve_and_costs_nothing(cli: Cli, desk: Desk) -> None:
+    desk.write(ROWS * 20)
+    cli("ledger", "limit", desk.ledger, "people", "--epsilon", "8", "--delta", "1/1000")
+    target = desk.folder / "private.yaml"
+    asked = ("draft", desk.data, "-o", target, "--epsilon", "0.1", "--delta", "1e-6")
+    done = cli(*asked, "--plan", "--ledger", desk.ledger, "--account", "people")
+    assert done.code == 0, done.err
+    assert "tells a column's type and rough bounds from about" in done.err
+    assert "names categories that" in done.err
+    assert not target.exists()
+    [account] = json.loads(cli("ledger", "show", desk.ledger, "--json").out)["accounts"]
+    assert account["spent"] == {"epsilon": "0", "delta": "0"}
+    assert "give one with --epsilon" in cli("draft", desk.data, "--plan").err
+    paid = cli(*asked, "--ledger", desk.ledger, "--account", "people")
+    assert "tells a column's type" in paid.err  # said before it is paid
 
 
 def test_a_release_names_the_price_of_its_privately_drafted_schema(cli: Cli, desk: Desk) -> None:

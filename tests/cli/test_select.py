@@ -57,6 +57,9 @@ def test_counts_come_only_when_they_are_paid_for(cli: Cli, shop: Desk) -> None:
     assert [entry["epsilon"] for entry in paid["receipt"]["paid"]["together"]] == ["10", "10"]
     code, out, _ = call(cli, shop, "-e", "20", "-c", "2", "--counts", "1/2")
     assert code == 0
+    assert "item sets (no error bar)" in out  # all candidates were counted, and the counts decided
+    code, out, _ = call(cli, shop, "-e", "20", "-c", "2", "--counts", "1/2", "--mechanism", "one-shot")
+    assert code == 0
     assert "item sets (±" in out
 
 
@@ -100,8 +103,8 @@ def test_categories_of_a_table(cli: Cli, desk: Desk) -> None:
         (("-e", "1", "-c", "0"), 2, "whole number from 1"),
         (("-e", "1", "-c", "9"), 2, "Cannot select 9 different ones of 4"),
         (("-e", "0", "-c", "1"), 1, "greater than 0"),
-        (("-e", "1", "-c", "1", "--counts", "2"), 2, "below 1"),
-        (("-e", "1", "-c", "1", "--threshold", "often"), 1, "threshold must be a finite number"),
+        (("-e", "1", "-c", "1", "--counts", "2"), 2, "to 0.999999, or 0, not"),
+        (("-e", "1", "-c", "1", "--threshold", "often"), 2, "threshold must be a number"),
         (("-e", "1", "-c", "1", "--column", "product"), 2, "leave out the column"),
         (("-e", "1", "-c", "1", "--mechanism", "gumbel"), 2, "--mechanism"),
         (("-e", "1", "-c", "1", "--engine", "duckdb"), 2, "counted in memory"),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.conformance.checks import Example, examples, fitted
+from tests.conformance.examples import Example, examples, fitted
 
 import penstock
 from penstock import catalogue

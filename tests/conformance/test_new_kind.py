@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import doctest
+import inspect
 import json
+import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
+import polars as pl
 import pytest
 from tests.conformance import checks, test_kinds
+from tests.conformance.ballots import audits, data, draft, evaluation, layout, method, release
 from tests.conformance.ballots.entry import FORM, KIND, METHOD
 
+import penstock
 from penstock import catalogue
 from penstock.audit import run as audit
 from penstock.audit import targets
 from penstock.audit.harness import Status
+from penstock.catalogue import OptionInfo
 from penstock.cli import query
 from penstock.cli import run as command
+from penstock.schema import Schema
 
 
 @pytest.fixture
@@ -77,6 +87,33 @@ def test_a_new_method_is_audited_and_its_broken_copies_are_refuted() -> None:
     standing, *refuted = audit(names, trials=100_000)
     assert standing.status is Status.HOLDS
     assert all(verdict.status is Status.REFUTED for verdict in refuted)
+
+
+@pytest.mark.usefixtures("ballots")
+@pytest.mark.parametrize(
+    "module", [data, draft, evaluation, layout, method, release], ids=lambda m: m.__name__
+)
+def test_every_class_of_a_new_kind_has_an_example_that_runs(module: ModuleType) -> None:
+    for name, found in vars(module).items():
+        if isinstance(found, type) and found.__module__ == module.__name__ and not name.startswith("_"):
+            assert ">>> " in str(found.__doc__), name
+    failed, tried = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+    assert tried > 0
+    assert failed == 0
+
+
+def test_a_new_kind_may_ask_with_several_words() -> None:
+    """An option with a dash reaches its question."""
+    option = OptionInfo("votes", "votes-of", "NAME", "how many votes somebody has.")
+    with catalogue.extended(kinds=(replace(KIND, options=(option,)),), methods=(METHOD,), forms=(FORM,)):
+        query.with_options()
+        assert "votes_of" in inspect.signature(query.query).parameters
+        schema = Schema.from_yaml(audits.BALLOTS)
+        votes = pl.DataFrame({"party": ["red"] * 300})
+        with tempfile.TemporaryDirectory() as place:
+            penstock.release(votes, schema, epsilon=1, out=f"{place}/poll")
+            query.query(f"{place}/poll", votes_of="red")
+    query.with_options()
 
 
 def test_nothing_of_it_stays_behind() -> None:

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine import joint_table as cube
-from penstock.engine import tally
+from penstock.engine import joint_table, tally
 from penstock.engine.joint_table import marginals_of
 from penstock.engine.marginal import Column, Columns
 from penstock.engine.memory import MemoryEngine
@@ -20,7 +19,7 @@ def test_every_marginal_is_the_plain_sum_of_the_joint_table(
     sizes: list[int], seed: int, at_once: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(cube, "_TOGETHER", at_once)
+        patched.setattr(joint_table, "_TOGETHER", at_once)
         check_all_marginals(sizes, seed)
 
 

@@ -165,7 +165,7 @@ def test_text_is_read_as_it_is_meant(tmp_path: Path, data: bytes, rows: list[tup
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(
-        st.lists(st.text(alphabet='ab1 ",\n\réß日\'#\\;', max_size=5), min_size=3, max_size=3), max_size=6
+        st.lists(st.text(alphabet="ab1 \",\n\réß日'#\\;", max_size=5), min_size=3, max_size=3), max_size=6
     ),
     ending=st.sampled_from(["\n", "\r\n"]),
     always=st.booleans(),

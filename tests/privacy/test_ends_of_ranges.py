@@ -15,6 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from penstock.audit import exact
+from penstock.drafting.bounds import threshold
+from penstock.engine.marginal import Columns
+from penstock.engine.tally import Rows
 from penstock.errors import PenstockError, UsageError
 from penstock.kinds.points.baselines.dawa import least_uneven
 from penstock.kinds.points.data import _tally
@@ -22,13 +26,18 @@ from penstock.kinds.sequences.data import Sequences
 from penstock.kinds.sequences.ngram import NGram
 from penstock.kinds.sequences.reading import Symbols
 from penstock.kinds.sequences.suffix_tree import PrivTreeSequences
+from penstock.kinds.table.audits.gaps import Step
+from penstock.kinds.table.baselines.mwem import MWEM, Weights
+from penstock.kinds.table.privbayes.knapsack import fullest
 from penstock.kinds.table.privbayes.scores import score
 from penstock.kinds.table.privbayes.sensitivity import MOST_RECORDS_OF_R, largest_change
 from penstock.privacy.budgets.budget import LARGEST_EPSILON, SMALLEST_EPSILON, Budget
-from penstock.privacy.mechanisms import choice, noise
+from penstock.privacy.mechanisms import choice, noise, response
+from penstock.privacy.mechanisms.retraversal import retraverse
 from penstock.privacy.mechanisms.sparse import above_threshold
 from penstock.privacy.mechanisms.splitting import STEPS, Splitter
 from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.randomness.logarithms import Between
 from penstock.privacy.seals.sealed import Sealed, open_seal
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
@@ -200,8 +209,117 @@ def test_weighted_points_are_added_as_whole_numbers() -> None:
 def test_sums_inside_seals_are_exact_or_held() -> None:
     values = np.array([2**63 - 1, 1, -3])
     assert open_seal(sealed(values).total()) == 2**63 - 3
+    assert open_seal(sealed(np.array([2**63 - 1, 2**62])).total()) == 2**63 - 1
+    assert open_seal(sealed(np.array([-(2**63), -(2**62)])).total()) == -(2**63)
     assert open_seal(sealed(values).scaled(2)).tolist() == [2**63 - 1, 2, -6]
     assert open_seal(sealed(values).linear(np.array([[1, 1, 1], [2**40, 0, 0]]))).tolist() == [
         2**63 - 3,
         2**63 - 1,
     ]
+
+
+@pytest.mark.parametrize(("epsilon", "moves"), list(product(EPSILONS, (1, 10**12))))
+def test_real_numbers_are_put_on_their_lattice_exactly(epsilon: Fraction, moves: int) -> None:
+    """With the same seed the noise is the same: results differ by what the values do, to the last double."""
+    for end in (0.0, 0.5, 2.0**53, 2.0**61, 1e30, 1e300):
+        near = float(np.nextafter(end, np.inf)) if end >= 2.0**53 else end + 1
+        one, two = (
+            noise.laplace_real(_real(value, moves), budget(epsilon), granularity=1) for value in (end, near)
+        )
+        assert np.isfinite([one, two]).all()
+        rounding = 4 * max(np.spacing(abs(one)), np.spacing(abs(two)))
+        assert abs((two - one) - (round(near) - round(end))) <= rounding
+
+
+def _real(value: float, moves: int) -> Sealed[float]:
+    return Sealed(value, Sensitivity.of(moves), Relation.ADD_REMOVE, because="made up for a test")
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("size", [2, 3, 2**31, 2**62])
+def test_answers_at_the_ends_are_told_within_the_ends(epsilon: Fraction, size: int) -> None:
+    truth = np.array([0, 1, size - 1] * 20)
+    told = response.report(truth, size, epsilon, Randomness.seeded(3))
+    assert 0 <= told.min() <= told.max() < size
+    if epsilon == LARGEST_EPSILON and size < 2**40:
+        assert told.tolist() == truth.tolist()  # a lie has a chance below 60 * 2**31 exp(-100) < 1e-32
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_going_through_candidates_again_sees_differences_only(epsilon: Fraction) -> None:
+    values = np.array([0, 3, -2, 7])
+    expected = retraverse(sealed(values), budget(epsilon), c=2, threshold=2, passes=3)
+    for end in (2**31, 2**53, 2**60):
+        found = retraverse(sealed(values + end), budget(epsilon), c=2, threshold=end + 2, passes=3)
+        assert found == expected
+
+
+@pytest.mark.parametrize("far", [0, 2**31, 2**53, 2**62, -(2**62)])
+def test_gaps_of_pairs_move_by_no_more_than_stated_wherever_expectations_lie(far: int) -> None:
+    records = [(0, 1, 1), (1, 1, 0), (0, 0, 0)] * 3
+    step = Step(3, expected=lambda _, one, two: np.array([[far, -far], [1, far]], dtype=np.int64))
+    before = step.gaps(records)[1]
+    for more in ((0, 0, 0), (1, 1, 1), (0, 1, 0)):
+        after = step.gaps([*records, more])[1]
+        gaps = [abs(int(a) - int(b)) for a, b in zip(open_seal(before), open_seal(after), strict=True)]
+        assert max(gaps) <= before.sensitivity.linf
+
+
+@pytest.mark.parametrize("n", [1.0, 2.0**31, 2.0**62, 1e18, 1e300])
+def test_errors_of_a_distribution_move_by_no_more_than_stated_however_large_it_is(n: float) -> None:
+    counts = np.array([0, 5, 2**40, 1])
+    errors = [
+        MWEM(way=1)._errors(sealed(values), Weights((2, 2), n))
+        for values in (counts, counts + np.eye(4)[1].astype(int))
+    ]
+    gaps = np.abs(open_seal(errors[0]).astype(object) - open_seal(errors[1]).astype(object))
+    assert max(gaps) <= errors[0].sensitivity.linf
+
+
+@pytest.mark.parametrize("scale", [1, 2**20, 2**41])
+def test_knapsacks_are_exact_up_to_their_declared_end(scale: int) -> None:
+    """A thousand rows whose sums come near 2**53, against trying all subsets."""
+    rng = np.random.default_rng(1)
+    weights = rng.integers(1, 9, (40, 4)) * scale
+    gains = np.minimum(weights, rng.integers(1, 9, (40, 4)) * scale)
+    room = rng.integers(0, 20, 40) * scale
+    expected = [
+        max(
+            sum(gain for gain, taken in zip(gains[row].tolist(), some, strict=True) if taken)
+            - max(
+                0,
+                sum(w for w, taken in zip(weights[row].tolist(), some, strict=True) if taken)
+                - int(room[row]),
+            )
+            for some in product((0, 1), repeat=4)
+        )
+        for row in range(40)
+    ]
+    assert fullest(weights, gains, room).tolist() == expected
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("delta", ["1e-300", "1e-6", "999999/1000000"])
+@pytest.mark.parametrize("records", [1, 3, 10**6])
+def test_the_least_count_of_a_named_value_covers_delta(epsilon: Fraction, delta: str, records: int) -> None:
+    """a^T max(e^epsilon, m e^(epsilon/m)) / (1 + a) <= delta, to a hundred digits."""
+    least, rate = threshold(epsilon, Fraction(delta), records), epsilon / records
+    below = Between.of(1) + Between.exp(-rate)
+    for many, each in ((1, epsilon), (records, rate)):
+        assert Fraction((Between.of(many) * Between.exp(each - rate * least) / below).high) <= Fraction(delta)
+
+
+def test_weighted_rows_are_added_up_exactly_beyond_doubles() -> None:
+    columns = Columns({"a": 2})
+    weights = np.array([2**53, 1, 2**60, 3])
+    rows = Rows(columns, {0: np.array([0, 0, 1, 1])}, 4, weights)
+    (counts,) = rows.tally([(0,)])
+    assert counts.tolist() == [2**53 + 1, 2**60 + 3]
+
+
+def test_the_laws_behind_audits_see_single_points_near_the_ends() -> None:
+    near = exact.exponential([2**62, 2**62 + 1], 1.0)
+    assert near.probability(0) == pytest.approx(exact.exponential([0, 1], 1.0).probability(0), rel=1e-12)
+    splitter = Splitter.paid(budget(Fraction(1)), fan_out=2, theta=2**62)
+    far, close = (splitter.log_chances(np.array([value]), 0)[0][0] for value in (2**62, 2**62 + 1))
+    assert close > far

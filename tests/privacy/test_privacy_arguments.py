@@ -58,6 +58,7 @@ OPENINGS = {
     "kinds/sequences/exploration.py Exploration.look": "noise string by string, paid start by start",
     # Audits compare neighbouring inputs that they make up themselves: there is nobody to protect.
     "audit/sensitivity.py moves": "how far a value really moves between two made-up inputs",
+    "audit/tampering.py raw_size": "a mistake made on purpose, in a broken copy",
     "audit/worst_loss.py worst_loss": "the exact loss of a tree between two made-up inputs",
     "kinds/points/audits.py OnlyOccupied.fans": "a mistake made on purpose, in a broken copy",
     "kinds/table/audits/gaps.py Step.choice_law": "the exact law of a choice on a made-up table",

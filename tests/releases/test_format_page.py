@@ -23,6 +23,7 @@ from penstock.privacy.budgets.receipt import Receipt
 from penstock.privacy.ledger.entries import Status
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.unit import Relation, Unit
+from penstock.releases.answer import BASES, Answer
 from penstock.releases.formats import FORMAT
 from penstock.releases.package import About, Package, Resource
 from penstock.schema import Schema
@@ -81,6 +82,9 @@ def keys(model: type[BaseModel]) -> list[str]:
         ("Kinds", [info.name for info in catalogue.kinds()]),
         ("Answers", list(catalogue.ANSWERS)),
         ("Words of the ledger", list(get_args(Status))),
+        ("Keys of an answer", list(Answer(0.0).to_dict())),
+        ("What an answer rests on", list(BASES)),
+        ("Keys of details", ["connections", "rules"]),
     ],
 )
 def test_the_page_has_every_word_that_the_program_knows_and_no_other(title: str, known: list[str]) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,11 +18,25 @@ from penstock.releases.published import Published
 
 
 def test_an_answer_reads_as_a_number_with_its_error() -> None:
-    assert str(Answer(1873.2, 42.0, "records")) == "1,873 ± 42 records"
-    assert str(Answer(0.0123456)) == "0.0123"
+    assert str(Answer(1873.2, 42.0, "records", "counted")) == "1,873 ± 42 records (counted)"
+    assert str(Answer(0.0123456)) == "0.0123 (model: no error bar)"
     assert float(Answer(3.5)) == 3.5
-    assert Answer(1.0, None, "x").to_dict() == {"value": 1.0, "error": None, "text": "x"}
-    assert "<b>" not in Answer(1, 2, "<b>")._repr_html_()
+    assert Answer(1.0, None, "x", "model", ("Mind this.",)).to_dict() == {
+        "value": 1.0,
+        "error": None,
+        "text": "x",
+        "rests_on": "model",
+        "caveats": ["Mind this."],
+    }
+    assert "<b>" not in Answer(1, 2, "<b>", "counted", ("<b>",))._repr_html_()
+
+
+@pytest.mark.parametrize("basis", ["spread evenly", "model"])
+def test_what_rests_on_an_assumption_has_no_error_bar(basis: Any) -> None:
+    with pytest.raises(ValueError, match="known error"):
+        Answer(1.0, 2.0, "records", basis)
+    with pytest.raises(ValueError, match="rests on one of"):
+        Answer(1.0, None, "records", "guessed")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("n", [-1, 1.5, "7", True, 10**12])

@@ -211,9 +211,7 @@ def test_belief_is_bayes_with_odds_of_e_to_the_epsilon() -> None:
 
 
 _NODE = UnitInfo("node", yours="you, with all your connections,", plural=True)
-_FRIENDS = KindInfo(
-    "friends", words="friendships", units=(_NODE,), data="no:where", draft="no:where"
-)
+_FRIENDS = KindInfo("friends", words="friendships", units=(_NODE,), data="no:where", draft="no:where")
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ class Tiny(Release):
     def ask(self, expression: str) -> Answer:
         name, _, label = expression.partition(" = ")
         code = self.schema.attribute(name).labels.index(label.strip("'"))
-        return Answer(float(self.counts[name][code]), 3.0, "records")
+        return Answer(float(self.counts[name][code]), 3.0, "records", "counted")
 
     def example(self) -> str | None:
         name, labels = self.schema.names[0], self.schema.attributes[0].labels

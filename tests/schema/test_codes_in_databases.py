@@ -26,7 +26,11 @@ NASTY_DATES = [
     "2020-1-1", "20200101", "2020-01-01T00:00:00", "2020-12-31", "2021-01-01", "2019-12-31",
     "2020-06-15T12:30", "2020-06-15 12:30:59", "2020-06-15T12:30:59.999Z", "2020-06-15T12:30Z",
     "2020-06-15T24:00", "2020-06-15T12:60", "2020-06-15T12:30:60", "2020-06-15T12", "", "NA", "?",
-    "yesterday", "2020-06-15T12:30+02:00",
+    "yesterday", "2020-06-15T12:30+02:00", "2020-06-15T14:31:00+02:00", "2020-06-15 07:00:58.7-0530",
+    "2020-06-15T23:30:59,25+11", "2020-01-01T00:00+00:01", "2019-12-31T23:59-00:01", "2020-06-15T12:30+24:00",
+    "2020-06-15T12:30+2:00", "2020-06-15T12:30+02:60", "2020-06-15T12:30Z+02:00", "2020-06-15+02:00",
+    "2020-12-31T14:00:00+02:00", "2020-12-31T14:00:01+02:00", "2024-02-29T23:00-02:00",
+    "2020-06-15T12:30 +02:00",
     "2020-12-31T23:59:59", "2020-12-31T12:00:00", "2020-12-31T12:00:00.5", "2020-12-31T12:00:01", None,
 ]  # fmt: skip
 NASTY_WORDS = [
@@ -54,6 +58,8 @@ FIELDS = {
     "many integers": "type: integer, constraints: {minimum: -7, maximum: 1000}, bins: {count: 13}",
     "listed integers": "type: integer, constraints: {enum: [12, 5, 1000]}",
     "ranked integers": "type: integer, constraints: {enum: [0, 5, 12, 1000]}, categoriesOrdered: true",
+    "spiked integers": "type: integer, constraints: {minimum: 0, maximum: 1000}, spikes: [0, 12, 1000]",
+    "spiked numbers": "type: number, constraints: {minimum: 0, maximum: 100}, spikes: [0, 12, 0.3, 100]",
     "numbers": "type: number, constraints: {minimum: 0, maximum: 1}, bins: {count: 10}",
     "wide numbers": "type: number, constraints: {minimum: -1e3, maximum: 100}, bins: {width: 33.3}",
     "one number": "type: number, constraints: {minimum: 12, maximum: 12}",

@@ -286,7 +286,7 @@ def _projections(first: Outputs, second: Outputs) -> Iterable[Projection]:
     if len(columns) <= 6:
         for one, two in combinations(columns, 2):
             yield Projection(f"output[{one}] - output[{two}]", partial(_difference, one=one, two=two))
-    if columns:
+    if columns:  # a release that says the same whatever happens has nothing to learn from
         yield _linear(first, second, columns)
         yield _columnwise(first, second, columns)
     yield _symbol(first, second)

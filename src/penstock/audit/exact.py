@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from math import exp, expm1, fsum, inf, isclose, log, log1p
+from numbers import Integral
 from typing import Any
 
 from penstock.audit.neighbours import Pair
@@ -163,8 +165,7 @@ def discrete_gaussian(value: int, sigma_squared: float) -> Distribution:
 
 def exponential(scores: Sequence[float], rate: float) -> Distribution:
     """The exponential mechanism: candidate i with probability proportional to exp(rate * scores[i])."""
-    top = max(scores)
-    weights = [rate * (score - top) for score in scores]
+    weights = [-rate * gap for gap in _gaps(scores)]
     total = _log_sum(weights)
     return Distribution({index: weight - total for index, weight in enumerate(weights)})
 
@@ -174,10 +175,10 @@ def permute_and_flip(scores: Sequence[float], rate: float) -> Distribution:
 
     Enumerated over the sets of candidates still to come, hence for a dozen candidates at most.
     """
-    count, top = len(scores), max(scores)
+    count = len(scores)
     if count > 14:
         raise UsageError("Permute-and-flip is enumerated for at most 14 candidates.")
-    taken = [exp(rate * (score - top)) for score in scores]
+    taken = [exp(-rate * gap) for gap in _gaps(scores)]
     reach = {(1 << count) - 1: 1.0}  # probability that exactly these candidates are still to come
     chosen = [0.0] * count
     for _ in range(count):
@@ -198,3 +199,13 @@ def randomised_response(value: int, size: int, epsilon: float) -> Distribution:
     """The truth with probability e^epsilon / (e^epsilon + size - 1), every other answer equally often."""
     total = exp(epsilon) + size - 1
     return Distribution({answer: epsilon * (answer == value) - log(total) for answer in range(size)})
+
+
+def _gaps(scores: Sequence[Any]) -> list[float]:
+    """How far each score is below the best; the difference is exact, also where doubles are far apart.
+
+    >>> _gaps([2**62, 2**62 + 1])
+    [1.0, 0.0]
+    """
+    exact = [Fraction(int(score)) if isinstance(score, Integral) else Fraction(score) for score in scores]
+    return [float(max(exact) - score) for score in exact]

@@ -53,11 +53,19 @@ def summary(verdicts: Sequence[Verdict]) -> str:
     standing = sum(verdict.status is Status.HOLDS for verdict in shipped)
     caught = sum(verdict.status is Status.REFUTED for verdict in broken)
     failure = sum(verdict.failure for verdict in verdicts)
+    replayed = [verdict for verdict in shipped if verdict.replays]
     parts = []
     if shipped:
         parts.append(f"{standing} of {len(shipped)} shipped claims stand (not refuted, which is not proven)")
     if broken:
         parts.append(f"{caught} of {len(broken)} deliberately broken copies refuted")
+    if replayed:
+        number = sum(verdict.replays for verdict in replayed)
+        worst = max(verdict.bound.epsilon / float(verdict.promise.epsilon) for verdict in replayed)
+        parts.append(
+            f"{number:,} transcripts of {len(replayed)} methods replayed on neighbours, the largest exact "
+            f"loss {worst:.3f} of epsilon (1.000 is right, above is a failure)"
+        )
     return f"{'; '.join(parts)}; a true claim would be called refuted with probability at most {failure:.1g}."
 
 

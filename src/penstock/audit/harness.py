@@ -90,6 +90,11 @@ class Verdict:
         return next((bound for bound in self.bounds if not bound.exact), None)
 
     @property
+    def replays(self) -> int:
+        """How many transcripts were replayed; 0 where nothing was."""
+        return sum(bound.tests for bound in self.bounds if bound.exact)
+
+    @property
     def how(self) -> str:
         return " and ".join("exact" if bound.exact else "sampled" for bound in self.bounds)
 
@@ -242,6 +247,19 @@ def exact_bound(target: Target) -> Bound:
     return Bound(epsilon, 0.0, pair, "worst outcome", "either")
 
 
+def replay_bound(target: Target, count: int, seed: int) -> Bound:
+    """The largest loss that replays found, exactly; unbounded where neighbours can be told apart at once."""
+    if target.replays is None:
+        raise UsageError(f"The audit target '{target.name}' has nothing to replay.")
+    found = target.replays(count, seed)
+    words = f"{found.number} replays"
+    if found.problems:
+        return Bound(inf, 0.0, Pair((), (), words), found.problems[0], "either", tests=found.number)
+    lost = found.share * float(target.promise.epsilon)
+    event = f"the largest loss, {found.share:.3f} of epsilon, known to {max(found.precision, 1e-99):.0e}"
+    return Bound(lost, 0.0, Pair((), (), words), event, "either", tests=found.number)
+
+
 def _most_visible(target: Target, worst_pair: Pair, tests: int, failure: float) -> Pair:
     """The pair whose exact laws promise the highest sampled bound; no need to search for what is known."""
     if target.distribution is None or target.run is None:
@@ -274,6 +292,8 @@ def examine(target: Target, trials: int, *, confidence: float = CONFIDENCE, seed
         bounds.append(exact_bound(target))
         # The worst pair may differ in an outcome too rare to be sampled; run the one that shows most.
         runnable = replace(target, pairs=(_most_visible(target, bounds[0].pair, count // 2, 1 - confidence),))
+    if target.replays is not None:
+        bounds.append(replay_bound(target, count, seed))
     if target.run is not None:
         source = Randomness.seeded(seed).spawn(target.name)
         bounds.append(lower_bound(runnable, count, confidence, source))
@@ -287,6 +307,6 @@ def examine(target: Target, trials: int, *, confidence: float = CONFIDENCE, seed
         tuple(bounds),
         status=Status.REFUTED if against else Status.HOLDS,
         failure=min((bound.failure for bound in against), default=max(bound.failure for bound in bounds)),
-        trials=count if target.run else 0,
+        trials=count if target.run or target.replays else 0,
         seconds=time.perf_counter() - started,
     )

@@ -73,7 +73,10 @@ NONE = Tampering()
 
 @dataclass(frozen=True)
 class Trial:
-    """One way to make a release: method, schema, parameters, engine, and the promise that is made."""
+    """One way to make a release: method, schema, parameters, engine, and the promise that is made.
+
+    `source` puts the records where they are read from, such as a file, and names the table in a database.
+    """
 
     method: str
     schema: Schema
@@ -84,6 +87,7 @@ class Trial:
     delta: Fraction = Fraction(0)
     engine: str = "memory"
     tampering: Tampering = NONE
+    source: Callable[[pl.DataFrame], tuple[Any, str | None]] = lambda frame: (frame, None)
 
     def release(self, records: Records, source: Randomness) -> Release:
         """The release of some records, the way it is always made."""
@@ -95,7 +99,8 @@ class Trial:
         method = method_class(info)(**self.parameters)
         method.check(schema)
         handle = data_class(catalogue.kind(info.kind))
-        data: Any = handle.open(frame, schema, engine=self.engine, order_key=ORDER_KEY)
+        place, table = self.source(frame)
+        data: Any = handle.open(place, schema, table=table, engine=self.engine, order_key=ORDER_KEY)
         if wrong.data is not None:
             data = wrong.data(data)
         whole = Budget(self.epsilon, self.delta, randomness=source)

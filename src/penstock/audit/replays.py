@@ -93,9 +93,21 @@ def words(info: MethodInfo) -> list[tuple[str, Any]]:
     return found
 
 
+_known: dict[tuple[MethodInfo, tuple[int, ...]], list[Setting]] = {}
+
+
 def usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
-    """The settings that the method accepts: every ground under every relation with the audits' parameters,
-    every other engine on every ground, and every word of a parameter where it is accepted first."""
+    """The settings that the method accepts; found once, since each is tried to see."""
+    key = info, tuple(id(audits) for audits in every)
+    if key not in _known:
+        _known[key] = _usable(info, every)
+    return _known[key]
+
+
+def _usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
+    """Every ground under every relation with the audits' parameters, every other engine on every ground, and
+    every word of a parameter where it is accepted first.
+    """
     bases = [dict(audit.parameters) for audit in audits_of(info, every)] or [{}]
     different = [base for place, base in enumerate(bases) if base not in bases[:place]]
     known = grounds(info, every)
@@ -115,7 +127,12 @@ def usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
     )
     found += _accepted(
         info,
-        (replace(setting, engine=engine, most=FEW) for engine in engines[1:] for setting in tuple(found)),
+        (
+            replace(setting, engine=engine, most=FEW // 2)
+            for engine in engines[1:]
+            for setting in tuple(found)
+            if setting.relation is relations[0] and setting.most is None
+        ),
     )
     for (name, value), relation in product(words(info), relations):
         options = (
@@ -139,7 +156,7 @@ def _out(info: MethodInfo, setting: Setting) -> bool:
     users = setting.ground.described.unit.column is not None
     if users and setting.relation is Relation.REPLACE:
         return True  # a user who is replaced may bring another number of records
-    return refused(setting.trial(info.name)) is not None
+    return refused(setting.trial(info.name), setting.ground) is not None
 
 
 def hostile(
@@ -152,18 +169,23 @@ def hostile(
         whole = folders and number == 0
         more, _ = both_ways(made, setting.ground, setting.relation, pair, seed + number, folders=whole)
         found = found + more
+        if not found.number:
+            break  # what is refused with one set of records is refused with all: it was the schema
     return found
 
 
 def replays(info: MethodInfo, every: list[Audits], number: int, seed: int = 0) -> Replays:
-    """About so many replays of a method: the hostile pairs of every setting, then the search in each."""
+    """About so many replays of a method, shared out among its settings: hostile pairs, then the search."""
     accepted = usable(info, every)
+    tried = accepted[:: max(1, -(-2 * len(accepted) // max(1, number)))]
     found = Replays()
-    for setting in accepted:
-        found = found + hostile(info, setting, seed)
-    for place, setting in enumerate(accepted):
-        share = (number - found.number) // (len(accepted) - place)
-        if share > 0:
+    for place, setting in enumerate(tried):
+        share = max(2, (number - found.number) // (len(tried) - place))
+        few = replace(setting, most=share // 2 if setting.most is None else min(setting.most, share // 2))
+        some = hostile(info, few, seed)
+        if share > some.number + some.refused:
             made = setting.trial(info.name)
-            found = found + search(made, setting.ground, setting.relation, share, seed + place)
+            left = share - some.number - some.refused
+            some = some + search(made, setting.ground, setting.relation, left, seed + place)
+        found = found + some
     return found

@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from penstock import catalogue
 from penstock.audit.hostile import both_ways
 from penstock.audit.methods import Audits, MethodAudit
-from penstock.audit.replay import Tampering
+from penstock.audit.replay import Replays, Tampering
 from penstock.audit.replays import Setting, audits_of, usable
 from penstock.audit.sabotage import understated
 from penstock.audit.transcript import Recording, Replaying
@@ -36,6 +37,9 @@ HALF = {"scale": Fraction(1, 2), "variance": Fraction(1, 4), "rate": Fraction(2)
 """By which factor each parameter of a law is multiplied to halve its noise."""
 
 
+DOMAIN = "domain-from-data"
+
+
 def weakened(law: Any) -> Any:
     """The same law with half of its noise."""
     if isinstance(law, Comparison):
@@ -50,7 +54,8 @@ def weakened(law: Any) -> Any:
         for name, factor in HALF.items()
         if name in known and getattr(law, name) is not None
     }
-    return replace(law, **changed)
+    changed_law: Any = replace(law, **changed)  # type: ignore[type-var]  # an instance, not its class
+    return changed_law
 
 
 class _Weak(Recording):
@@ -66,10 +71,12 @@ class _WeakAgain(Replaying):
 
 
 def in_raw_order(law: Law[Any], output: Any) -> Any:
-    """An output in the order of the values that it was made of."""
-    if isinstance(output, list):
-        gaps = getattr(law, "gaps", None)
-        return output if gaps is None else sorted(output, key=lambda place: int(gaps[place]))
+    """An output in the order of the values that it was made of; a choice, among candidates in that order."""
+    gaps = getattr(law, "gaps", None)
+    if gaps is not None and np.ndim(output) == 0:
+        return int(np.argsort(gaps, kind="stable")[output]) if 0 <= output < len(gaps) else output
+    if gaps is not None:
+        return sorted(output, key=lambda place: int(gaps[place]))
     for name in ("values", "margins", "answers"):
         raw = getattr(law, name, None)
         if isinstance(raw, np.ndarray) and np.shape(output) == raw.shape and raw.size > 1:
@@ -147,6 +154,20 @@ def domain_from_data(info: MethodInfo, every: list[Audits]) -> Tampering | None:
         if audit.read_off is not None and audit.schema_kind == info.kind:
             return Tampering(schema=audit.read_off)
     return None
+
+
+def everywhere(name: str, every: list[Audits]) -> Replays:
+    """One mistake made in every method of the catalogue: its problems where all are caught, else none.
+
+    So that a copy that slips through is not hidden by the others that are caught.
+    """
+    problems = []
+    for info in catalogue.methods():
+        wrong = domain_from_data(info, every) if name == DOMAIN else TAMPERINGS[name][1]
+        if wrong is not None:
+            problems.append(caught(info, every, wrong))
+    told = tuple(problem for problem in problems if problem is not None)
+    return Replays(number=len(problems), problems=told if len(told) == len(problems) else ())
 
 
 def caught(info: MethodInfo, every: list[Audits], tampering: Tampering, *, seeds: int = 2) -> str | None:

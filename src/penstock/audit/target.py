@@ -17,6 +17,7 @@ from typing import Any
 from penstock.audit.events import Event, Projection
 from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import Pair
+from penstock.audit.replay import Replays
 from penstock.errors import UsageError
 from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.randomness.generator import Randomness
@@ -56,8 +57,9 @@ class Target:
     """One auditable promise.
 
     At least one way to examine it is needed: `run` (sampled), `distribution` (exact, every output with
-    its probability) or `loss` (exact, the privacy loss of a pair computed in some other way, such as the
-    integral over a shared threshold). `events` and `projections` tell the sampled audit where the weak
+    its probability), `loss` (exact, the privacy loss of a pair computed in some other way, such as the
+    integral over a shared threshold) or `replays` (exact, so many transcripts replayed on neighbours that it
+    finds itself, with a seed). `events` and `projections` tell the sampled audit where the weak
     spot is known to be; without them it looks for one by itself. `effort` scales the number of runs: a
     whole method costs more than a draw of noise. `background` is what is known of a published algorithm:
     where it stands, what it really guarantees and why.
@@ -71,12 +73,15 @@ class Target:
     run: Runner | None = None
     distribution: Callable[[Any], Distribution] | None = None
     loss: Callable[[Any, Any], float] | None = None
+    replays: Callable[[int, int], Replays] | None = None
     events: Sequence[Event] = ()
     projections: Sequence[Projection] = ()
     effort: float = 1.0
     background: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.replays is not None:
+            return
         if not self.pairs:
             raise UsageError(f"The audit target '{self.name}' has no pair of neighbouring inputs.")
         if self.run is None and self.distribution is None and self.loss is None:

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from functools import cache
+from fractions import Fraction
+from functools import cache, partial
 
 from penstock import catalogue
 from penstock.audit import broken, broken_sparse, mechanisms, sparse, top
 from penstock.audit.harness import Verdict, examine
 from penstock.audit.methods import Audits
+from penstock.audit.replay import Replays
+from penstock.audit.replays import replays
 from penstock.audit.sampling import FAILURE
-from penstock.audit.target import Kind, Target
+from penstock.audit.tampering import DOMAIN, TAMPERINGS, everywhere
+from penstock.audit.target import Kind, Promise, Target
+from penstock.catalogue import MethodInfo
 from penstock.errors import UsageError
+from penstock.privacy.unit import Relation
 from penstock.progress import progress
 
 MECHANISMS = (mechanisms, top, sparse, broken, broken_sparse)
@@ -37,11 +43,50 @@ def every_audit() -> list[Audits]:
     return found
 
 
+def replay_targets() -> list[Target]:
+    """Every method, replayed; and every mistake that can be made in any of them, made in all."""
+    made = [
+        Target(
+            f"replay-{info.name}",
+            Kind.SHIPPED,
+            Promise(Fraction(1), relation=Relation(info.relations[0])),
+            f"transcripts of {info.name}, replayed on hostile neighbours",
+            (),
+            replays=partial(_replayed, info),
+            effort=0.005,
+        )
+        for info in catalogue.methods()
+    ]
+    summaries = {name: summary for name, (summary, _) in TAMPERINGS.items()}
+    summaries[DOMAIN] = "the schema is read off the records"
+    made += [
+        Target(
+            f"broken-replay-{name}",
+            Kind.BROKEN,
+            Promise(Fraction(1)),
+            f"every method: {summary}",
+            (),
+            replays=partial(_tampered, name),
+        )
+        for name, summary in summaries.items()
+    ]
+    return made
+
+
+def _replayed(info: MethodInfo, number: int, seed: int) -> Replays:
+    return replays(info, every_audit(), number, seed)
+
+
+def _tampered(name: str, number: int, seed: int) -> Replays:
+    return everywhere(name, every_audit())
+
+
 @cache
 def targets() -> tuple[Target, ...]:
     """All audit targets, shipped ones first."""
     found = [target for module in MECHANISMS for target in module.targets()]
     found += [target for audits in every_audit() for target in audits.targets()]
+    found += replay_targets()
     names = [target.name for target in found]
     if len(set(names)) != len(names):
         raise UsageError("Two audit targets have the same name.")

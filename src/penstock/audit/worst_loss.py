@@ -97,8 +97,8 @@ Rows = Sequence[Record]
 
 
 @dataclass(frozen=True)
-class Hierarchy:
-    """A hierarchy over the records of a small schema, all of it decided with the same epsilon.
+class DecidedTree:
+    """A tree over the records of a small schema, all of whose splits are decided with the same epsilon.
 
     `top` opens records as their one topmost node. A score may agree where what lies below does not (the most
     frequent symbol comes once more; a record moves from one half of a column to the other), so all nodes are
@@ -146,7 +146,7 @@ def joined(crowd: Record, sizes: Sequence[int], joining: Rows) -> tuple[Pair, ..
     )
 
 
-def loss_target(name: str, summary: str, hierarchy: Hierarchy, pairs: Sequence[Pair]) -> Target:
+def loss_target(name: str, summary: str, hierarchy: DecidedTree, pairs: Sequence[Pair]) -> Target:
     """A target whose loss is computed; its name says whether it is a broken copy."""
     kind = Kind.BROKEN if name.startswith("broken-") else Kind.SHIPPED
     relation = Schema.from_yaml(hierarchy.schema).relation

@@ -293,13 +293,13 @@ FORMS = (
     FormInfo(
         "suffix-tree",
         "penstock.kinds.sequences.suffix_tree:SuffixTreeRelease",
-        keys=("longest", "deviation"),
-        tables={"contexts": ("split",), "counts": ("count",)},
+        keys=("longest", "deviation", "length_deviation", "gap_scale"),
+        tables={"contexts": ("split",), "counts": ("count",), "lengths": ("count",)},
     ),
     FormInfo(
         "n-gram",
         "penstock.kinds.sequences.ngram:NGramRelease",
-        keys=("longest",),
+        keys=("longest", "length_deviation", "gap_scale"),
         tables={"strings": ("before", "symbol"), "counts": ("count",)},
     ),
     FormInfo(
@@ -335,4 +335,5 @@ FORMS = (
         keys=("counts", "errors"),
     ),
 )
-"""What is written to disk and read for ever; entries are added and never changed."""
+"""What is written to disk and read for ever; entries are added and never changed, but for parts that older
+folders may lack."""

@@ -106,8 +106,9 @@ def demo(
         out,
     )
     step("What anybody can see of it", "inspect", out)
-    step("Anybody can ask it, and draw as many rows as they like", "query", out, story.question)
-    step("", "sample", out, "-n", "5")
+    step("Anybody can ask it: what was counted has an error bar", "query", out, story.counted)
+    step("What rests on an assumption has none", "query", out, story.assumed)
+    step("Anybody can draw as many rows as they like", "sample", out, "-n", "5")
     step(
         "Only you can compare it with the records",
         "evaluate",
@@ -149,7 +150,8 @@ class _Story:
     kind: str
     what: str
     file: str
-    question: str
+    counted: str
+    assumed: str
     made_up: str
 
     def data(self) -> pl.DataFrame:
@@ -168,6 +170,7 @@ _STORIES = (
         "table",
         "The Lindland household survey: 10,000 people who never lived, 12 columns.",
         "survey.csv",
+        "commute = 'bicycle'",
         "income > 2000 and commute = 'bicycle'",
         "survey",
     ),
@@ -176,6 +179,7 @@ _STORIES = (
         "Bicycle rides: 20,000 starting points in a town that does not exist.",
         "rides.csv",
         "x_km < 10 and y_km >= 7",
+        "x_km < 8.3",
         "rides",
     ),
 )

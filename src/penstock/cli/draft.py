@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock import catalogue
-from penstock.cli.options import AccountName, File, LedgerUrl, TableName
+from penstock.cli.options import AccountName, File, HeaderNames, LedgerUrl, NoHeader, TableName
 
 _KINDS = ", ".join(info.name for info in catalogue.kinds())
 
@@ -38,6 +38,8 @@ def draft(
         bool, typer.Option("--headers-only", help="Read the column names and not a single value.")
     ] = False,
     table: TableName = None,
+    header: HeaderNames = None,
+    no_header: NoHeader = False,
     epsilon: Annotated[
         str | None,
         typer.Option(
@@ -49,6 +51,10 @@ def draft(
     delta: Annotated[
         str, typer.Option(metavar="D", help="Delta of a private draft; categories need one.")
     ] = "0",
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Say what this epsilon can resolve, pay nothing and write nothing."),
+    ] = False,
     ledger: LedgerUrl = None,
     account: AccountName = None,
     user: Annotated[
@@ -76,25 +82,41 @@ def draft(
         penstock draft rides.parquet --kind points
         penstock draft sqlite:///people.db --table people -o people.schema.yaml
         penstock draft visits.csv --user patient_id --at-most 3
+        penstock draft people.csv --epsilon 0.1 --delta 1e-6 --plan
+        penstock draft adult.data.csv --header age,work,sex,income
         penstock draft people.csv --epsilon 0.1 --delta 1e-6 \\
             --ledger ledger.db --account people
     """
     from penstock.api import draft as propose
+    from penstock.cli.options import header as names
     from penstock.cli.screen import clean, note, progress_bars
+    from penstock.drafting.private import reach_of
+    from penstock.engine import read
+    from penstock.errors import UsageError
     from penstock.releases.custodian import refuse_inside_release
     from penstock.schema import Unit
 
+    unit = None if user is None else Unit(protects="user", column=user, at_most=at_most)
+    if plan and epsilon is None:
+        raise UsageError("A plan says what an epsilon can resolve; give one with --epsilon.")
+    if plan and epsilon is not None:
+        source = read(file, table=table, header=names(header, no_header))
+        note(reach_of(source, epsilon, delta, kind=kind, unit=unit).words)
+        return
     target = Path(out) if out is not None else _beside(file)
     refuse_existing(target, force)
     refuse_inside_release(target, "a draft")
     refuse_unwritable(target)
-    unit = None if user is None else Unit(protects="user", column=user, at_most=at_most)
+    if epsilon is not None and not headers_only and (ledger is None) == (account is None):
+        source = read(file, table=table, header=names(header, no_header))
+        note(reach_of(source, epsilon, delta, kind=kind, unit=unit).words)
     with progress_bars():
         schema = propose(
             file,
             kind=kind,
             headers_only=headers_only,
             table=table,
+            header=names(header, no_header),
             unit=unit,
             epsilon=epsilon,
             delta=0 if delta == "0" else delta,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from penstock.cli.options import File, Folder, Json, TableName
+from penstock.cli.options import File, Folder, HeaderNames, Json, NoHeader, TableName
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -29,6 +29,8 @@ def evaluate(
         ),
     ] = None,
     table: TableName = None,
+    header: HeaderNames = None,
+    no_header: NoHeader = False,
     target: Annotated[
         str | None,
         typer.Option(
@@ -55,6 +57,7 @@ def evaluate(
     """
     from penstock.api import evaluate as compare
     from penstock.cli.draft import refuse_existing, refuse_unwritable
+    from penstock.cli.options import header as names
     from penstock.cli.screen import clean, note, print_json, progress_bars, screen
     from penstock.releases.custodian import refuse_inside_release
 
@@ -63,7 +66,7 @@ def evaluate(
         refuse_inside_release(Path(out), "an evaluation")
         refuse_unwritable(Path(out))
     with progress_bars():
-        found = compare(folder, file, table=table, target=target)
+        found = compare(folder, file, table=table, header=names(header, no_header), target=target)
         if out is not None:
             found.save(out)
     if as_json:

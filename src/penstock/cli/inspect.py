@@ -64,6 +64,7 @@ def _headline(out: Console, folder: str, release: Release) -> None:
         lines.append(
             f"[yellow]Nobody reviewed: {clean(facts)}. The guarantee does not cover what these give away.[/]"
         )
+    lines += [f"[yellow]{clean(remark)}[/]" for remark in release.remarks()]
     if not release.publishable:
         lines.append("[bold red]NOT PUBLISHABLE: made with a fixed seed, so its noise protects nobody.[/]")
     out.print(

@@ -1,4 +1,4 @@
-"""`penstock ledger`: the custodian's book of what was spent on which data."""
+"""`penstock ledger`: what was spent on which data, kept by the custodian."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help=paragraphs("""Keep the custodian's book: what was spent on which data, and what is left.
+    help=paragraphs("""Keep account of what was spent on which data, and what is left.
 
     [bold]Examples[/bold]
 
@@ -28,12 +28,12 @@ app = typer.Typer(
     """),
 )
 
-Book = Annotated[
+LedgerPlace = Annotated[
     str, typer.Argument(metavar="LEDGER", help="A file name or an SQLAlchemy URL.", show_default=False)
 ]
 
 
-def init(ledger: Book) -> None:
+def init(ledger: LedgerPlace) -> None:
     """Open a new, empty ledger.
 
     [bold]Examples[/bold]
@@ -66,7 +66,7 @@ def _file(ledger: str) -> str | None:
 
 
 def limit(
-    ledger: Book,
+    ledger: LedgerPlace,
     account: Annotated[
         str, typer.Argument(metavar="ACCOUNT", show_default=False, help="Your own name for the data.")
     ],
@@ -105,7 +105,7 @@ def limit(
 
 
 def show(
-    ledger: Book,
+    ledger: LedgerPlace,
     account: Annotated[
         str | None,
         typer.Option(

@@ -21,6 +21,23 @@ File = Annotated[
 ]
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="The folder of a release.", show_default=False)]
 TableName = Annotated[str | None, typer.Option("--table", help="The table, when FILE is a database URL.")]
+HeaderNames = Annotated[
+    str | None,
+    typer.Option(
+        "--header",
+        metavar="NAMES",
+        show_default=False,
+        help="Names for the columns of a text file that has none: name,age,income. "
+        "'first' insists that its first row holds the names.",
+    ),
+]
+NoHeader = Annotated[
+    bool,
+    typer.Option(
+        "--no-header",
+        help="The first row of the text file is a record; its columns are called column_1, column_2, …",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 LedgerUrl = Annotated[
     str | None,
@@ -67,6 +84,13 @@ AcceptDraft = Annotated[
 ]
 
 
+def header(names: str | None, none: bool) -> str | None:
+    """What --header and --no-header say together."""
+    if none and names is not None:
+        raise UsageError("--header gives names, and --no-header says that there are none; drop one of them.")
+    return "none" if none else names
+
+
 def parameters(pairs: Sequence[str], info: MethodInfo) -> dict[str, Any]:
     """`--param name=value` pairs as values of the parameters that the method declares."""
     from penstock.contracts.plug import method_class
@@ -80,7 +104,7 @@ def parameters(pairs: Sequence[str], info: MethodInfo) -> dict[str, Any]:
             raise UsageError(f"--param takes name=value, such as --param side=40, not '{pair}'.")
         if key in values:
             raise UsageError(f"--param {key} is given twice; keep one of them.")
-        values[key] = declared[key].read(text.strip(), info.name) if key in declared else text
+        values[key] = declared[key].read(text.strip()) if key in declared else text
     return values
 
 

@@ -39,8 +39,9 @@ def query(folder: Folder, expression: str | None = None, as_json: Json = False, 
         penstock query visits-release --counts strings.csv > counts.csv
         penstock query people-release --file conditions.txt --json
 
-    Many questions from a file (--boxes, --counts, --file) are answered as CSV, the columns of the file with
-    count and error added, or as JSON.
+    Every answer says what it rests on: counted (with a 95 % error bar), spread evenly inside a bin, or the
+    model. Many questions from a file (--boxes, --counts, --file) are answered as CSV, the columns of the
+    file with count, error, rests_on and caveats added, or as JSON.
     """
     from penstock.errors import UsageError
     from penstock.releases import load
@@ -143,12 +144,16 @@ def show(answer: Any, question: str, as_json: bool) -> None:
     from penstock.releases import Answer, Written
 
     if isinstance(answer, Written):
+        if as_json:
+            print_json({"question": question, "written": str(answer.path), "holds": answer.text})
         note(f"{clean(answer.path)}: {answer.text}.")
     elif isinstance(answer, Answer):
         if as_json:
             print_json({"question": question, **answer.to_dict()})
         else:
             screen().print(str(answer), markup=False)
+            for caveat in answer.caveats:
+                screen().print(f"  {clean(caveat)}", style="dim")
     elif as_json:
         print_json({"question": question, "rows": answer.to_dicts()})
     else:

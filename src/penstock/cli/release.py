@@ -13,7 +13,9 @@ from penstock.cli.options import (
     EngineName,
     Epsilon,
     File,
+    HeaderNames,
     LedgerUrl,
+    NoHeader,
     SchemaFile,
     Seed,
     TableName,
@@ -54,6 +56,8 @@ def release(
         ),
     ] = None,
     table: TableName = None,
+    header: HeaderNames = None,
+    no_header: NoHeader = False,
     engine: EngineName = "auto",
     ledger: LedgerUrl = None,
     account: AccountName = None,
@@ -77,6 +81,7 @@ def release(
             -s people.schema.yaml -e 1 -o people-release
     """
     from penstock.api import release as make
+    from penstock.cli.options import header as names
     from penstock.cli.options import note_unpublishable, parameters
     from penstock.cli.screen import ACCENT, clean, note, progress_bars
     from penstock.releases.formulas import formulas
@@ -94,6 +99,7 @@ def release(
             method=info.name,
             parameters=chosen,
             table=table,
+            header=names(header, no_header),
             engine=engine,
             ledger=ledger,
             account=account,
@@ -111,6 +117,8 @@ def release(
             f"[bold yellow]Released with {len(made.unreviewed)} unreviewed facts;[/] the guarantee does not "
             "cover what they give away, and the release says so."
         )
+    for remark in made.remarks():
+        note(f"[yellow]Mind:[/] {clean(remark)}")
     note_unpublishable(made, "Release")
     risky = formulas(described) if made.can_sample else []
     if risky:

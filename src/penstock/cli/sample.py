@@ -79,15 +79,15 @@ def sample(
     with progress_bars():
         rows = opened.sample(n, seed=seed)
         if for_spreadsheets:
-            rows = without_formulas(flat(rows))
+            rows = without_formulas(flat(rows, opened.schema))
         if target is None:
-            text = flat(rows).write_csv()
+            text = flat(rows, opened.schema).write_csv()
             print(printable(text) if sys.stdout.isatty() else text, end="")
             return
         try:
             with whole_file(target) as partial:
                 if ending == ".csv":
-                    flat(rows).write_csv(partial)
+                    flat(rows, opened.schema).write_csv(partial)
                 elif ending == ".parquet":
                     rows.write_parquet(partial)
                 else:

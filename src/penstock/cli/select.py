@@ -12,8 +12,10 @@ from penstock.cli.options import (
     EngineName,
     Epsilon,
     File,
+    HeaderNames,
     Json,
     LedgerUrl,
+    NoHeader,
     SchemaFile,
     Seed,
     TableName,
@@ -67,6 +69,8 @@ def select(
         ),
     ] = None,
     table: TableName = None,
+    header: HeaderNames = None,
+    no_header: NoHeader = False,
     engine: EngineName = "auto",
     ledger: LedgerUrl = None,
     account: AccountName = None,
@@ -91,6 +95,7 @@ def select(
             --column occupation
     """
     from penstock.api import select as choose
+    from penstock.cli.options import header as names
     from penstock.cli.options import note_unpublishable
     from penstock.cli.screen import clean, note, print_json, progress_bars
 
@@ -105,6 +110,7 @@ def select(
             column=column,
             mechanism=mechanism,
             table=table,
+            header=names(header, no_header),
             engine=engine,
             ledger=ledger,
             account=account,
@@ -152,7 +158,8 @@ def _show(made: SelectionRelease) -> None:
     shown.add_column("", justify="right", style="dim")
     shown.add_column(clean(made.field), overflow="fold")
     if made.counts is not None and made.margin is not None:
-        shown.add_column(f"{made.counted} (± {readable(made.margin)})", justify="right")
+        bar = "no error bar" if made.favoured else f"± {readable(made.margin)}"
+        shown.add_column(f"{made.counted} ({bar})", justify="right")
     for rank, item in enumerate(made.items, start=1):
         row = [str(rank), f"[{ACCENT}]{clean(item)}[/]"]
         if made.counts is not None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from penstock import catalogue
 from penstock.engine import refuse_engine
+from penstock.engine.header import Header
 from penstock.engine.source import read
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.seals.sealed import Sealed
@@ -65,16 +66,21 @@ class Data(Handle, ABC):
         """The handle on these records: what `open` does where kinds of data differ."""
 
     @classmethod
-    def read(cls, source: Any, schema: Schema, *, table: str | None = None) -> Any:
+    def read(cls, source: Any, schema: Schema, *, table: str | None = None, header: Header = None) -> Any:
         """What `open` is given: the source as the house reads it, or as the kind does where only it can."""
         if schema.layout is not None and schema.layout.headless:
             return source
-        return read(source, table=table)
+        return read(source, table=table, header=header)
 
     @property
     def relation(self) -> Relation:
         """Against which change the records are protected."""
         return self.schema.relation
+
+    @property
+    def declared(self) -> Schema:
+        """The schema that was written down; `schema` may say more, once something was found and paid for."""
+        return self.schema
 
     @abstractmethod
     def size(self) -> Sealed[NDArray[np.int64]]:

@@ -46,14 +46,20 @@ class Method(ABC, Generic[D]):
         raise TypeError(f"{cls.__name__} does not say which data it takes")
 
     def check(self, schema: Schema) -> None:
-        """Refuse what cannot work on data of this schema; needs neither records nor budget."""
+        """Refuse what cannot work on data of this schema; needs neither records nor budget.
+
+        Whatever schema and parameters decide is refused here, because it runs before the first charge. What
+        is still to be found in the records may come out either way, and must be no reason to refuse in `fit`.
+        """
 
     @final
     def ready(self, data: D, budget: Budget) -> None:
         """What every `fit` asks first: refuse a budget that cannot pay, and tell it what it pays for.
 
-        Records that were chosen with a known key make whatever the budget pays for unpublishable.
+        What `check` refuses is refused before anything is paid. Records that were chosen with a known key
+        make whatever the budget pays for unpublishable.
         """
+        self.check(data.declared)
         budget.ready(data.relation)
         if data.repeatable:
             budget.mark_repeatable()

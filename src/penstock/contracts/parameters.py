@@ -24,7 +24,7 @@ from math import isfinite
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from penstock.errors import BudgetError, UsageError
-from penstock.privacy.budgets.amounts import exact
+from penstock.privacy.budgets.amounts import exact, plain
 
 Bound = int | float | Fraction
 
@@ -126,13 +126,38 @@ class Exact(_Bounded):
     def accepts(self, value: object) -> bool:
         if not isinstance(value, int | float | str | Fraction | Decimal) or isinstance(value, bool):
             return False
-        return self.holds(exact(value, "it"))
+        try:
+            return self.holds(exact(value))
+        except BudgetError:
+            return False
 
     def read(self, text: str) -> object:
         try:
             return exact(text)
         except BudgetError:
             raise ValueError(text) from None
+
+
+@dataclass(frozen=True)
+class Share(Exact):
+    """What one of two steps gets of a budget: a millionth at least for each, or its noise has no bounds.
+
+    With `none` the step may also be left out.
+
+    >>> Share(none=True).words
+    'a number or a fraction such as 3/10, from 0.000001 to 0.999999, or 0'
+    """
+
+    least: Bound | None = Fraction(1, 10**6)
+    most: Bound | None = 1 - Fraction(1, 10**6)
+    none: bool = False
+
+    @property
+    def words(self) -> str:
+        return f"{super().words}{', or 0' if self.none else ''}"
+
+    def holds(self, value: Bound) -> bool:
+        return (self.none and value == 0) or super().holds(value)
 
 
 @dataclass(frozen=True)
@@ -218,23 +243,21 @@ class Parameter:
         value = getattr(method, self.name)
         if value is None and self.optional:
             return
-        try:
-            fits = self.domain.accepts(value)
-        except BudgetError as problem:
-            raise BudgetError(str(problem).replace("it must", f"{self.name} must", 1)) from None
-        if not fits:
-            raise UsageError(f"{self.name} must be {self.domain.words}, not {value!r}. Nothing was spent.")
+        if not self.domain.accepts(value):
+            raise self._complaint(value)
 
-    def read(self, text: str, method: str) -> Any:
+    def read(self, text: str) -> Any:
         """The value of a text on the command line."""
         if self.optional and text.lower() in ("none", ""):
             return None
         try:
             return self.domain.read(text)
         except ValueError:
-            raise UsageError(
-                f"--param {self.name} of {method} must be {self.domain.words}, not '{text}'."
-            ) from None
+            raise self._complaint(text) from None
+
+    def _complaint(self, value: object) -> UsageError:
+        said = plain(value) if isinstance(value, Fraction) else f"{value!r:.60}"
+        return UsageError(f"{self.name} must be {self.domain.words}, not {said}. Nothing was spent.")
 
 
 @cache
@@ -301,11 +324,15 @@ def _range_words(
     """
     if least is not None:
         if most is not None:
-            return f" from {least:,} to {most:,}"
-        return f" from {least:,} on" if below is None else f" from {least:,} to below {below:,}"
+            return f" from {_number(least)} to {_number(most)}"
+        return f" from {_number(least)} " + ("on" if below is None else f"to below {_number(below)}")
     parts = [
-        f"{words} {bound:,}"
+        f"{words} {_number(bound)}"
         for words, bound in (("above", above), ("of at most", most), ("below", below))
         if bound is not None
     ]
     return f" {' and '.join(parts)}" if parts else ""
+
+
+def _number(bound: Bound) -> str:
+    return f"{float(bound):f}".rstrip("0").rstrip(".") if isinstance(bound, Fraction) else f"{bound:,}"

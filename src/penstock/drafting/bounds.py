@@ -3,8 +3,8 @@
 Guarantee: pure epsilon for types and bounds, (epsilon, delta) for lists of categories; one unit added
 or removed.
 Why: every record falls into one cell of each histogram below, so a unit of m records moves it by at
-most m in all (L1), and discrete Laplace noise of scale m/epsilon pays for it. The cells are public:
-seven kinds of text, the powers of two, then equal bins between two bounds that were found before.
+most m in all (L1), and discrete Laplace noise of scale m/epsilon pays for it. The cells are public: those of
+an outline (`penstock.drafting.outline`), then equal bins between two bounds that were found before.
 Categories have no public list to begin with; `frequent` counts only those that occur, and names those
 whose noisy count reaches a threshold that a single unit passes with probability at most delta.
 """
@@ -14,14 +14,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, log
+from math import ceil, sqrt
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from penstock.drafting.proposal import MARKERS, MOST_CATEGORIES
+from penstock.drafting.columns import FEW, MARKERS, MOST_CATEGORIES
+from penstock.drafting.outline import CELLS, Outline, cells_of, least_filled
 from penstock.errors import UsageError
 from penstock.privacy.budgets.accounting import exp_down, ln_down, ln_up
 from penstock.privacy.budgets.budget import Budget
@@ -32,12 +33,9 @@ from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 from penstock.schema import Field
 from penstock.schema.reading import read
-from penstock.schema.values import BLANKS, DATE, DATETIME, NUMBER, Type
+from penstock.schema.values import Type
 
-CLASSES: Final = ("missing", "integer", "number", "boolean", "date", "datetime", "string")
 _BINS: Final = 128
-_NEARLY_ALL: Final = 0.99
-_DOUBT: Final = 0.01  # the chance that any empty cell of a histogram is taken for a filled one
 
 
 @dataclass(frozen=True)
@@ -69,18 +67,19 @@ class Column:
             "by m together, all of it perhaps in one cell",
         )
 
-    def classes(self) -> Sealed[NDArray[np.int64]]:
-        """How many values look like each of `CLASSES`; a record lies in one class."""
-        return self._seal(_class_of(self._values), len(CLASSES))
+    def outline(self) -> Sealed[NDArray[np.int64]]:
+        """How many values lie in each of `CELLS`."""
+        return self._seal(cells_of(self._values), len(CELLS))
 
-    def magnitudes(self, kind: Type) -> Sealed[NDArray[np.int64]]:
-        """How many values lie in each cell of the public grid of signed powers of two."""
-        grid = Magnitudes.of(kind)
-        return self._seal(grid.cells(self._positions(kind)), grid.size)
+    def size(self) -> Sealed[NDArray[np.int64]]:
+        """The number of records, as a vector of one."""
+        return self._seal(np.zeros(len(self._values), dtype=np.int64), 1)
 
-    def bins(self, kind: Type, edges: NDArray[np.float64]) -> Sealed[NDArray[np.int64]]:
-        """How many values lie in each half-open bin; what is outside counts nowhere."""
-        where = np.searchsorted(edges, self._positions(kind), side="right") - 1
+    def bins(
+        self, kind: Type, edges: NDArray[np.float64], signs: tuple[str, ...] = ()
+    ) -> Sealed[NDArray[np.int64]]:
+        """How many values lie in each half-open bin; what is outside, or a sign, counts nowhere."""
+        where = np.searchsorted(edges, self._positions(kind, signs), side="right") - 1
         return self._seal(where[(where >= 0) & (where < len(edges) - 1)], len(edges) - 1)
 
     def occurring(self) -> Sealed[Occurring]:
@@ -97,134 +96,86 @@ class Column:
             "unit of m records moves the counts by m together",
         )
 
-    def _positions(self, kind: Type) -> NDArray[np.float64]:
-        reading = read(_any_domain(self.name, kind), self._values, MARKERS)
+    def _positions(self, kind: Type, signs: tuple[str, ...]) -> NDArray[np.float64]:
+        reading = read(_any_domain(self.name, kind), self._values, (*MARKERS, *signs))
         return reading.values.filter(pl.Series(~(reading.missing | reading.unreadable))).to_numpy()
 
 
+def outlines(columns: Sequence[Column], pay: Budget) -> list[Outline]:
+    """The outline of each column, from one noisy histogram of all of them; pays all of `pay`."""
+    sealed = join([column.outline() for column in columns])
+    least = least_filled(float(sealed.sensitivity.l1 / pay.left[0]))
+    noisy = noise.counts(sealed, pay=pay).reshape(len(columns), len(CELLS))
+    return [Outline(tuple(row), least) for row in noisy.tolist()]
+
+
 @dataclass(frozen=True)
-class Magnitudes:
-    """The public grid: zero, and the intervals between consecutive powers of two on either side.
+class Closer:
+    """What a closer look shows: bounds, or a few whole numbers that are codes."""
 
-    >>> grid = Magnitudes(0, 3)
-    >>> [grid.span(cell) for cell in range(grid.size)]
-    [(-8.0, -4.0), (-4.0, -2.0), (-2.0, -1.0), (0.0, 0.0), (1.0, 2.0), (2.0, 4.0), (4.0, 8.0)]
+    low: float
+    high: float
+    codes: tuple[int, ...] = ()
+
+
+def closer(
+    column: Column, kind: Type, outline: Outline, pay: Budget, *, codes_are_categories: bool = True
+) -> Closer:
+    """Look closer between the rough bounds of an outline; pays all of `pay`.
+
+    A few values at either end may fall outside: that is what hides them. Where a bin is a single whole
+    number, the filled ones are codes if they are few and nothing much lies between them.
     """
-
-    lowest: int
-    highest: int
-
-    @classmethod
-    def of(cls, kind: Type) -> Magnitudes:
-        """Whole numbers up to 2^53; reals from about a billionth up to about 10^18."""
-        return cls(-30, 60) if kind == "number" else cls(0, 53)
-
-    @property
-    def size(self) -> int:
-        return 2 * (self.highest - self.lowest) + 1
-
-    def cells(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The cell of each value; what is larger than the grid lies in its last cell."""
-        side = self.highest - self.lowest
-        exponent = np.clip(np.frexp(values)[1] - 1, self.lowest, self.highest - 1) - self.lowest
-        near_zero = np.abs(values) < 2.0**self.lowest
-        return np.where(near_zero, side, side + np.sign(values).astype(np.int64) * (exponent + 1))
-
-    def span(self, cell: int) -> tuple[float, float]:
-        """The interval of a cell."""
-        place = cell - (self.highest - self.lowest)
-        if place == 0:
-            return 0.0, 0.0
-        near, far = 2.0 ** (self.lowest + abs(place) - 1), 2.0 ** (self.lowest + abs(place))
-        return (near, far) if place > 0 else (-far, -near)
-
-
-def kinds(columns: Sequence[Column], pay: Budget) -> list[tuple[Type | None, bool]]:
-    """The type of each column (None: cannot be told), and whether values are missing; pays all of `pay`.
-
-    One noisy histogram of all columns together. A type is taken when nearly all values fit it.
-    """
-    sealed = join([column.classes() for column in columns])
-    least = _surely_filled(sealed.sensitivity, len(columns) * len(CLASSES), pay.left[0])
-    noisy = noise.counts(sealed, pay=pay).reshape(len(columns), len(CLASSES))
-    return [
-        (_type_of(dict(zip(CLASSES, row.tolist(), strict=True)), least), bool(row[0] >= least))
-        for row in noisy
-    ]
-
-
-def _type_of(counts: dict[str, int], least: int) -> Type | None:
-    kept = {name: max(0, count) for name, count in counts.items() if name != "missing"}
-    total = sum(kept.values())
-    if total < 2 * least:
-        return None
-    for kind, members in _FITTING.items():
-        if sum(kept[name] for name in members) >= _NEARLY_ALL * total - least:
-            return kind
-    return "string"
-
-
-_FITTING: Final[dict[Type, tuple[str, ...]]] = {
-    "integer": ("integer",),
-    "number": ("integer", "number"),
-    "boolean": ("boolean",),
-    "date": ("date",),
-    "datetime": ("date", "datetime"),
-}
-
-
-def bounds(column: Column, kind: Type, pay: Budget) -> tuple[float, float] | None:
-    """Positions between which nearly all values lie, both inclusive; None when too few were found.
-
-    Half of `pay` finds the powers of two; the other half looks closer between them, when there is
-    something to look at. A few values at either end may fall outside: that is what hides them.
-    """
-    for_magnitudes, for_ends = pay.split(magnitude="1/2", ends="1/2")
-    grid, whole = Magnitudes.of(kind), kind != "number"
-    sealed = column.magnitudes(kind)
-    least = _surely_filled(sealed.sensitivity, grid.size, for_magnitudes.epsilon)
-    (filled,) = np.nonzero(noise.counts(sealed, pay=for_magnitudes) >= least)
-    if filled.size == 0:
-        return None
-    low, high = grid.span(int(filled[0]))[0], grid.span(int(filled[-1]))[1]
-    if low == high:
-        return low, high
+    assert outline.bounds is not None
+    (low, high), whole = outline.bounds, kind != "number"
     edges = np.linspace(low, high, _BINS + 1)
     if whole:
         edges = np.unique([*np.floor(edges), high + 1])
-    first, last = _ends(column.bins(kind, edges), for_ends)
-    return float(edges[first]), float(edges[last + 1] - (1 if whole else 0))
-
-
-def _ends(sealed: Sealed[NDArray[np.int64]], pay: Budget) -> tuple[int, int]:
-    """The bins between which nearly everything lies, from either end.
-
-    From outside in, a sum of noisy counts that starts anew whenever it falls below zero (CUSUM) stays
-    small while there is only noise and grows as soon as there are records. What it takes to notice
-    them is what may be lost: one record in a hundred, up to one in twenty where there is much noise.
-    """
+    elif low == high:
+        edges = np.array([low, np.nextafter(high, np.inf)])
+    sealed = column.bins(kind, edges, outline.signs)
     scale = float(sealed.sensitivity.l1 / pay.left[0])
     noisy = noise.counts(sealed, pay=pay)
+    if codes_are_categories and kind == "integer" and len(edges) == high - low + 2:
+        codes = _codes(noisy, scale)
+        if codes:
+            return Closer(low, high, tuple(int(low) + code for code in codes))
+    first, last = _ends(noisy, scale)
+    return Closer(float(edges[first]), float(edges[last + 1] - (1 if whole else 0)))
+
+
+def _codes(noisy: NDArray[np.int64], scale: float) -> list[int]:
+    """The filled bins where they are few and the others together seem empty; else none."""
+    filled = noisy >= least_filled(scale, len(noisy))
+    rest = float(noisy[~filled].sum())
+    allowed = 4 * scale * sqrt(2 * len(noisy)) + float(noisy[filled].sum()) / 50
+    few = 1 <= int(filled.sum()) <= FEW
+    return np.flatnonzero(filled).tolist() if few and rest <= allowed else []
+
+
+def _ends(noisy: NDArray[np.int64], scale: float) -> tuple[int, int]:
+    """The bins between which nearly everything lies, from either end.
+
+    From outside in, a sum of noisy counts that starts anew whenever it falls below zero (CUSUM), and loses
+    half the noise's scale with every bin, stays small while there is only noise and grows as soon as there
+    are records. What it takes to notice them is what may be lost: one record in a hundred, up to one in
+    twenty where there is much noise.
+    """
     whole, total = (0, len(noisy) - 1), float(noisy.sum())
     noticed = max(total / 100, min(10 * scale, total / 20))
     if noticed < 5 * scale:
         return whole
 
     def first_noticed(counts: list[int]) -> int:
-        met = 0
+        met = 0.0
         for place, count in enumerate(counts):
-            met = max(0, met + count)
+            met = max(0.0, met + count - scale / 2)
             if met >= noticed:
                 return place
         return 0
 
     first, last = first_noticed(noisy.tolist()), len(noisy) - 1 - first_noticed(noisy[::-1].tolist())
     return (first, last) if first <= last else whole
-
-
-def _surely_filled(sensitivity: Sensitivity, cells: int, epsilon: Fraction) -> int:
-    """The noisy count that none of so many empty cells reaches, but for a small chance."""
-    return ceil(float(sensitivity.l1 / epsilon) * log(cells / _DOUBT))
 
 
 def threshold(epsilon: Fraction, delta: Fraction, records: int = 1) -> int:
@@ -274,39 +225,3 @@ def frequent(sealed: Sealed[Occurring], pay: Budget, *, most: int = MOST_CATEGOR
 
 def _any_domain(name: str, kind: Type) -> Field:
     return Field.model_construct(name=name, type=kind)
-
-
-def _class_of(column: pl.Series) -> NDArray[np.int64]:
-    """The number in `CLASSES` of each value."""
-    dtype = column.dtype
-    if isinstance(dtype, pl.Categorical | pl.Enum) or dtype == pl.Null:
-        column = column.cast(pl.String)
-    if column.dtype == pl.String:
-        text = column.str.strip_chars(BLANKS)
-        number = text.str.contains(NUMBER) & text.cast(pl.Float64, strict=False).is_finite()
-        tests = {
-            "date": text.str.contains(DATE),
-            "datetime": text.str.contains(DATETIME) & ~text.str.contains(DATE),
-            "boolean": text.str.to_lowercase().is_in(["true", "false"]),
-            "number": number & text.str.contains(r"[.eE]") & ~text.str.contains("^[+-]?0[0-9]"),
-            "integer": number & ~text.str.contains(r"[.eE]") & ~text.str.contains("^[+-]?0[0-9]"),
-            "missing": text.is_in(MARKERS),
-        }
-    elif dtype.is_numeric():
-        number = column.cast(pl.Float64)
-        tests = {
-            "number": number.is_finite(),
-            "integer": number.is_finite() & (number == number.floor()),
-            "missing": number.is_nan(),
-        }
-    elif dtype == pl.Boolean:
-        tests = {"boolean": column.is_not_null()}
-    elif dtype == pl.Date:
-        tests = {"date": column.is_not_null()}
-    else:
-        tests = {"datetime": column.is_not_null()}
-    result = np.full(len(column), CLASSES.index("string"))
-    for name, test in tests.items():
-        result[test.fill_null(False).to_numpy()] = CLASSES.index(name)
-    result[column.is_null().to_numpy()] = CLASSES.index("missing")
-    return result

@@ -8,7 +8,6 @@ out, so that even a draft that is confirmed too quickly shows little.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -17,27 +16,32 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import polars as pl
 
 from penstock import catalogue
+from penstock.drafting.columns import (
+    FEW,
+    MARKERS,
+    MOST_CATEGORIES,
+    decimals_of,
+    few,
+    identifies,
+    identifies_a_person,
+    looks,
+    mostly_different,
+    numbers_records,
+    repeats_like_an_identifier,
+    spikes_in,
+    usual_number,
+)
+from penstock.engine.header import Header
 from penstock.engine.source import Source
 from penstock.engine.source import read as open_source
 from penstock.errors import DataError
 from penstock.privacy.unit import Unit
-from penstock.schema.bins import Bins
 from penstock.schema.field import Constraints, Field
 from penstock.schema.layout import Layout
 from penstock.schema.magnitudes import round_outwards
-from penstock.schema.reading import Reading, read
+from penstock.schema.reading import read
 from penstock.schema.schema import Schema
-from penstock.schema.values import BLANKS, DATE, DATETIME, NUMBER, Type, at, is_pattern
-
-MARKERS = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
-MOST_CATEGORIES = 256
-_FEW = 20
-_PERSON = r"(user|person|patient|customer|client|member|subject|subscriber|caller|employee)"
-_PEOPLE = re.compile(rf"^({_PERSON}|{_PERSON}?[_. -]?(id|uid|uuid|no|nr|key|number))$", re.IGNORECASE)
-_IDENTIFIER = re.compile(
-    r"^(.*[_. -])?(id|uid|uuid|guid|ssn|key|nr|no)$|^.*[a-z]I[dD]$"
-    r"|^((first|last|sur|full)?[_ ]?name|e-?mail|phone)$"
-)
+from penstock.schema.values import BLANKS, NotAValueError, Type, at, is_pattern, number, parse, written
 
 
 @runtime_checkable
@@ -60,22 +64,20 @@ class Notes:
 class KindDraft:
     """What a draft does for one kind of data, where kinds differ; each kind derives its own.
 
-    `missing_is_a_value` says whether a private draft lets a record lack a value.
+    `missing_is_a_value` says whether a private draft lets a record lack a value, `codes_are_categories`
+    whether a few whole numbers are a list of categories, and values that stand out have a bin of their own.
     """
 
     missing_is_a_value: ClassVar[bool] = True
+    codes_are_categories: ClassVar[bool] = True
 
-    def read(self, source: Any, *, table: str | None = None) -> Source:
+    def read(self, source: Any, *, table: str | None = None, header: Header = None) -> Source:
         """The records to draft from."""
-        return open_source(source, table=table)
+        return open_source(source, table=table, header=header)
 
     def why_left_out(self, type_: Type) -> str | None:
         """Why a column with values of this type can be no field, or None where it can."""
         return None
-
-    def bins(self, type_: Type, reading: Reading, constraints: Constraints) -> tuple[Bins | None, str]:
-        """Bins that the values suggest, and what was read off them."""
-        return None, ""
 
     def arranged(
         self, fields: list[Field], frame: pl.DataFrame | None, markers: tuple[str, ...], notes: Notes
@@ -83,14 +85,32 @@ class KindDraft:
         """The fields that stay, and how columns make records; without a frame, no value was read."""
         return fields, None
 
-    def suggest_unit(self, names: Sequence[str], notes: Notes) -> None:
-        """A hint at the unit, from the names of the columns."""
+    def unit(
+        self, names: Sequence[str], frame: pl.DataFrame | None, markers: tuple[str, ...], notes: Notes
+    ) -> Unit | None:
+        """The people behind the records where a column's values repeat like theirs; None for the usual unit.
+
+        Where only the name of a column speaks of people, that is a remark.
+        """
         likely = [name for name in names if identifies_a_person(name)]
+        if frame is not None:
+            others = [name for name in names if name not in likely]
+            repeated = (name for name in [*likely, *others] if _comes_back(frame[name], markers))
+            column = next(repeated, None)
+            if column is not None:
+                notes.top += [
+                    f"'{column}' repeats like an identifier, so that the draft protects those whom it tells "
+                    "apart, not records.",
+                    "'at_most' is a round number of records that most of them do not exceed; correct both.",
+                ]
+                at_most = usual_number(frame[column])
+                return Unit(protects="user", column=column, at_most=at_most, review=True)
         if likely:
             notes.top.append(
                 f"If one person may have several records, protect people instead of records: "
                 f"unit: {{protects: user, column: {likely[0]}, at_most: 1}}"
             )
+        return None
 
 
 def kind_draft(kind: str) -> KindDraft:
@@ -120,6 +140,7 @@ def draft(
     drafter = drafter or kind_draft(kind)
     names = _names(source)
     _refuse_bad_names(names)
+    frame: pl.DataFrame | None
     notes = Notes(
         [
             "A draft. Compare every fact that is marked for review with what is publicly known,",
@@ -127,6 +148,7 @@ def draft(
         ]
     )
     if headers_only or (not isinstance(source, pl.DataFrame) and not isinstance(source, Records)):
+        frame = None
         fields = [_placeholder(name, notes) for name in names]
         markers: tuple[str, ...] = ("",)
         fields, layout = drafter.arranged(fields, None, markers, notes)
@@ -150,15 +172,20 @@ def draft(
                 "No column can become a field: all look like identifiers or free text. "
                 "Write the schema by hand, starting from '--headers-only'."
             )
-    drafter.suggest_unit(names, notes)
+    unit = drafter.unit(names, frame, markers, notes)
     schema = Schema(
         kind=kind,
-        unit=Unit.model_validate({"protects": catalogue.kind(kind).units[0].name, "review": True}),
+        unit=unit or Unit.model_validate({"protects": catalogue.kind(kind).units[0].name, "review": True}),
         missing_values=markers,
         fields=tuple(fields),
         layout=layout,
     )
     return schema.with_remarks({"": tuple(notes.top), **notes.fields})
+
+
+def _comes_back(column: pl.Series, markers: tuple[str, ...]) -> bool:
+    found = looks(column, markers).type
+    return found is not None and repeats_like_an_identifier(column, found)
 
 
 def _names(source: pl.DataFrame | Records | Sequence[str]) -> tuple[str, ...]:
@@ -170,9 +197,9 @@ def _names(source: pl.DataFrame | Records | Sequence[str]) -> tuple[str, ...]:
 def _refuse_bad_names(names: Sequence[str]) -> None:
     if not names:
         raise DataError("The data has no columns. Give a file with a header line.")
-    for number, name in enumerate(names, start=1):
+    for place, name in enumerate(names, start=1):
         if not name.strip():
-            raise DataError(f"Column {number} has no name. Name every column in the header line.")
+            raise DataError(f"Column {place} has no name. Name every column in the header line.")
         if is_pattern(name):
             raise DataError(f"{name}: this name reads as a pattern of names, not as one. Rename the column.")
     twice = (
@@ -189,99 +216,121 @@ def _placeholder(name: str, notes: Notes) -> Field:
     return Field(name=name, type="string", constraints=Constraints(enum=()), review=True)
 
 
-def propose(column: pl.Series, drafter: KindDraft, markers: tuple[str, ...], notes: Notes) -> Field | str:
-    """The field that a column suggests, or why it is left out."""
-    kind_of_value = type_of(column, markers)
-    if kind_of_value is None:
+def propose(
+    column: pl.Series, drafter: KindDraft, markers: tuple[str, ...], notes: Notes, *, most: int = FEW
+) -> Field | str:
+    """The field that a column suggests, or why it is left out; up to `most` whole numbers may be codes."""
+    found = looks(column, markers)
+    if found.type is None:
         return f"holds {str(column.dtype).lower()} values"
-    if identifies_a_person(column.name) or (identifies(column.name) and _mostly_different(column)):
+    if _is_identifier(column, found.type):
         return "looks like an identifier"
-    why = drafter.why_left_out(kind_of_value)
+    why = drafter.why_left_out(found.type)
     if why is not None:
         return why
-    any_domain = Field.model_construct(name=column.name, type=kind_of_value)
-    reading = read(any_domain, column, markers)
-    facts = ["its type"]
-    constraints, bins = Constraints(), None
-    if kind_of_value == "string":
-        categories = reading.values.filter(pl.Series(~reading.missing)).unique().sort().to_list()
-        if not categories:
+    reading = read(Field.model_construct(name=column.name, type=found.type), column, (*markers, *found.signs))
+    known = reading.values.filter(pl.Series(~(reading.missing | reading.unreadable)))
+    facts, domain = ["its type"], _Domain()
+    different = known.n_unique()
+    if found.type == "string":
+        if known.is_empty():
             return "holds no values"
-        if len(categories) > MOST_CATEGORIES or _mostly_different(column):
+        if different > MOST_CATEGORIES or mostly_different(column):
             return "has too many different values for a list of categories"
-        constraints = Constraints(enum=tuple(categories))
-        facts.append("its categories")
-    elif kind_of_value != "boolean":
-        constraints = _bounds(kind_of_value, reading)
-        facts.append("its bounds (rounded outwards)")
-        bins, seen = drafter.bins(kind_of_value, reading, constraints)
-        if bins is not None:
-            facts.append(seen)
+        domain = _Domain(Constraints(enum=tuple(sorted(known.unique().to_list(), key=_in_order))))
+    elif found.type == "integer" and drafter.codes_are_categories and few(known, different, most):
+        enum = tuple(int(value) for value in known.unique().sort().to_list())
+        domain = _Domain(Constraints(enum=enum), categories_ordered=len(enum) > 2)
+    elif found.type != "boolean":
+        domain = _range(found.type, known, drafter)
+    facts += domain.facts
     missing = bool(reading.missing.any())
     facts.append("that values are missing" if missing else "that no value is missing")
+    if found.signs:
+        facts.append(
+            f"that {', '.join(map(repr, found.signs))} mean it"
+            if len(found.signs) > 1
+            else f"that {found.signs[0]!r} means it"
+        )
     notes.fields[column.name] = (f"read off the data: {', '.join(facts)}",)
     return Field(
         name=column.name,
-        type=kind_of_value,
-        constraints=constraints,
-        bins=bins,
+        type=found.type,
+        constraints=domain.constraints,
+        categories_ordered=domain.categories_ordered,
+        spikes=domain.spikes,
+        decimals=domain.decimals,
         missing="value" if missing else "refuse",
+        missing_values=_all_signs(column, found.signs, markers),
         review=True,
     )
 
 
-def _mostly_different(column: pl.Series) -> bool:
-    different = column.n_unique()
-    return different > _FEW and 2 * different > len(column)
+@dataclass(frozen=True)
+class _Domain:
+    """What the values of a column suggest as its domain."""
+
+    constraints: Constraints = field(default_factory=Constraints)
+    categories_ordered: bool = False
+    spikes: tuple[Any, ...] = ()
+    decimals: int | None = None
+
+    @property
+    def facts(self) -> list[str]:
+        """What was read off the data, in words."""
+        if self.constraints.enum is not None:
+            return ["its categories"]
+        found = ["its bounds (rounded outwards)"] * (self.constraints.minimum is not None)
+        if self.spikes:
+            found.append(f"that {_listed(self.spikes)} stand{'s' if len(self.spikes) == 1 else ''} out")
+        return found + ["its decimals"] * (self.decimals is not None)
 
 
-def type_of(column: pl.Series, markers: tuple[str, ...]) -> Type | None:
-    """The type that fits every value; None for columns that are no plain values."""
-    dtype = column.dtype
-    if dtype == pl.String or dtype == pl.Null:
-        return _type_of_text(column.cast(pl.String), markers)
-    if isinstance(dtype, pl.Categorical | pl.Enum):
-        return "string"
-    if dtype == pl.Boolean:
-        return "boolean"
-    if dtype.is_integer():
-        return "integer"
-    if dtype.is_numeric():
-        return "number"
-    if dtype == pl.Date:
-        return "date"
-    return "datetime" if isinstance(dtype, pl.Datetime) else None
+def _listed(values: Sequence[Any]) -> str:
+    words = [written(value) for value in values]
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
 
 
-def _type_of_text(column: pl.Series, markers: tuple[str, ...]) -> Type:
-    texts = column.str.strip_chars(BLANKS).unique().drop_nulls()
-    texts = texts.filter(~texts.is_in(list(markers)))
-    if texts.is_empty():
-        return "string"
-    if texts.str.contains(NUMBER).all():
-        numbers = texts.cast(pl.Float64, strict=False)
-        if texts.str.contains("^[+-]?0[0-9]").any() or not numbers.is_finite().all():
-            return "string"
-        return (
-            "integer"
-            if (numbers == numbers.floor()).all() and not texts.str.contains(r"\.").any()
-            else "number"
-        )
-    if texts.str.to_lowercase().is_in(["true", "false"]).all():
-        return "boolean"
-    if texts.str.contains(DATE).all() and _readable(texts, "date"):
-        return "date"
-    if texts.str.contains(DATETIME).all() and _readable(texts, "datetime"):
-        return "datetime"
-    return "string"
+def _in_order(text: str) -> tuple[bool, float, str]:
+    """Numbers before words, each in their own order: 1, 2, 10, a."""
+    try:
+        return False, number(text), text
+    except NotAValueError:
+        return True, 0.0, text
 
 
-def _readable(texts: pl.Series, kind: Type) -> bool:
-    return not read(Field.model_construct(name="", type=kind), texts, ()).unreadable.any()
+def _is_identifier(column: pl.Series, type_: Type) -> bool:
+    """Whether a column tells people or records apart; one of two values says something about them instead."""
+    if identifies_a_person(column.name):
+        return column.n_unique() > 2 or len(column) < 8
+    often = mostly_different(column) or repeats_like_an_identifier(column, type_)
+    return (identifies(column.name) and often) or numbers_records(column, type_)
 
 
-def _bounds(kind: Type, reading: Reading) -> Constraints:
-    known = reading.values.filter(pl.Series(~(reading.missing | reading.unreadable)))
+def _all_signs(column: pl.Series, signs: tuple[str, ...], markers: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The column's own signs for a missing value, with those of all columns that occur in it too."""
+    if not signs:
+        return None
+    texts = column.cast(pl.String).str.strip_chars(BLANKS)
+    return (*signs, *(marker for marker in markers if marker and (texts == marker).any()), "")
+
+
+def _range(type_: Type, known: pl.Series, drafter: KindDraft) -> _Domain:
+    """Bounds, and among numbers what stands out and how many decimals they have."""
+    constraints = _bounds(type_, known)
+    if type_ not in ("integer", "number"):
+        return _Domain(constraints)
+    values = known.to_numpy()
+    bare = Field.model_construct(name=known.name, type=type_, constraints=constraints, bins=None, spikes=())
+    spikes = spikes_in(values, bare.edges) if drafter.codes_are_categories else []
+    return _Domain(
+        constraints,
+        spikes=tuple(parse(type_, value) for value in spikes),
+        decimals=decimals_of(values) if type_ == "number" and len(values) else None,
+    )
+
+
+def _bounds(kind: Type, known: pl.Series) -> Constraints:
     numbers = known.to_numpy()
     low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 1.0)
     if kind in ("integer", "number"):
@@ -296,13 +345,3 @@ def _bounds(kind: Type, reading: Reading) -> Constraints:
     if kind == "date":
         return Constraints(minimum=date(first.year, 1, 1), maximum=date(last.year, 12, 31))
     return Constraints(minimum=datetime(first.year, 1, 1), maximum=datetime(last.year, 12, 31, 23, 59, 59))
-
-
-def identifies_a_person(name: str) -> bool:
-    """Whether a column's name, which is public, says that it tells people apart."""
-    return bool(_PEOPLE.match(name))
-
-
-def identifies(name: str) -> bool:
-    """Whether a column's name says that it tells records apart."""
-    return bool(_IDENTIFIER.match(name))

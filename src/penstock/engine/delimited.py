@@ -14,10 +14,12 @@ import gzip
 import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from penstock.engine.header import FIRST, NONE, Header, refuse_record
 from penstock.errors import DataError
 
 if TYPE_CHECKING:
@@ -32,18 +34,24 @@ _BLOCK = 1 << 23
 
 @dataclass(frozen=True)
 class Delimited:
-    """A delimited text file whose header has been read; the header's names are public."""
+    """A delimited text file whose header has been read or given; the header's names are public."""
 
     path: Path
     names: tuple[str, ...]
     separator: str
-    header_lines: int
+    skipped: int
+    """The lines before the first record."""
+    headed: bool
+    """Whether the last of them hold the names."""
     empty: bool
-    """Whether nothing follows the header. Only for reading: emptiness is not public."""
+    """Whether there is no record. Only for reading: emptiness is not public."""
 
     @classmethod
-    def open(cls, path: Path) -> Delimited:
-        """Read the header; DataError for a file that cannot be a table."""
+    def open(cls, path: Path, header: Header = None) -> Delimited:
+        """Read the header, or take it as it is given; DataError for a file that cannot be a table.
+
+        None refuses a first row that looks like a record; see `penstock.engine.header`.
+        """
         beginning = _beginning(path)
         if beginning[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise DataError(f"{path}: the file is encoded as UTF-16. Save it as UTF-8.")
@@ -59,17 +67,37 @@ class Delimited:
         separator = next((mark for mark in _SEPARATORS if mark in first), ",")
         reader = csv.reader(_then(first, lines), delimiter=separator)
         try:
-            header = next(reader)
+            row = next(reader)
         except csv.Error as problem:
             raise DataError(f"{path}: the header cannot be read ({problem}). Fix the first row.") from None
-        stray = re.search("[\udc80-\udcff]", "".join(header))
+        if header is not None and header != FIRST:
+            names = _given(path, header, len(row))
+            return cls(path, names, separator, skipped=blank, headed=False, empty=False)
+        stray = re.search("[\udc80-\udcff]", "".join(row))
         if stray:
             byte = ord(stray.group()) - 0xDC00
             start = beginning.index(bytes([byte]))
             raise _undecodable(path, beginning[:start].count(b"\n") + 1, start, byte)
-        names, rest = _names(path, header), lines.read()
+        names, rest = _names(path, row), lines.read()
+        if header is None:
+            refuse_record(str(path), [name for name in row if name.strip()], text=True)
         empty = len(beginning) < _HEADER_LIMIT and not (rest if len(names) == 1 else rest.strip("\r\n"))
-        return cls(path, names, separator, blank + reader.line_num, empty)
+        return cls(path, names, separator, skipped=blank + reader.line_num, headed=True, empty=empty)
+
+    def first(self, count: int) -> list[list[str]]:
+        """Raw: the values of the first records, as far as they can be read; for a look before reading all."""
+        text = _beginning(self.path).decode("utf-8", "replace").removeprefix("\ufeff")
+        lines = io.StringIO(text, newline="")
+        for _ in range(self.skipped):
+            lines.readline()
+        found: list[list[str]] = []
+        with suppress(csv.Error):
+            for row in csv.reader(lines, delimiter=self.separator):
+                if len(row) == len(self.names):
+                    found.append(row)
+                if len(found) == count:
+                    break
+        return found
 
     def dataset(self) -> pyarrow.dataset.Dataset:
         """The records as an Arrow dataset of text columns, read lazily and as often as asked."""
@@ -102,7 +130,7 @@ class Delimited:
 
         return {
             "read_options": pyarrow.csv.ReadOptions(
-                column_names=list(self.names), skip_rows=self.header_lines, block_size=_BLOCK
+                column_names=list(self.names), skip_rows=self.skipped, block_size=_BLOCK
             ),
             "parse_options": pyarrow.csv.ParseOptions(
                 delimiter=self.separator, newlines_in_values=True, ignore_empty_lines=len(self.names) > 1
@@ -145,16 +173,17 @@ class Delimited:
         wanted = len(self.names)
         with _binary(self.path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
             reader = csv.reader(text, delimiter=self.separator)
-            number = -1  # the header is row 0
+            number = -1 if self.headed else 0  # the header is row 0
             try:
                 for row in reader:
-                    if not row and (wanted > 1 or number < 0):
+                    if not row and (wanted > 1 or reader.line_num <= self.skipped):
                         continue
                     number += 1
                     if row and len(row) != wanted:
                         return DataError(
                             f"{self.path}: row {number} (line {reader.line_num}) has {len(row)} "
-                            f"field{'s' * (len(row) > 1)}, the header has {wanted}. "
+                            f"field{'s' * (len(row) > 1)}, the {'header' if self.headed else 'first row'} "
+                            f"has {wanted}. "
                             f"Fix the row; a value that contains '{self.separator}' needs quotes."
                         )
             except csv.Error as found:
@@ -191,6 +220,18 @@ def _then(first: str, rest: io.StringIO) -> Iterator[str]:
     yield from rest
 
 
+def _given(path: Path, header: str | Sequence[str], width: int) -> tuple[str, ...]:
+    """Names for a file that has none."""
+    if header == NONE:
+        return tuple(f"column_{number}" for number in range(1, width + 1))
+    names = _names(path, header)
+    if len(names) != width:
+        raise DataError(
+            f"{path}: the file has {width} columns, and {len(names)} names are given. Name every column."
+        )
+    return names
+
+
 def _names(path: Path, header: Sequence[str]) -> tuple[str, ...]:
     # Spreadsheets and pandas leave the name of an index column out; the position names it.
     names = [name.strip() or f"column_{number}" for number, name in enumerate(header, start=1)]
@@ -201,7 +242,10 @@ def _names(path: Path, header: Sequence[str]) -> tuple[str, ...]:
                 "Save it as CSV in UTF-8."
             )
         if name in names[:number]:
-            raise DataError(f"{path}: the column '{name}' occurs twice in the header. Rename one of them.")
+            raise DataError(
+                f"{path}: the column '{name}' occurs twice in the header. Rename one of them; if the file "
+                "has no header, say --no-header."
+            )
     return tuple(names)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.arrow_memory import owned
 from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody, user_in_database
 from penstock.engine.connection import Stored, first_line
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
@@ -124,7 +125,7 @@ class IbisEngine:
         import pyarrow as pa
 
         keys = [f"w{number}" for number in range(len(within.names))]
-        listed = ibis.memtable(pa.table(dict(zip(keys, within.positions.T, strict=True))))
+        listed = ibis.memtable(pa.table([owned(column) for column in within.positions.T], names=keys))
         placed = table.mutate(
             **{
                 key: self._position(table, name, bits)
@@ -179,7 +180,7 @@ class IbisEngine:
         import ibis
 
         if not grouping:
-            return Rows(self._columns, {}, 1, np.array([self._length], dtype=np.float64))
+            return Rows(self._columns, {}, 1, np.array([self._length], dtype=np.int64))
         seen: dict[int, Any] = {}
         for number in grouping:
             base, lookup = self._columns.base[number], self._columns.lookup[number]
@@ -194,7 +195,7 @@ class IbisEngine:
             key = key * size + column
         keys, weights = self._groups(self._table, [key])
         codes = dict(zip(seen, np.unravel_index(keys[:, 0], sizes), strict=True))
-        return Rows(self._columns, codes, len(weights), weights.astype(np.float64))
+        return Rows(self._columns, codes, len(weights), weights)
 
     def _groups(self, table: ir.Table, columns: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The distinct combinations of these integer columns in ascending order, with their records."""

@@ -125,7 +125,7 @@ class MemoryEngine:
                 rows, weights = _distinct(columns, sizes, self._length)
                 if len(weights) <= self._length * 3 / 4:
                     codes = {i: np.ascontiguousarray(rows[:, i]) for i in range(len(columns))}
-                    self._short = Rows(self._columns, codes, len(weights), weights.astype(np.float64))
+                    self._short = Rows(self._columns, codes, len(weights), weights)
         return self._short
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.engine.connection import Duck, first_line, named_table, without_password
 from penstock.engine.delimited import GZIP, Delimited
+from penstock.engine.header import FIRST, Header, refuse_record, told
 from penstock.engine.pandas_frame import plain, typed
 from penstock.errors import DataError
 
@@ -39,6 +40,10 @@ class Source(ABC):
 
     label: str
     names: tuple[str, ...]
+    confirmed: bool = True
+    """Whether the names are surely names: declared in a database, or confirmed by the custodian."""
+    textual: bool = False
+    """Whether the source is a text file, which may lack a header."""
 
     @abstractmethod
     def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame:
@@ -55,6 +60,10 @@ class Source(ABC):
         """
         return self.frame(names)
 
+    def first(self, count: int) -> pl.DataFrame:
+        """Raw: all columns of the first records, for a look before reading them all."""
+        return self.frame().head(count)
+
     @property
     def length(self) -> int:
         """About how many bytes the records are as text; 0 for what is in memory already."""
@@ -64,6 +73,11 @@ class Source(ABC):
     def remote(self) -> bool:
         """Whether the records are in a database, where counting is best done."""
         return False
+
+    @property
+    def spoken(self) -> tuple[str, ...]:
+        """The names that somebody gave or a file held; a number that pandas counted on its own is none."""
+        return self.names
 
     @property
     @abstractmethod
@@ -78,8 +92,11 @@ class Source(ABC):
         return f"{type(self).__name__}({self.label}: {len(self.names)} columns)"
 
 
-def read(source: Any, *, table: str | None = None) -> Source:
+def read(source: Any, *, table: str | None = None, header: Header = None) -> Source:
     """A source from whatever the user has; DataError says what is wrong with it and what to do.
+
+    `header` says where the names of a text file's columns are (`penstock.engine.header`). Names that look
+    like a record are refused unless it is "first".
 
     >>> import polars as pl
     >>> read(pl.DataFrame({"age": [31, 45], "sex": ["f", "m"]})).names
@@ -87,6 +104,20 @@ def read(source: Any, *, table: str | None = None) -> Source:
     """
     if isinstance(source, Source):
         return source
+    says = told(header)
+    found = _opened(source, table, says)
+    if says is not None and says != FIRST and not found.textual:
+        raise DataError(
+            f"{found.label}: names are given with --header or --no-header to text files only, and this has "
+            "its own. Leave the option out."
+        )
+    found.confirmed = says is not None or found.remote
+    if not found.confirmed and not found.textual:
+        refuse_record(found.label, found.spoken, text=False)
+    return found
+
+
+def _opened(source: Any, table: str | None, header: Header) -> Source:
     if isinstance(source, str) and _URL.match(source):
         return DatabaseSource(named_table(source, table), without_password(source))
     if table is not None:
@@ -94,11 +125,11 @@ def read(source: Any, *, table: str | None = None) -> Source:
     if isinstance(source, str | os.PathLike):
         if not os.fspath(source):  # as a path it would mean whatever lies in the current folder
             raise DataError("The name of the file is empty. Give the file with the records.")
-        return _from_path(Path(source))
+        return _from_path(Path(source), header)
     return _from_object(source)
 
 
-def _from_path(path: Path) -> Source:
+def _from_path(path: Path, header: Header) -> Source:
     try:
         path.exists()
     except (OSError, ValueError) as problem:
@@ -133,7 +164,7 @@ def _from_path(path: Path) -> Source:
         if packed != name.endswith(".gz"):
             says, remedy = ("packed with gzip", "end in .gz") if packed else ("not packed", "not end in .gz")
             raise DataError(f"{path}: the file is {says}. Rename it: its name should {remedy}.")
-        return TextSource(path, packed=packed)
+        return TextSource(path, packed=packed, header=header)
     raise DataError(f"{path}: unknown type of file. Give {_ACCEPTED}.")
 
 
@@ -159,8 +190,10 @@ def _from_object(source: Any) -> Source:
 class TextSource(Source):
     """A delimited text file, every column as text."""
 
-    def __init__(self, path: Path, *, packed: bool = False) -> None:
-        self._file = Delimited.open(path)
+    textual = True
+
+    def __init__(self, path: Path, *, packed: bool = False, header: Header = None) -> None:
+        self._file = Delimited.open(path, header)
         self.label, self.names = str(path), self._file.names
         self._length = path.stat().st_size * (_PACKED if packed else 1)
 
@@ -175,6 +208,11 @@ class TextSource(Source):
         _refuse_equal_but_for_case(self)
         table = (duck or Duck()).registered(self._file.dataset())
         return table.select(*(self.names if names is None else names))
+
+    def first(self, count: int) -> pl.DataFrame:
+        import polars as pl
+
+        return pl.DataFrame(self._file.first(count), dict.fromkeys(self.names, pl.String), orient="row")
 
     def failure(self, problem: Exception) -> DataError:
         return self._file.diagnosis(problem)
@@ -213,6 +251,14 @@ class ParquetSource(Source):
 
         try:
             return self._scan.select(self.names if names is None else list(names)).collect()
+        except (pl.exceptions.PolarsError, OSError) as problem:
+            raise self.failure(problem) from None
+
+    def first(self, count: int) -> pl.DataFrame:
+        import polars as pl
+
+        try:
+            return self._scan.head(count).collect()
         except (pl.exceptions.PolarsError, OSError) as problem:
             raise self.failure(problem) from None
 
@@ -266,6 +312,10 @@ class PandasSource(Source):
     def __init__(self, frame: Any) -> None:
         self._frame, self.names = frame, tuple(str(name) for name in frame.columns)
         _refuse_repeated(self.label, self.names)
+
+    @property
+    def spoken(self) -> tuple[str, ...]:
+        return tuple(name for name in self._frame.columns if isinstance(name, str))
 
     def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame:
         return self._columns(self.names if names is None else names, typed)

@@ -27,6 +27,7 @@ _WORTH_PLANNING = 512  # with fewer rows than this, planning costs more than cou
 _STEPS = 1 << 14  # on the cells of a joint table that are worth a marginal,
 _STEPS_PER_ROW = 16  # and on short tables
 _JOINT = 1 << 23  # cells of the largest joint table that is transformed
+_EXACT = 1 << 53
 _ALREADY_SMALL = 3 / 4  # a table of weighted rows pays off below this share of the rows
 
 
@@ -34,9 +35,12 @@ class Rows:
     """Coded rows, each standing for `weights` records (None: one each)."""
 
     def __init__(
-        self, columns: Columns, codes: Mapping[int, Codes], length: int, weights: NDArray[np.float64] | None
+        self, columns: Columns, codes: Mapping[int, Codes], length: int, weights: NDArray[np.int64] | None
     ) -> None:
         self.columns, self.codes, self.length, self.weights = columns, dict(codes), length, weights
+        # NumPy adds weights up as doubles, which are exact as long as all of them together are below 2**53.
+        few = weights is None or not weights.size or int(weights.max()) * weights.size < _EXACT
+        self._doubles = None if weights is None or not few else weights.astype(np.float64)
 
     def tally(self, marginals: Sequence[tuple[int, ...]]) -> list[NDArray[np.int64]]:
         """The flat counts of each marginal, its first column slowest."""
@@ -97,8 +101,7 @@ class Rows:
         cells = np.flatnonzero(counts)
         sizes = [self.columns.size[number] for number in grouping]
         codes = np.unravel_index(cells, sizes) if sizes else ()
-        weights = counts[cells].astype(np.float64)
-        return Rows(self.columns, dict(zip(grouping, codes, strict=True)), len(cells), weights)
+        return Rows(self.columns, dict(zip(grouping, codes, strict=True)), len(cells), counts[cells])
 
     def _direct(
         self, wanted: Sequence[tuple[int, tuple[int, ...]]]
@@ -122,12 +125,9 @@ class Rows:
         for start in range(0, max(self.length, 1), _BLOCK):
             stop = min(start + _BLOCK, self.length)
             block = {number: codes[start:stop].astype(np.intp, copy=False) for number, codes in whole.items()}
-            weights = None if self.weights is None else self.weights[start:stop]
             keys = _Keys(block, self.columns, stop - start)
             for index, (_, grouping) in enumerate(batch):
-                counts = np.bincount(keys.of(grouping), weights, self.columns.cells(grouping))
-                # Weights are whole numbers far below 2**53, so their floating sums are exact.
-                counts = counts.astype(np.int64, copy=False)
+                counts = self._counted(keys.of(grouping), self.columns.cells(grouping), start, stop)
                 total = totals[index]
                 if total is None:
                     totals[index] = counts
@@ -136,6 +136,15 @@ class Rows:
         for (label, _), total in zip(batch, totals, strict=True):
             assert total is not None
             yield label, total
+
+    def _counted(self, keys: NDArray[np.intp], cells: int, start: int, stop: int) -> NDArray[np.int64]:
+        """The sum of the rows' weights in each cell, exactly."""
+        if self.weights is not None and self._doubles is None:
+            counts = np.zeros(cells, dtype=np.int64)
+            np.add.at(counts, keys, self.weights[start:stop])
+            return counts
+        weights = None if self._doubles is None else self._doubles[start:stop]
+        return np.bincount(keys, weights, cells).astype(np.int64, copy=False)
 
 
 class _Keys:

@@ -1,41 +1,98 @@
-"""What a release answers a question with."""
+"""What a release answers a question with, and what the answer rests on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from penstock.report.numbers import readable
+
+if TYPE_CHECKING:
+    from penstock.schema import Schema
+
+Basis = Literal["counted", "spread evenly", "model", "declared"]
+"""What a number rests on.
+
+*   ``counted``: noisy counts of exactly what was asked, added up. Their noise is known, and so is the error.
+*   ``spread evenly``: the question cuts through a bin or a cell that was counted as a whole; its part is
+    taken as if the records were spread evenly inside. How uneven they are, nobody knows.
+*   ``model``: no noisy count sees all of the question; the number follows from the model.
+*   ``declared``: it follows from the schema alone, and is exact.
+"""
+
+BASES: tuple[Basis, ...] = get_args(Basis)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One number, with what it counts.
+    """One number, with what it counts, what it rests on and what to keep in mind.
 
-    `error` is the half-width of a 95 % interval for the noise that the release added, or None when
-    the method does not know it. `text` says what the number counts.
+    `error` is the half-width of a 95 % interval: the number lies within it of what would have been counted
+    without noise in at least 95 of 100 releases. It is given where that is known, never where the number
+    rests on an assumption; then the first of the `caveats` says why. `text` says what the number counts.
 
-    >>> print(Answer(1873.2, 42.0, "records"))
-    1,873 ± 42 records
+    >>> print(Answer(1873.2, 42.0, "records", "counted"))
+    1,873 ± 42 records (counted)
+    >>> print(Answer(50.5, None, "records", "spread evenly"))
+    50.5 records (spread evenly: no error bar)
     """
 
     value: float
     error: float | None = None
     text: str = ""
+    rests_on: Basis = "model"
+    caveats: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.rests_on not in BASES:
+            raise ValueError(f"an answer rests on one of {', '.join(BASES)}, not on {self.rests_on!r}")
+        if self.error is not None and self.rests_on not in ("counted", "declared"):
+            raise ValueError("only what was counted or declared has a known error")
 
     def __str__(self) -> str:
-        number = readable(self.value)
+        return f"{self.number} ({self.basis})"
+
+    @property
+    def number(self) -> str:
+        """The number with its error bar and what it counts."""
         bar = "" if self.error is None else f" ± {readable(self.error)}"
-        return f"{number}{bar} {self.text}".rstrip()
+        return f"{readable(self.value)}{bar} {self.text}".rstrip()
+
+    @property
+    def basis(self) -> str:
+        """What the number rests on, in words for people."""
+        return self.rests_on if self.error is not None else f"{self.rests_on}: no error bar"
 
     def __float__(self) -> float:
         return float(self.value)
 
+    def but(self, *caveats: str) -> Answer:
+        """The same answer with more to keep in mind."""
+        return replace(self, caveats=(*self.caveats, *(each for each in caveats if each not in self.caveats)))
+
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain JSON."""
-        return {"value": self.value, "error": self.error, "text": self.text}
+        return {
+            "value": self.value,
+            "error": self.error,
+            "text": self.text,
+            "rests_on": self.rests_on,
+            "caveats": list(self.caveats),
+        }
 
     def _repr_html_(self) -> str:
         bar = "" if self.error is None else f' <span style="opacity:.7">± {readable(self.error)}</span>'
-        return f'<strong style="font-size:1.25em">{readable(self.value)}</strong>{bar} {escape(self.text)}'
+        notes = "".join(f'<div style="opacity:.7">{escape(caveat)}</div>' for caveat in self.caveats)
+        return (
+            f'<strong style="font-size:1.25em">{readable(self.value)}</strong>{bar} {escape(self.text)} '
+            f'<span style="opacity:.7">({self.basis})</span>{notes}'
+        )
+
+
+def contributions(schema: Schema) -> tuple[str, ...]:
+    """What a bound on the records of one user means for a count: a caveat, where there is one."""
+    if schema.unit.protects != "user":
+        return ()
+    records = "record" if schema.unit.records == 1 else "records"
+    return (f"At most {schema.unit.records} {records} of one user were counted.",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,28 +15,33 @@ if TYPE_CHECKING:
 
 
 def answered(path: str, column: str, ask: Callable[[str], Answer], *, named: bool = True) -> pl.DataFrame:
-    """The questions of a file with their answers: the columns of the file, then count and error.
+    """The questions of a file with their answers: the columns of the file, then those of `with_answers`.
 
     A CSV or Parquet file with a column of the given name keeps its other columns. In any other file
     every line is one question, written as on the command line; empty lines are passed over. `named`
     is false where a first line with that name would itself be a question.
     """
-    import polars as pl
-
     frame, places = _read(path, column, named=named)
-    values: list[float] = []
-    errors: list[float | None] = []
+    answers: list[Answer] = []
     for place, question in zip(places, frame[column], strict=True):
         if question is None or not question.strip():
             raise QueryError(f"'{path}', {place}: the {column} is empty; write one or leave the row out.")
         try:
-            answer = ask(question)
+            answers.append(ask(question))
         except PenstockError as problem:
             raise QueryError(f"'{path}', {place}: {problem}") from None
-        values.append(answer.value)
-        errors.append(answer.error)
+    return with_answers(frame, answers)
+
+
+def with_answers(frame: pl.DataFrame, answers: Sequence[Answer]) -> pl.DataFrame:
+    """The rows with the answer to each beside it: count, error, rests_on and caveats, as one text."""
+    import polars as pl
+
     return frame.with_columns(
-        pl.Series("count", values, dtype=pl.Float64), pl.Series("error", errors, dtype=pl.Float64)
+        pl.Series("count", [each.value for each in answers], dtype=pl.Float64),
+        pl.Series("error", [each.error for each in answers], dtype=pl.Float64),
+        pl.Series("rests_on", [each.rests_on for each in answers], dtype=pl.String),
+        pl.Series("caveats", [" ".join(each.caveats) for each in answers], dtype=pl.String),
     )
 
 
@@ -82,10 +87,15 @@ def _table(frame: pl.DataFrame, path: str, column: str) -> tuple[pl.DataFrame, l
 def refuse_ragged(text: str, path: str) -> None:
     """Every row must have as many values as the header has names."""
     rows = csv.reader(text.splitlines(keepends=True), strict=True)
-    width = len(next(rows))
-    for number, row in enumerate((row for row in rows if row), 1):
-        if len(row) != width:
-            raise QueryError(
-                f"'{path}', row {number}: {len(row)} values where the header has {width} names; a value "
-                "with commas goes between double quotes."
-            )
+    try:
+        width = len(next(rows, []))
+        for number, row in enumerate((row for row in rows if row), 1):
+            if len(row) != width:
+                raise QueryError(
+                    f"'{path}', row {number}: {len(row)} values where the header has {width} names; a value "
+                    "with commas goes between double quotes."
+                )
+    except csv.Error as problem:
+        raise QueryError(
+            f"'{path}', line {rows.line_num}: this is no CSV ({problem}); a quote may not be closed."
+        ) from None

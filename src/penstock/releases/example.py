@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from math import inf, nextafter
 
 from penstock.errors import QueryError
 from penstock.schema import Field, Schema
 from penstock.schema.expression import parse
-from penstock.schema.values import at, written
+from penstock.schema.values import at, position, written
 
 _BARE = re.compile(r"[^\W\d]\w*\Z")
 _TAKEN = ("and", "or", "not", "in", "is", "missing")
 
 
-def example_query(schema: Schema) -> str | None:
-    """A question about the first two fields; None where no simple one can be written.
+def example_query(schema: Schema, most: int = 2) -> str | None:
+    """A question about the first two fields, or `most` of them; None where no simple one can be written.
 
     >>> print(example_query(Schema.from_yaml('''
     ... fields:
@@ -23,7 +24,7 @@ def example_query(schema: Schema) -> str | None:
     ... ''')))
     age < 50 and "home town" = 'York'
     """
-    told = [field for field in schema.fields if len(field.labels) > 1][:2]
+    told = [field for field in schema.fields if len(field.labels) > 1][:most]
     text = " and ".join(_term(field) for field in told)
     try:
         parse(text, schema)
@@ -36,7 +37,9 @@ def _term(field: Field) -> str:
     bare = _BARE.match(field.name) and field.name.lower() not in _TAKEN
     name = field.name if bare else '"' + field.name.replace('"', '""') + '"'
     if field.ranged:
-        middle = field.edges.values[(len(field.labels) + 1) // 2]
+        after_spikes = {nextafter(position(value), inf) for value in field.spikes}
+        plain = [edge for edge in field.edges.values if field.whole or edge not in after_spikes]
+        middle = plain[len(plain) // 2]
         return f"{name} < {written(at(field.type, middle))}"
     if field.type in ("integer", "number", "boolean", "date", "datetime"):
         return f"{name} = {field.labels[0]}"

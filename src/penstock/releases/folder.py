@@ -40,6 +40,8 @@ from penstock.releases.published import Published
 if TYPE_CHECKING:
     import polars as pl
 
+    from penstock.schema import Schema
+
 MANY_ROWS = 100_000
 MOST_ROWS = 1_000_000
 """As many synthetic rows are put into the folder at most; anyone can draw more from the model."""
@@ -98,16 +100,19 @@ def _save_rows(release: Published, partial: Path) -> pl.DataFrame | None:
         rows = release.sample(min(release.size, MOST_ROWS), seed=0)
     except (QueryError, UsageError):
         return None  # the noise is drawn and paid for: what can be saved is saved
-    flat(rows).write_csv(partial / "synthetic.csv")
+    flat(rows, release.schema).write_csv(partial / "synthetic.csv")
     if rows.height > MANY_ROWS:
         rows.write_parquet(partial / "synthetic.parquet")
     return rows
 
 
-def flat(rows: pl.DataFrame) -> pl.DataFrame:
-    """Lists become JSON text, as Table Schema writes arrays in CSV."""
+def flat(rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Rows as a CSV file holds them: lists are JSON text, as Table Schema writes arrays, and missing values
+    the text that the schema declares first.
+    """
     import polars as pl
 
+    rows = schema.marked(rows, as_text=True)
     nested = [column for column, dtype in rows.schema.items() if dtype.is_nested()]
     texts = [
         pl.Series(

@@ -184,6 +184,10 @@ def file_name(table: str) -> str:
 
 def table_schema(frame: pl.DataFrame, schema: Schema) -> dict[str, Any]:
     """The Frictionless Table Schema of synthetic rows: types from the rows, the rest from our schema."""
+    import polars as pl
+
+    from penstock.schema.reading import read
+
     declared = {field.name: field for field in schema.fields}
     fields = []
     for column, dtype in frame.schema.items():
@@ -194,13 +198,18 @@ def table_schema(frame: pl.DataFrame, schema: Schema) -> dict[str, Any]:
             for word in ("title", "description"):
                 if isinstance(stated.get(word), str):
                     entry[word] = stated[word]
+            reading = read(field, frame[column], schema.codec(column).markers)
+            present = frame[column].filter(pl.Series(~reading.missing))
             limits = {
                 word: limit
                 for word, limit in stated.get("constraints", {}).items()
-                if _holds(word, limit, frame[column])
+                if _holds(word, limit, present)
             }
             if limits:
                 entry["constraints"] = limits
+            marker = schema.codec(column).marker
+            if marker is not None:
+                entry["missingValues"] = [marker]
         fields.append(entry)
     return {"fields": fields, "missingValues": [""]}
 

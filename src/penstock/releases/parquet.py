@@ -64,7 +64,9 @@ def _plain(data: bytes, where: str) -> Any:
             raise ReleaseError(f"{where} has a column of type {found}, which no model has. {AGAIN}")
         kinds[column.name] = kind
     texts = [name for name, kind in kinds.items() if pa.types.is_large_string(kind)]
-    table = pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts).read()
+    # In this thread alone: a thread of Arrow's pool that is the last to hold Python's bytes would ask for the
+    # interpreter to let them go, and where that is just ending, the whole process is aborted.
+    table = pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts).read(use_threads=False)
     table.validate(full=True)
     if sum(_text_size(table[name]) for name in texts) > LARGEST_TEXT:
         raise ReleaseError(f"{where} unpacks to more text than a model may have. {DISTRUST}")

@@ -181,6 +181,9 @@ def _headline(receipt: Receipt, size: int | None) -> Headline:
 def _model_blocks(release: Published) -> list[Block]:
     words = list(release.explain()) or [f"The model was made by the method {release.method}."]
     blocks: list[Block] = [Text(words)]
+    remarks = list(release.remarks())
+    if remarks:
+        blocks.append(Points(remarks))
     if release.parameters:
         rows = [[str(name), _shown(value)] for name, value in release.parameters.items()]
         blocks.append(Table(["parameter", "value"], rows))
@@ -280,6 +283,11 @@ def _limits(release: Published) -> list[str]:
         sentences.append(
             "These facts of the schema were read from the records and were released without review, which "
             f"the guarantee does not cover: {', '.join(release.unreviewed)}."
+        )
+    if release.can_query:
+        sentences.append(
+            "Every answer says what it rests on. Counted ones have a 95 % error bar for the noise that was "
+            "added; those that are spread evenly inside a bin, or follow from the model, have none."
         )
     sentences.append(
         "Do not read small counts literally: they carry noise, and rare combinations may be invented or lost."

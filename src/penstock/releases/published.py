@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -88,9 +89,8 @@ class Published(ABC):
         if not self.can_query:
             return {}
         words = "what meets a condition is counted"
-        return {
-            "condition": Question(words, self.query, lambda path: answered(path, "condition", self.query))
-        }
+        many = partial(answered, column="condition", ask=self.query)
+        return {"condition": Question(words, self.query, many, self.example())}
 
     def pictures(self) -> Sequence[Picture]:
         """Pictures for the public report, drawn from the release alone."""
@@ -108,6 +108,14 @@ class Published(ABC):
         """Sentences for the report: what this release is not good for."""
         return ()
 
+    def remarks(self) -> Sequence[str]:
+        """Sentences that users should read first; `release`, `inspect` and the report show them."""
+        return ()
+
+    def details(self) -> Mapping[str, Any]:
+        """What `remarks` speak of, as plain JSON for `inspect --json`."""
+        return {}
+
     # What users call -----------------------------------------------------------------------------
 
     @property
@@ -119,9 +127,10 @@ class Published(ABC):
         """Synthetic rows, any number of them, at no further privacy cost.
 
         A seed makes the rows reproducible; it has no bearing on privacy, because the model that is
-        sampled is public already.
+        sampled is public already. A missing value is null, or the first of the `missingValues` that the
+        schema declares where that is a value of the column's type.
         """
-        return self.draw(*self.drawing(n, seed))
+        return self.schema.marked(self.draw(*self.drawing(n, seed)))
 
     def drawing(self, n: int | None, seed: int | None) -> tuple[int, np.random.Generator]:
         """How many rows to draw and with which randomness, checked."""
@@ -135,7 +144,7 @@ class Published(ABC):
         return int(wanted), np.random.default_rng(None if seed is None else int(seed))
 
     def query(self, expression: str) -> Answer:
-        """The answer to a question, with its error bar where the method knows one."""
+        """The answer to a question: what it rests on, its error bar where that is known, and caveats."""
         if not isinstance(expression, str) or not expression.strip():
             raise QueryError('The query is empty; try one such as "age < 30".')
         return self.ask(expression)
@@ -177,6 +186,8 @@ class Published(ABC):
             "unreviewed": list(self.unreviewed),
             "drafted": None if self.schema.drafted is None else self.schema.drafted.model_dump(),
             "fields": list(self.schema.names),
+            "remarks": list(self.remarks()),
+            "details": dict(self.details()),
             "receipt": self.receipt.to_dict(),
         }
 

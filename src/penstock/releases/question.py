@@ -42,13 +42,16 @@ class Question:
     `words` say what happens, to be followed by how to ask for it: "strings of symbols are counted", with
     --count. `ask` takes the text of one question; `many` takes the path of a file of them and gives the
     columns of the file with the answers beside them, or is None where questions come one by one. Both raise
-    QueryError for a text that makes no sense.
+    QueryError for a text that makes no sense. `example` is a text that does, made from what is public; None
+    where this release holds nothing that it could be asked for.
 
-    >>> question = Question("letters are counted", lambda text: Answer(len(text), None, "letters"))
-    >>> print(question.ask("home"))
-    4 letters
+    >>> ask = lambda text: Answer(len(text), 0.0, "letters", "declared")
+    >>> question = Question("letters are counted", ask, example="home")
+    >>> print(question.ask(question.example))
+    4 ± 0 letters (declared)
     """
 
     words: str
     ask: Callable[[str], Result]
     many: Callable[[str], pl.DataFrame] | None = None
+    example: str | None = None

@@ -4,7 +4,7 @@ from penstock.privacy.unit import Relation, Unit
 from penstock.schema.attribute import Attribute, Level
 from penstock.schema.bins import Bins, Edges
 from penstock.schema.codec import Codec
-from penstock.schema.expression import Condition, box_of, parse
+from penstock.schema.expression import Condition, any_of, box_of, parse
 from penstock.schema.field import Constraints, Field
 from penstock.schema.layout import Layout
 from penstock.schema.magnitudes import magnitudes, round_outwards
@@ -26,6 +26,7 @@ __all__ = [
     "Schema",
     "Taxonomy",
     "Unit",
+    "any_of",
     "box_of",
     "magnitudes",
     "parse",

@@ -48,7 +48,8 @@ class Edges:
     """The cut of a bounded domain: bin i is [values[i], values[i+1]), the last one closed.
 
     ``whole`` domains (integers, days, seconds) hold only whole numbers, so bin i ends at
-    ``values[i+1] - 1`` and the last bin may consist of the single value ``values[-1]``.
+    ``values[i+1] - 1`` and the last bin may consist of the single value ``values[-1]``. Among real
+    numbers a bin that ends at the very next double holds a single value too.
     """
 
     values: tuple[float, ...]
@@ -91,7 +92,21 @@ class Edges:
     def span(self, code: int) -> tuple[float, float]:
         """The first and the last value of a bin (the last one excluded only for real numbers)."""
         first, after = self.values[code], self.values[code + 1]
-        return first, after - 1 if self.whole and code < self.count - 1 else after
+        if self.whole:
+            return first, after - 1 if code < self.count - 1 else after
+        return first, first if after == math.nextafter(first, math.inf) else after
+
+    def singling_out(self, values: Sequence[float]) -> "Edges":
+        """The same cut, in which each of these values has a bin of its own.
+
+        >>> Edges((0, 50, 100), whole=True).singling_out([0, 60]).values
+        (0, 1, 50, 60, 61, 100)
+        """
+        starts = set(self.values[:-1])
+        for value in values:
+            after = value + 1 if self.whole else math.nextafter(value, math.inf)
+            starts |= {value, after} if after < self.end else {value}
+        return Edges((*sorted(starts), self.high), self.whole)
 
 
 def cut(field: str, low: float, high: float, whole: bool, bins: Bins | None) -> Edges:

@@ -20,7 +20,7 @@ from penstock.schema.attribute import Attribute, Codes
 from penstock.schema.fact import nearest
 from penstock.schema.field import OTHER, Field
 from penstock.schema.reading import Reading, read
-from penstock.schema.values import BLANKS, noun, position, written
+from penstock.schema.values import BLANKS, LARGEST_WHOLE, NotAValueError, noun, parse, position, written
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -124,13 +124,39 @@ class Codec:
             numbers = low + (high - low) * rng.random(len(codes))
             # a rounded sum may land on the next bin's first value, which is not this bin's
             last = np.where((codes < edges.count - 1) & (high > low), np.nextafter(high, -np.inf), high)
-            drawn = pl.Series(_few_digits(np.clip(numbers, low, last), low, last, np.ptp(spans, axis=1)))
+            numbers = np.clip(numbers, low, last)
+            if self.field.decimals is not None:
+                drawn = pl.Series(_with_decimals(numbers, low, last, self.field.decimals, rng))
+            else:
+                drawn = pl.Series(_few_digits(numbers, low, last, np.ptp(spans, axis=1)))
         match self.field.type:
             case "date":
                 drawn = drawn.cast(pl.Int32).cast(pl.Date)
             case "datetime":
                 drawn = (drawn * 1_000_000).cast(pl.Datetime("us"))
         return drawn.set(pl.Series(~inside), None).alias(self.field.name)
+
+    @property
+    def marker(self) -> str | None:
+        """The text that a missing value is written as, the first of the markers; None for no text at all."""
+        return self.markers[0] if self.markers and self.markers[0].strip(BLANKS) else None
+
+    def marked(self, values: pl.Series, *, as_text: bool = False) -> pl.Series:
+        """A decoded column whose missing values are written as they came.
+
+        A marker that is a value of the column's type stands among them, such as -9 among whole numbers; any
+        other is kept for text, as a CSV file holds it (`as_text`).
+        """
+        if self.marker is None or not values.null_count():
+            return values
+        if values.dtype == pl.String:
+            return values.fill_null(self.marker)
+        if self.field.type in ("integer", "number"):
+            try:
+                return values.fill_null(parse(self.field.type, self.marker))
+            except NotAValueError:
+                pass
+        return values.cast(pl.String).fill_null(self.marker) if as_text else values
 
     def expression(self, column: ir.Value) -> ir.IntegerValue:
         """The very same codes computed inside a database; REFUSED (-1) marks refused values."""
@@ -189,3 +215,23 @@ def _few_digits(
     rounded = np.where(rounded > last, np.round(rounded - step, decimals), rounded)
     rounded = np.where(rounded < low, np.round(rounded + step, decimals), rounded)
     return np.where((rounded >= low) & (rounded <= last), rounded, numbers)
+
+
+def _with_decimals(
+    numbers: NDArray[np.float64],
+    low: NDArray[np.float64],
+    last: NDArray[np.float64],
+    decimals: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Even draws among the numbers of so many decimals in each bin; a bin that holds none keeps its draw."""
+    scale = 10.0**decimals
+    if max(np.abs(low).max(initial=0), np.abs(last).max(initial=0)) * scale > LARGEST_WHOLE / 4:
+        return numbers
+    first, end = (np.rint(ends * scale) for ends in (low, last))
+    first += first / scale < low
+    end -= end / scale > last
+    drawn = (
+        rng.integers(first.astype(np.int64), np.maximum(first, end).astype(np.int64), endpoint=True) / scale
+    )
+    return np.where((drawn >= low) & (drawn <= last), drawn, numbers)

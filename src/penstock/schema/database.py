@@ -2,15 +2,14 @@
 
 This is the twin of ``reading`` and ``Codec.locate``. Numbers are compared as doubles with the very
 same edges; the edges travel as text and are cast by the database, because a decimal literal may be
-rounded twice. Calendar values are compared as the whole numbers YYYYMMDD and YYYYMMDDhhmmss, which
-every database can compute and which increase with time.
+rounded twice. Calendar values are compared as days or seconds since 1970, computed with whole numbers
+alone, which every database can do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import ibis
@@ -27,10 +26,9 @@ from penstock.schema.values import (
     LARGEST_WHOLE,
     NUMBER,
     NotAValueError,
-    Value,
-    at,
     number,
     parse,
+    position,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     from penstock.schema.codec import Codec
 
 REFUSED = -1
+_SHIFT = 719468 + 146097  # days from the first of March in the year 0 to 1970, and of 400 years
 _LINEAR = 32  # a longer list of categories is joined instead of compared one by one
 
 
@@ -119,15 +118,19 @@ def _double(number: float) -> Any:
 def _literal(field: Field, where: float) -> Any:
     """A position of the field's type as the database compares it."""
     if field.type in ("date", "datetime"):
-        return ibis.literal(_key(at(field.type, where)), type="int64")
+        return ibis.literal(int(where), type="int64")
     return _double(where)
 
 
-def _key(value: Value) -> int:
-    if isinstance(value, datetime):
-        return int(f"{value:%Y%m%d%H%M%S}".rjust(14, "0"))
-    assert hasattr(value, "strftime")
-    return int(value.strftime("%Y%m%d"))
+def _days(year: Any, month: Any, day: Any) -> Any:
+    """Days since 1970-01-01: years begin in March, so that the leap day is the last of a year.
+
+    Years are shifted by 400, a whole number of calendar cycles, so that nothing divided is negative.
+    """
+    early = ibis.ifelse(month <= 2, _code(1), _code(0))
+    years = year + 400 - early
+    in_year = (153 * (month + 12 * early - 3) + 2) // 5 + day - 1
+    return years * 365 + years // 4 - years // 100 + years // 400 + in_year - _SHIFT
 
 
 def _bins(field: Field, read: _Read) -> list[tuple[Any, Any]]:
@@ -194,7 +197,7 @@ def _iso_key(kind: Any, label: str) -> int | None:
     except NotAValueError:
         return None
     assert hasattr(value, "isoformat")
-    return _key(value) if value.isoformat() == label else None
+    return int(position(value)) if value.isoformat() == label else None
 
 
 def _read(field: Field, column: ir.Value, markers: tuple[str, ...]) -> _Read:
@@ -243,11 +246,11 @@ def _from_typed(field: Field, column: Any, markers: tuple[str, ...]) -> _Read:
     if dtype.is_boolean() and field.type == "string":
         return _Read(column, missing, column.notnull())
     if (dtype.is_date() or dtype.is_timestamp()) and field.type in ("date", "datetime", "string"):
-        key = column.year().cast("int64") * 10000 + column.month() * 100 + column.day()
+        key = _days(*(part.cast("int64") for part in (column.year(), column.month(), column.day())))
         if field.type == "datetime" or (field.type == "string" and dtype.is_timestamp()):
-            key = key * 1_000_000
+            key = key * 86400
             if dtype.is_timestamp():
-                key = key + column.hour() * 10000 + column.minute() * 100 + column.second()
+                key = key + column.hour() * 3600 + column.minute() * 60 + column.second()
         return _Read(key, missing, key.notnull())
     raise DataError(
         f"{field.name}: the column holds {str(dtype).lower()} values, the schema declares {field.type}. "
@@ -289,7 +292,7 @@ def _calendar_text(field: Field, text: Any, missing: Any) -> _Read:
         | ((day == 30) & (month != 2))
         | ((day == 31) & month.isin([1, 3, 5, 7, 8, 10, 12]))
     )
-    key = year * 10000 + month * 100 + day
+    key = _days(year, month, day)
     if field.type == "datetime":
         clocked = shaped.length() > 10
         zero = ibis.literal(0, type="int64")
@@ -297,8 +300,23 @@ def _calendar_text(field: Field, text: Any, missing: Any) -> _Read:
         minute = ibis.ifelse(clocked, _cast(shaped.substr(14, 2), "int64"), zero)
         second = ibis.ifelse(shaped.substr(16, 1) == ":", _cast(shaped.substr(17, 2), "int64"), zero)
         right = right & (hour < 24) & (minute < 60) & (second < 60)
-        key = key * 1_000_000 + hour * 10000 + minute * 100 + second
+        key = key * 86400 + hour * 3600 + minute * 60 + second - _ahead(shaped)
     return _Read(key, missing, shape & right)
+
+
+def _ahead(text: Any) -> Any:
+    """How many seconds the written offset is ahead of UTC; none is written where the text has no sign."""
+    zero, size = _code(0), text.length()
+    bare = ibis.ifelse(text.substr(size - 3, 1) == ":", text.substr(0, size - 3).concat(text.right(2)), text)
+    wide, narrow = (bare.substr(bare.length() - digits - 1, digits + 1) for digits in (4, 2))
+    signed = bare.substr(11, 20)
+    long, short = (signed.re_search(rf"[+-][0-9]{{{digits}}}$") for digits in (4, 2))
+    hours = ibis.cases(
+        (long, _cast(wide.substr(1, 2), "int64") * 3600 + _cast(wide.substr(3, 2), "int64") * 60),
+        (short, _cast(narrow.substr(1, 2), "int64") * 3600),
+        else_=zero,
+    )
+    return ibis.ifelse(signed.contains("-"), -hours, hours)
 
 
 def _cast(text: Any, kind: str) -> Any:

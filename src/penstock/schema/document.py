@@ -175,7 +175,11 @@ def write(facts: Mapping[str, Any], remarks: Mapping[str, tuple[str, ...]]) -> s
     """YAML text of these facts, with comment lines above the fields they speak of."""
     top = {key: value for key, value in _plain(facts).items() if key != "fields"}
     lines = [_comment(remark) for remark in remarks.get("", ())]
-    for key in ("impossible", *(block[0] for block in (kind.layout for kind in catalogue.kinds()) if block)):
+    for key in (
+        "impossible",
+        "always",
+        *(block[0] for block in (kind.layout for kind in catalogue.kinds()) if block),
+    ):
         if key in top:
             top[key] = top.pop(key)
     # the empty list keeps a short document in block style; its place is taken by the fields themselves

@@ -7,7 +7,7 @@ On codes: ``condition.on_codes(codes)``. On raw or decoded rows: ``condition.hol
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import and_, or_
@@ -20,15 +20,20 @@ from numpy.typing import NDArray
 from penstock.errors import DataError, QueryError
 from penstock.schema import syntax
 from penstock.schema.codec import Codec
+from penstock.schema.comparison import Between, compared
 from penstock.schema.fact import nearest
 from penstock.schema.predicate import Bound, Pieces, pieces
-from penstock.schema.syntax import And, Expression, Predicate
+from penstock.schema.syntax import And, Atom, Comparison, Expression, Predicate
 
 if TYPE_CHECKING:
     from penstock.schema.schema import Schema
 
 Weights = NDArray[np.float64]
 MOST_TERMS = 10_000
+
+
+class TooManyTermsError(QueryError):
+    """A question is a sum of more products than anybody would wait for."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,27 @@ class Condition:
 
     @cached_property
     def bound(self) -> dict[Predicate, Bound]:
-        return {each: Bound(each, self.codecs[each.name]) for each in syntax.predicates(self.expression)}
+        return {
+            each: Bound(each, self.codecs[each.name])
+            for each in syntax.predicates(self.expression)
+            if isinstance(each, Predicate)
+        }
+
+    @cached_property
+    def between(self) -> dict[Comparison, Between]:
+        """The comparisons of two fields."""
+        return {
+            each: Between(each, self.codecs[each.name], self.codecs[each.other])
+            for each in syntax.predicates(self.expression)
+            if isinstance(each, Comparison)
+        }
 
     @property
     def names(self) -> tuple[str, ...]:
         """The fields that the question speaks of, in its order."""
-        return tuple(dict.fromkeys(each.name for each in self.bound))
+        atoms = syntax.predicates(self.expression)
+        spoken = [(each.name, each.other) if isinstance(each, Comparison) else (each.name,) for each in atoms]
+        return tuple(dict.fromkeys(name for names in spoken for name in names))
 
     @cached_property
     def _pieces(self) -> dict[str, Pieces]:
@@ -72,23 +92,74 @@ class Condition:
         if rest is True:
             terms.append(fixed)
             if len(terms) > MOST_TERMS:
-                raise QueryError("The question has too many alternatives. Ask a simpler one.")
+                raise TooManyTermsError("The question has too many alternatives. Ask a simpler one.")
         if isinstance(rest, bool):
             return
-        name = syntax.predicates(rest)[0].name
+        first = syntax.predicates(rest)[0]
+        if isinstance(first, Comparison):
+            self._compare(first, rest, fixed, terms)
+            return
+        name = first.name
         cut, size = self._pieces[name], self.codecs[name].size
         matrix = np.array(list(cut.holds.values())).T
         patterns, group = np.unique(matrix, axis=0, return_inverse=True)
         remaining: dict[Expression | bool, Weights] = {}
         for number, pattern in enumerate(patterns):
-            known = dict(zip(cut.holds, map(bool, pattern), strict=True))
+            known: dict[Atom, bool] = dict(zip(cut.holds, map(bool, pattern), strict=True))
             mine = group.ravel() == number
             share = np.zeros(size)
             np.add.at(share, cut.codes[mine], cut.shares[mine])
             after = syntax.given(rest, known)
             remaining[after] = np.add(remaining.get(after, 0.0), share)
         for after, weights in remaining.items():
-            self._expand(after, {**fixed, name: np.minimum(weights, 1.0)}, terms)
+            self._narrow(after, fixed, {name: np.minimum(weights, 1.0)}, terms)
+
+    def _compare(
+        self,
+        comparison: Comparison,
+        rest: Expression,
+        fixed: dict[str, Weights],
+        terms: list[dict[str, Weights]],
+    ) -> None:
+        """Code by code of the first field: where it compares alike with all of the other, together."""
+        chances = self.between[comparison].chances
+        alike, group = np.unique(chances, axis=0, return_inverse=True)
+        for number, chance in enumerate(alike):
+            mine = (group.ravel() == number).astype(np.float64)
+            for holds, weights in ((True, chance), (False, 1 - chance)):
+                after = syntax.given(rest, {comparison: holds})
+                self._narrow(after, fixed, {comparison.name: mine, comparison.other: weights}, terms)
+
+    def _narrow(
+        self,
+        rest: Expression | bool,
+        fixed: dict[str, Weights],
+        weights: Mapping[str, Weights],
+        terms: list[dict[str, Weights]],
+    ) -> None:
+        """Go on with further weights; where none of a field's codes is left, nothing is."""
+        both = {name: fixed[name] * each if name in fixed else each for name, each in weights.items()}
+        if all(each.any() for each in both.values()) or not self.between:
+            self._expand(rest, {**fixed, **both}, terms)
+
+    def can_hold(self) -> bool:
+        """Whether any values could meet the question; also where it has too many alternatives to tell."""
+        try:
+            terms = self.disjoint_terms()
+        except TooManyTermsError:
+            return True
+        return any(all(weights.any() for weights in term.values()) for term in terms)
+
+    @property
+    def negated(self) -> Condition:
+        """The question that holds exactly where this one does not."""
+        return Condition(f"not ({self.text})", syntax.Not(self.expression), self.codecs)
+
+    def and_not(self, others: Sequence[Condition]) -> Condition:
+        """The question that holds where this one does and none of the others."""
+        parts = (self.expression, *(syntax.Not(other.expression) for other in others))
+        text = " and ".join([f"({self.text})", *(f"not ({other.text})" for other in others)])
+        return Condition(text, And(parts), self.codecs)
 
     def weights(self) -> dict[str, Weights]:
         """The weights per code of a question that is one product; QueryError if it is not."""
@@ -130,13 +201,17 @@ class Condition:
         for name in self.names:
             if name not in frame.columns:
                 raise DataError(f"{name}: the data has no such column. The question needs it.")
-        known = {predicate: each.in_column(frame[predicate.name]) for predicate, each in self.bound.items()}
+        known: dict[Atom, NDArray[np.bool_]] = {
+            predicate: each.in_column(frame[predicate.name]) for predicate, each in self.bound.items()
+        }
+        for comparison, pair in self.between.items():
+            known[comparison] = pair.in_columns(frame[comparison.name], frame[comparison.other])
         return _truth(self.expression, known)
 
 
-def _truth(expression: Expression, known: Mapping[Predicate, NDArray[np.bool_]]) -> NDArray[np.bool_]:
+def _truth(expression: Expression, known: Mapping[Atom, NDArray[np.bool_]]) -> NDArray[np.bool_]:
     match expression:
-        case Predicate():
+        case Predicate() | Comparison():
             return known[expression]
         case syntax.Not(part):
             return ~_truth(part, known)
@@ -144,6 +219,15 @@ def _truth(expression: Expression, known: Mapping[Predicate, NDArray[np.bool_]])
             return reduce(and_, (_truth(part, known) for part in parts))
         case syntax.Or(parts):
             return reduce(or_, (_truth(part, known) for part in parts))
+
+
+def any_of(conditions: Sequence[Condition]) -> Condition:
+    """The question that holds where at least one of these does."""
+    first = conditions[0]
+    if len(conditions) == 1:
+        return first
+    text = " or ".join(f"({each.text})" for each in conditions)
+    return Condition(text, syntax.Or(tuple(each.expression for each in conditions)), first.codecs)
 
 
 def parse(text: str, schema: Schema | Mapping[str, Codec]) -> Condition:
@@ -157,7 +241,7 @@ def parse(text: str, schema: Schema | Mapping[str, Codec]) -> Condition:
     {'age': array([1. , 0.2, 0. , 0. ])}
     """
     codecs = schema if isinstance(schema, Mapping) else schema.codecs
-    expression = syntax.read(text)
+    expression = syntax.replaced(syntax.read(text), lambda each: compared(each, codecs))
     for predicate in syntax.predicates(expression):
         if predicate.name not in codecs:
             raise QueryError(
@@ -165,8 +249,20 @@ def parse(text: str, schema: Schema | Mapping[str, Codec]) -> Condition:
                 f"{nearest(predicate.name, codecs)}. The fields are {', '.join(codecs)}."
             )
     condition = Condition(text, expression, codecs)
-    _ = condition.bound
+    _ = condition.bound, condition.between
     return condition
+
+
+def parse_rule(text: str, codecs: Mapping[str, Codec]) -> Condition:
+    """What breaks a rule that always holds, as a question.
+
+    >>> from penstock.schema import Schema
+    >>> schema = Schema.from_yaml("fields: [{name: a, type: boolean}, {name: b, type: boolean}]")
+    >>> parse_rule("if a = true then b = false", schema.codecs).disjoint_terms()
+    [{'a': array([0., 1.]), 'b': array([0., 1.])}]
+    """
+    rule = parse(text, codecs)
+    return Condition(f"not ({text})", syntax.opposite(rule.expression), codecs)
 
 
 def box_of(text: str, schema: Schema) -> tuple[tuple[float, ...], tuple[float, ...]]:

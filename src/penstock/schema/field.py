@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
 
+from pydantic import Field as Range
 from pydantic import PlainSerializer, PlainValidator, SkipValidation, model_validator
 
 from penstock.errors import SchemaError
@@ -31,6 +32,7 @@ from penstock.schema.values import (
 
 Kind = Literal["categorical", "ordinal", "integer", "number", "boolean", "date", "datetime"]
 OTHER = "other"
+MOST_DECIMALS = 9
 
 
 def _read_tree(nested: object) -> Taxonomy:
@@ -112,6 +114,8 @@ class Field(Fact):
     ``outside`` says what happens to a value outside the domain: ``refuse`` it before anything is
     spent (default), ``clamp`` it to the nearest bound, or map it to the category ``other``.
     ``missing`` says whether a missing value is a ``value`` with a code of its own or refused.
+    ``spikes`` are values of a range that stand out, each with a bin of its own; ``decimals`` is how many
+    of them a number has.
 
     >>> Field(name="age", type="integer", constraints={"minimum": 17, "maximum": 90}).labels[:2]
     ('17..20', '21..25')
@@ -124,6 +128,8 @@ class Field(Fact):
     constraints: Constraints = Constraints()
     categories_ordered: bool = False
     bins: Bins | None = None
+    spikes: Annotated[tuple[Any, ...], SkipValidation] = ()
+    decimals: Annotated[int, Range(ge=0, le=MOST_DECIMALS)] | None = None
     taxonomy: Tree | None = None
     outside: Literal["clamp", "other", "refuse"] = "refuse"
     missing: Literal["value", "refuse"] = "refuse"
@@ -146,7 +152,12 @@ class Field(Fact):
         true = data.get("trueValues", data.get("true_values")) or TRUE_VALUES
         false = data.get("falseValues", data.get("false_values")) or FALSE_VALUES
         written = _Written(cls._where(data), data.get("type", "string"), true, false)
-        parts = {"constraints": written.constraints, "bins": written.bins, "taxonomy": _read_tree}
+        parts = {
+            "constraints": written.constraints,
+            "bins": written.bins,
+            "spikes": lambda given: written.values(given, "spike"),
+            "taxonomy": _read_tree,
+        }
         result = {key: value for key, value in data.items() if key not in parts}
         for key, part in parts.items():
             if data.get(key) is not None:
@@ -160,7 +171,11 @@ class Field(Fact):
         _ = self.values if self.kind in ("categorical", "ordinal", "boolean") else self.edges
         if self.kind in ("categorical", "ordinal"):
             self._check_enum()
-        else:
+        if self.spikes and not self.ranged:
+            raise SchemaError(f"{self.name}: 'spikes' belong to a range of values. Remove them, or the enum.")
+        if self.decimals is not None and self.type != "number":
+            raise SchemaError(f"{self.name}: 'decimals' belong to a field of type 'number'. Remove them.")
+        if self.kind not in ("categorical", "ordinal"):
             if self.categories_ordered or self.taxonomy is not None:
                 key = "taxonomy" if self.taxonomy is not None else "categoriesOrdered"
                 raise SchemaError(
@@ -270,7 +285,18 @@ class Field(Fact):
         bins = self.bins
         if bins is not None and bins.edges is not None:
             bins = Bins(edges=tuple(position(edge) for edge in bins.edges))
-        return cut(self.name, start, end, self.whole, bins)
+        places = [position(value) for value in self.spikes]
+        stray = next(
+            (v for v, place in zip(self.spikes, places, strict=True) if not start <= place <= end), None
+        )
+        if stray is not None:
+            raise SchemaError(
+                f"{self.name}: the spike {written(stray)} is not between the minimum and the maximum. "
+                "Widen the bounds, or remove it."
+            )
+        if len(set(places)) < len(places):
+            raise SchemaError(f"{self.name}: a spike is given twice. Remove one of the two.")
+        return cut(self.name, start, end, self.whole, bins).singling_out(places)
 
     @property
     def whole(self) -> bool:
@@ -301,7 +327,9 @@ class Field(Fact):
             return start if low == high else f"{start}..{end}"
         if low == high:
             return start
-        return f"[{start}, {end}{']' if last == self.edges.count - 1 else ')'}"
+        before = math.nextafter(low, -math.inf)
+        opening = f"({written(before)}" if before in map(position, self.spikes) else f"[{start}"
+        return f"{opening}, {end}{']' if last == self.edges.count - 1 else ')'}"
 
     @property
     def domain(self) -> str:

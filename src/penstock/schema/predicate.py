@@ -174,8 +174,11 @@ def pieces(codec: Codec, bound: Sequence[Bound]) -> Pieces:
         return Pieces(np.arange(size), np.ones(size), {each.predicate: each.on_codes for each in bound})
     edges = codec.field.edges
     point = edges.low == edges.high
+    alone = [edges.low] if point else [position(value) for value in codec.field.spikes]
     for each in bound:
-        if each.predicate.operator in ("=", "!=", "in", "not in") and not codec.field.whole and not point:
+        listed = each.predicate.operator in ("=", "!=", "in", "not in")
+        apart = point or (listed and all(first in alone for first, _ in each.spans))
+        if listed and not codec.field.whole and not apart:
             raise QueryError(
                 f"{codec.field.name}: a single real number has no share of a bin. "
                 f"Ask for a range, such as {codec.field.name} = {codec.field.domain}."
@@ -187,8 +190,8 @@ def pieces(codec: Codec, bound: Sequence[Bound]) -> Pieces:
         ends = np.append(starts[1:] - 1, edges.high)
         amounts, middles = ends - starts + 1, starts
     else:
-        ends = np.append(starts[1:], edges.high)
-        amounts, middles = (np.ones(1), starts) if point else (ends - starts, starts + (ends - starts) / 2)
+        lengths, single = np.append(starts[1:], edges.high) - starts, np.isin(starts, alone)
+        amounts, middles = np.where(single, 1.0, lengths), np.where(single, starts, starts + lengths / 2)
     totals = np.bincount(codes, weights=amounts, minlength=edges.count)
     special = np.arange(edges.count, size)
     holds = {}

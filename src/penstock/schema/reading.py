@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import DataError
 from penstock.schema.field import Field
-from penstock.schema.values import BLANKS, DATE, DATETIME, NUMBER, NotAValueError, number
+from penstock.schema.values import BLANKS, DATE, DATETIME, NUMBER, OFFSET, NotAValueError, number
 
 Mask = NDArray[np.bool_]
 
@@ -73,12 +73,27 @@ def _seconds_of_text(text: pl.Series) -> pl.Series:
     shaped = text.set(~text.str.contains(DATETIME).fill_null(False), None)
     days = _days(shaped.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False))
     clock = shaped.str.slice(11)
-    hour, minute, second = (
-        clock.str.slice(start, 2).str.strip_chars("Z").cast(pl.Float64, strict=False).fill_null(0.0)
-        for start in (0, 3, 6)
+    offset = clock.str.extract(OFFSET, 1)
+    hour, minute = (
+        clock.str.slice(start, 2).cast(pl.Float64, strict=False).fill_null(0.0) for start in (0, 3)
+    )
+    second = (
+        clock.str.extract("^[0-9]{2}:[0-9]{2}:([0-9]{2})", 1).cast(pl.Float64, strict=False).fill_null(0.0)
     )
     right = (hour < 24) & (minute < 60) & (second < 60)
-    return (days * 86400 + hour * 3600 + minute * 60 + second).set(~right.fill_null(False), None)
+    ahead = (
+        offset.str.slice(1, 2).cast(pl.Float64, strict=False).fill_null(0.0) * 3600
+        + offset.str.extract("^...:?([0-9]{2})$", 1).cast(pl.Float64, strict=False).fill_null(0.0) * 60
+    )
+    ahead = ahead * (1 - 2 * offset.str.starts_with("-").fill_null(False).cast(pl.Float64))
+    seconds = days * 86400 + hour * 3600 + minute * 60 + second - ahead
+    return seconds.set(~right.fill_null(False), None)
+
+
+def fraction_of_text(text: pl.Series) -> pl.Series:
+    """What a time adds to its whole second, for ordering events that share it."""
+    digits = text.str.extract(r"[.,]([0-9]{1,9})", 1)
+    return ("0." + digits).cast(pl.Float64, strict=False).fill_null(0.0)
 
 
 def _from_typed(field: Field, column: pl.Series, markers: tuple[str, ...]) -> Reading:

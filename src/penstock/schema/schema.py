@@ -25,7 +25,7 @@ from penstock.privacy.unit import Relation, Unit
 from penstock.schema import document
 from penstock.schema.attribute import Attribute, Codes
 from penstock.schema.codec import Codec
-from penstock.schema.expression import Condition, parse
+from penstock.schema.expression import Condition, any_of, parse, parse_rule
 from penstock.schema.fact import Fact, nearest, refuse_unknown_keys
 from penstock.schema.field import Field
 from penstock.schema.layout import Layout, layout_class
@@ -79,6 +79,7 @@ class Schema(Fact):
     missing_values: tuple[str, ...] = ("",)
     fields: tuple[Field, ...]
     impossible: tuple[str, ...] = ()
+    always: tuple[str, ...] = ()
     drafted: Drafted | None = None
     layout: SerializeAsAny[Layout] | None = None
 
@@ -161,7 +162,7 @@ class Schema(Fact):
         try:
             _ = self.rules
         except QueryError as problem:
-            raise SchemaError(f"impossible: {problem}") from None
+            raise SchemaError(str(problem)) from None
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -204,6 +205,10 @@ class Schema(Fact):
         copy._remarks = dict(remarks)
         return copy
 
+    def with_remark(self, remark: str) -> Schema:
+        """The same schema with one more comment line at its top."""
+        return self.with_remarks({**self._remarks, "": (*self._remarks.get("", ()), remark)})
+
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(field.name for field in self.fields)
@@ -238,14 +243,14 @@ class Schema(Fact):
 
     def refuse_if_nothing_is_possible(self) -> None:
         """Rules that leave no row possible would make a release useless, and only after it was paid for."""
-        if not self.impossible:
+        if not self.rules:
             return
         try:
-            left = parse(f"not ({' or '.join(f'({rule})' for rule in self.impossible)})", self.codecs)
-            terms = left.disjoint_terms()
+            _ = [rule.can_hold() for rule in self.rules]
+            possible = any_of(self.rules).negated.can_hold()
         except QueryError as problem:
             raise SchemaError(f"impossible: {problem}") from None
-        if not any(all(weights.any() for weights in term.values()) for term in terms):
+        if not possible:
             raise SchemaError("impossible: together the rules leave no row possible. Loosen one of them.")
 
     @cached_property
@@ -276,24 +281,23 @@ class Schema(Fact):
 
     @cached_property
     def rules(self) -> tuple[Condition, ...]:
-        """What can never occur, ready to be asked."""
-        return tuple(parse(rule, self.codecs) for rule in self.impossible)
+        """What can never occur, ready to be asked: the impossible, and the opposite of what always holds."""
+        found = []
+        for key, listed, read in (
+            ("impossible", self.impossible, parse),
+            ("always", self.always, parse_rule),
+        ):
+            for rule in listed:
+                try:
+                    found.append(read(rule, self.codecs))
+                except QueryError as problem:
+                    raise QueryError(f"{key}: {problem}") from None
+        return tuple(found)
 
     def rules_out(self, frame: pl.DataFrame) -> NDArray[np.bool_]:
-        """For every row whether the schema declares it impossible."""
+        """For every row whether it breaks a rule."""
         ruled = [rule.holds(frame) for rule in self.rules]
         return np.logical_or.reduce(ruled) if ruled else np.zeros(frame.height, dtype=np.bool_)
-
-    def impossible_cells(self, names: tuple[str, ...]) -> NDArray[np.bool_]:
-        """The cells of the marginal over these fields that no record can fall into: structural zeros.
-
-        Only rules about these fields alone count, and only cells that a rule covers wholly.
-        """
-        result = np.zeros(tuple(self.codec(name).size for name in names), dtype=np.bool_)
-        for rule in self.rules:
-            if set(rule.names) <= set(names):
-                result |= rule.table(names) > 1 - 1e-9
-        return result
 
     def refuse_lacking_columns(self, columns: list[str]) -> None:
         """Every declared field must be a column of the data; other columns are left alone."""
@@ -324,6 +328,11 @@ class Schema(Fact):
         return pl.DataFrame(
             [self.codecs[name].decode(codes[name], rng) for name in self.names if name in codes]
         )
+
+    def marked(self, frame: pl.DataFrame, *, as_text: bool = False) -> pl.DataFrame:
+        """Decoded rows whose missing values are written as they came (see `Codec.marked`)."""
+        own = {name: codec for name, codec in self.codecs.items() if codec.marker and name in frame.columns}
+        return frame.with_columns(codec.marked(frame[name], as_text=as_text) for name, codec in own.items())
 
 
 def refuse_foreign_unit(unit: Unit, kind: str) -> None:

@@ -1,12 +1,16 @@
 """The grammar of questions: ``age < 30 and income = '>50K'``.
 
-    question   = all {"or" all}
+    question   = "if" question "then" question | all {"or" all}
     all        = one {"and" one}
     one        = "not" one | "(" question ")" | predicate
     predicate  = name ("=" | "!=" | "<" | "<=" | ">" | ">=") value
                | name "=" value ".." value
                | name ["not"] "in" "(" value {"," value} ")"
                | name "is" ["not"] "missing"
+               | name ("=" | "!=" | "<" | "<=" | ">" | ">=") name
+
+``if A then B`` holds where A does not, and where B does. A value that is the name of another column and no
+value of its own compares two columns (`expression.parse` decides, because it knows the columns).
 
 Text with blanks or signs is quoted with ' or "; a field's name may be quoted with " or `.
 Nothing is ever evaluated as code.
@@ -15,7 +19,7 @@ Nothing is ever evaluated as code.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal, NoReturn
@@ -52,6 +56,16 @@ class Predicate:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """Two fields compared with each other; it holds nowhere where one of them is missing."""
+
+    name: str
+    operator: Operator
+    other: str
+    at: int
+
+
+@dataclass(frozen=True)
 class Not:
     part: Expression
 
@@ -66,13 +80,16 @@ class Or:
     parts: tuple[Expression, ...]
 
 
-Expression = Predicate | Not | And | Or
+Atom = Predicate | Comparison
+Expression = Predicate | Comparison | Not | And | Or
+
+_INVERSE: dict[Operator, Operator] = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
-def predicates(expression: Expression) -> tuple[Predicate, ...]:
-    """The predicates of an expression in the order in which they are written."""
+def predicates(expression: Expression) -> tuple[Atom, ...]:
+    """The predicates of an expression, comparisons included, in the order in which they are written."""
     match expression:
-        case Predicate():
+        case Predicate() | Comparison():
             return (expression,)
         case Not(part):
             return predicates(part)
@@ -80,10 +97,44 @@ def predicates(expression: Expression) -> tuple[Predicate, ...]:
             return tuple(chain.from_iterable(predicates(part) for part in parts))
 
 
-def given(expression: Expression, known: Mapping[Predicate, bool]) -> Expression | bool:
-    """What remains to be decided once some predicates are known to hold or not."""
+def opposite(expression: Expression) -> Expression:
+    """What breaks a rule that always holds. Two columns say nothing about a row where one of them is missing.
+
+    >>> opposite(Comparison("end", ">=", "start", 0)).operator
+    '<'
+    """
     match expression:
         case Predicate():
+            return Not(expression)
+        case Comparison(name, operator, other, at):
+            return Comparison(name, _INVERSE[operator], other, at)
+        case Not(part):
+            return part
+        case And(parts):
+            return Or(tuple(opposite(part) for part in parts))
+        case Or(parts):
+            return And(tuple(opposite(part) for part in parts))
+
+
+def replaced(expression: Expression, change: Callable[[Predicate], Expression]) -> Expression:
+    """The expression with every predicate changed."""
+    match expression:
+        case Predicate():
+            return change(expression)
+        case Comparison():
+            return expression
+        case Not(part):
+            return Not(replaced(part, change))
+        case And(parts):
+            return And(tuple(replaced(part, change) for part in parts))
+        case Or(parts):
+            return Or(tuple(replaced(part, change) for part in parts))
+
+
+def given(expression: Expression, known: Mapping[Atom, bool]) -> Expression | bool:
+    """What remains to be decided once some predicates are known to hold or not."""
+    match expression:
+        case Predicate() | Comparison():
             return known.get(expression, expression)
         case Not(part):
             left = given(part, known)
@@ -95,7 +146,7 @@ def given(expression: Expression, known: Mapping[Predicate, bool]) -> Expression
 
 
 def _join(
-    parts: tuple[Expression, ...], known: Mapping[Predicate, bool], kind: type[And] | type[Or], stop: bool
+    parts: tuple[Expression, ...], known: Mapping[Atom, bool], kind: type[And] | type[Or], stop: bool
 ) -> Expression | bool:
     left: list[Expression] = []
     for part in parts:
@@ -182,10 +233,27 @@ class _Parser:
         return found
 
     def question(self) -> Expression:
+        if self.token.lower == "if" and self._begins(self.tokens[self.next + 1]):
+            return self.rule()
         parts = [self.all()]
         while self.take("or"):
             parts.append(self.all())
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+    @staticmethod
+    def _begins(token: _Token) -> bool:
+        """Whether a question can begin here: after the name of a field comes a comparison instead."""
+        return (
+            token.lower == "("
+            or token.lower == "not"
+            or (token.kind in ("word", "quoted") and token.lower not in ("in", "is"))
+        )
+
+    def rule(self) -> Expression:
+        self.next += 1
+        premise = self.question()
+        self.need("then", "after what 'if' asks")
+        return Or((Not(premise), self.question()))
 
     def all(self) -> Expression:
         parts = [self.one()]

@@ -4,7 +4,8 @@
 - A number matches ``NUMBER`` (no NaN, no infinity, no digit separators) and is finite as a double;
   an integer is a number without a fractional part, so ``12``, ``12.0`` and ``1.2e1`` are the same.
 - A date is ``YYYY-MM-DD``; a datetime is a date, optionally followed by ``T`` or a space and
-  ``HH:MM[:SS[.ffffff]]`` and an optional ``Z``. Datetimes are UTC and count in whole seconds.
+  ``HH:MM[:SS[.ffffff]]`` and an optional offset: ``Z``, ``+02:00``, ``+0200`` or ``+02``. Datetimes are
+  UTC, unless an offset says otherwise, and count in whole seconds.
 - A boolean is one of the field's true and false values.
 
 Ordered values are compared as *positions*: doubles for numbers, days since 1970 for dates,
@@ -23,7 +24,9 @@ Value = str | int | float | bool | date | datetime
 BLANKS = " \t\n\r\x0b\x0c"
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-DATETIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?Z?)?$"
+CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?"
+OFFSET = r"(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)$"
+DATETIME = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]{CLOCK}({OFFSET.removesuffix('$')})?)?$"
 TRUE_VALUES = ("true", "True", "TRUE", "1")
 FALSE_VALUES = ("false", "False", "FALSE", "0")
 LARGEST_WHOLE = 1 << 53
@@ -115,12 +118,14 @@ def _calendar(kind: Type, raw: object) -> date | datetime:
         if not re.match(DATE if kind == "date" else DATETIME, text):
             raise NotAValueError(raw)
         try:
-            raw = date.fromisoformat(text) if kind == "date" else datetime.fromisoformat(text.rstrip("Z"))
+            raw = date.fromisoformat(text) if kind == "date" else datetime.fromisoformat(text)
         except ValueError:
             raise NotAValueError(raw) from None
     if isinstance(raw, datetime):
-        if raw.tzinfo is not None:
-            raw = raw.astimezone(UTC).replace(tzinfo=None)
+        try:
+            raw = raw if raw.tzinfo is None else raw.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError:
+            raise NotAValueError(raw) from None
         return raw.replace(microsecond=0) if kind == "datetime" else raw.date()
     if isinstance(raw, date):
         return raw if kind == "date" else datetime(raw.year, raw.month, raw.day)

@@ -8,4 +8,10 @@ ballot: {vote: party}
 fields:
   - {name: party, constraints: {enum: [red, green]}}
 """
-AUDITS = Audits((MethodAudit("poll", BALLOTS, (("red",), ("green",)), copies=SUBTLE),))
+THREE = BALLOTS.replace("[red, green]", "[red, green, blue]")
+AUDITS = Audits(
+    (
+        MethodAudit("poll", BALLOTS, (("red",), ("green",)), copies=SUBTLE),
+        MethodAudit("poll", THREE, (("red",), ("blue",)), label="three", copies=()),
+    )
+)

@@ -16,7 +16,13 @@ from penstock.schema import Schema
 
 
 class Ballots(Data):
-    """Ballots that can be counted and not seen."""
+    """Ballots that can be counted and not seen.
+
+    >>> import polars as pl
+    >>> from tests.conformance.ballots.audits import BALLOTS
+    >>> Ballots.open(pl.DataFrame({"party": ["red", "green", "red"]}), Schema.from_yaml(BALLOTS)).votes()
+    Sealed(sensitivity 1, add-remove)
+    """
 
     def __init__(self, counts: NDArray[np.int64], schema: Schema) -> None:
         self._counts, self.schema = counts, schema

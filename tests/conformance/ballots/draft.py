@@ -10,7 +10,13 @@ from penstock.schema import Field, Layout
 
 
 class BallotsDraft(KindDraft):
-    """One column is kept."""
+    """One column is kept.
+
+    >>> from penstock.drafting.proposal import Notes
+    >>> party = Field(name="party", constraints={"enum": ["red", "green"]})
+    >>> BallotsDraft().arranged([party], None, (), Notes())[1]
+    BallotLayout(vote='party')
+    """
 
     def arranged(
         self, fields: list[Field], frame: pl.DataFrame | None, markers: tuple[str, ...], notes: Notes

@@ -14,7 +14,19 @@ from penstock.schema import Schema
 
 
 class BallotsEvaluation(Evaluator):
-    """The votes that noise moved, as a share of all votes."""
+    """The votes that noise moved, as a share of all votes.
+
+    >>> import polars as pl
+    >>> from penstock.schema import Schema
+    >>> from tests.conformance.ballots.audits import BALLOTS
+    >>> from tests.conformance.ballots.data import Ballots
+    >>> from tests.conformance.ballots.method import Poll
+    >>> from penstock.privacy.budgets.budget import Budget
+    >>> schema, votes = Schema.from_yaml(BALLOTS), pl.DataFrame({"party": ["red"] * 300})
+    >>> release = Poll().fit(Ballots.open(votes, schema), Budget(1))
+    >>> BallotsEvaluation().compare(release, votes, schema, Options()).rows
+    300
+    """
 
     def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
         assert isinstance(release, PollRelease)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -10,6 +10,8 @@ from pydantic import BaseModel
 
 from penstock.errors import QueryError
 from penstock.releases import Answer, Manifest, Model, Question, Release
+from penstock.report.picture import Picture
+from penstock.report.pictures import bars
 
 
 class _Saved(BaseModel):
@@ -18,7 +20,19 @@ class _Saved(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PollRelease(Release):
-    """Noisy votes."""
+    """Noisy votes.
+
+    >>> import polars as pl
+    >>> from penstock.schema import Schema
+    >>> from tests.conformance.ballots.audits import BALLOTS
+    >>> from tests.conformance.ballots.data import Ballots
+    >>> from tests.conformance.ballots.method import Poll
+    >>> from penstock.privacy.budgets.budget import Budget
+    >>> ballots = Ballots.open(pl.DataFrame({"party": ["red"] * 300}), Schema.from_yaml(BALLOTS))
+    >>> release = Poll().fit(ballots, Budget(1))
+    >>> 250 < release.questions()["votes"].ask("red").value < 350
+    True
+    """
 
     kinds: ClassVar[tuple[str, ...]] = ("ballots",)
     answer: ClassVar[str] = "counts"
@@ -34,7 +48,10 @@ class PollRelease(Release):
         return cls(**manifest.common, votes=model.read(_Saved).votes)
 
     def questions(self) -> Mapping[str, Question]:
-        return {"votes": Question("votes are told", self._votes_of)}
+        return {"votes": Question("votes are told", self._votes_of, example=next(iter(self.votes)))}
+
+    def pictures(self) -> Sequence[Picture]:
+        return [bars("Votes", list(self.votes), list(self.votes.values()), amount="votes")]
 
     def _votes_of(self, name: str) -> Answer:
         if name not in self.votes:

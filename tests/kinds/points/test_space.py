@@ -173,7 +173,7 @@ def test_a_database_is_asked_again_only_where_the_tree_has_grown(monkeypatch: py
         splitter = Splitter.paid(Budget(4, randomness=Randomness.seeded(2)), fan_out=4)
         growth = grow(points.top(space), splitter, deepest=space.deepest)
         shapes.append(growth.shape.fans.tolist())
-        answers = {id(level.cloud): len(level.cloud) for level in growth.levels}
+        answers = {id(level._cloud): len(level._cloud) for level in growth.levels}
     assert shapes[0] == shapes[1]
     assert len(answers) > 3
     assert max(answers.values()) < 4000  # never all points one by one
@@ -202,7 +202,7 @@ def test_keys_sort_places_by_cells_in_any_number_of_dimensions(count: int) -> No
 def test_what_is_raw_does_not_print_itself() -> None:
     top = Points.open(zoo(37), MIXED).top(Space.of(MIXED))
     assert "37" not in repr(top)
-    assert "37" not in repr(top.cloud)
+    assert "37" not in repr(top._cloud)
 
 
 def test_too_many_children_are_refused_before_anything_is_spent() -> None:

@@ -19,6 +19,7 @@ from penstock.kinds.points.partition import Partition
 from penstock.kinds.points.ranges import Ranges
 from penstock.kinds.points.tree import TreeRelease
 from penstock.releases import load
+from penstock.releases.error_bars import Noises, half_width
 from penstock.schema import Schema
 
 
@@ -49,10 +50,13 @@ def test_range_count_of_the_worked_example() -> None:
     )
     assert tree.count(Box((0.25, 0), (0.75, 0.5))).value == pytest.approx(7)
     assert tree.query("x = 0.25..0.75 and y < 0.5").value == pytest.approx(7)
-    # noise of two half leaves: 1.96 * 2 * sqrt(2 / 4)
-    assert tree.count(Box((0.25, 0), (0.75, 0.5))).error == pytest.approx(1.96 * 2 * 0.5**0.5)
-    assert tree.query("x = 0.25..0.75 and y < 0.5").error == pytest.approx(1.96 * 2 * 0.5**0.5)
-    assert tree.count(Box((0, 0), (1, 1))).error == pytest.approx(1.96 * 2 * 2)
+    for cut in (tree.count(Box((0.25, 0), (0.75, 0.5))), tree.query("x = 0.25..0.75 and y < 0.5")):
+        assert (cut.rests_on, cut.error) == ("spread evenly", None)
+        assert "cuts through cells" in cut.caveats[0]
+    for whole in (tree.count(Box((0, 0), (0.5, 1))), tree.query("x < 0.5")):
+        assert (whole.value, whole.rests_on) == (10, "counted")
+        assert whole.error == half_width([Noises(1.0, 2.0, 2)])
+    assert tree.count(Box((0, 0), (1, 1))).error == half_width([Noises(1.0, 2.0, 4)])
     assert tree.count(Box((-5, -5), (5, 5))).value == pytest.approx(14)
     assert tree.count(Box((0.5, 0.5), (0.5, 0.5))).value == 0
 

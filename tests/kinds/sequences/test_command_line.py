@@ -106,12 +106,20 @@ def test_many_strings_from_a_file_are_counted_as_one_by_one(
     else:
         frame.with_columns(pl.col("string").str.split(",")).write_parquet(path)
     shown = pl.read_csv(asked(folder, capsys, "--counts", str(path)).encode())
-    assert shown.columns == [*(() if form.startswith("lines") else ("id",)), "string", "count", "error"]
+    assert shown.columns == [
+        *(() if form.startswith("lines") else ("id",)),
+        "string",
+        "count",
+        "error",
+        "rests_on",
+        "caveats",
+    ]
     assert shown["string"].to_list() == strings
     release = load(folder / "out")
     single = [release.query(text) for text in strings]
     assert shown["count"].to_list() == pytest.approx([answer.value for answer in single])
-    assert shown["error"].to_list() == pytest.approx([answer.error for answer in single])
+    assert shown["error"].to_list() == [answer.error for answer in single]
+    assert shown["rests_on"].to_list() == [answer.rests_on for answer in single]
     listed = json.loads(asked(folder, capsys, "--counts", str(path), "--json"))
     assert [row["count"] for row in listed] == pytest.approx(shown["count"].to_list())
 

@@ -162,13 +162,16 @@ def test_the_error_bar_is_that_of_the_noise() -> None:
 def test_receipt_total_equals_budget_exactly(epsilon: Fraction, private: bool, share: object) -> None:
     release = fit(opened(EXAMPLE), epsilon, choose_longest=private, tree_share=share)
     assert release.receipt.epsilon == epsilon
-    assert len(list(release.receipt.charges())) == 2 + private
+    assert len(list(release.receipt.charges())) == 3 + private
+    published = fit(opened(EXAMPLE), epsilon, choose_longest=private, tree_share=share, lengths="published")
+    assert published.receipt.epsilon == epsilon
+    assert len(list(published.receipt.charges())) == 2 + private
 
 
 def test_budget_and_noise_of_the_worked_example() -> None:
     # 7 symbols, at most 50 kept, epsilon 1: 1/8 for the tree, lambda 857.143, histogram scale 57.143
     sequences = opened([], "ABCDEFG", 50)
-    release = fit(sequences, 1, constant="published")
+    release = fit(sequences, 1, constant="published", lengths="published")
     shape, histograms = (charge for _, charge in release.receipt.charges())
     assert (shape.epsilon, histograms.epsilon) == (Fraction(1, 8), Fraction(7, 8))
     assert shape.sensitivity == "50"
@@ -182,7 +185,7 @@ def test_budget_and_noise_of_the_worked_example() -> None:
 
 def test_a_release_is_close_to_the_truth_and_its_tree_remembers_two_symbols() -> None:
     texts = visits(20_000)
-    release = fit(opened(texts, "ABC", 20), 4)
+    release = fit(opened(texts, "ABC", 20), 4, lengths="published")
     assert release.shape.depth >= 2
     assert abs(release.number.value - 20_000) < 8 * release.number.error / 1.96  # 8 deviations: below 1e-6
     for string in ("A,B", "C,A,B"):
@@ -205,7 +208,8 @@ def test_the_longest_length_is_chosen_near_the_quantile() -> None:
     release = fit(opened(texts, "A", 300), 20, choose_longest=True)
     # 30 sequences, 600 twentieths, are worth a factor exp(-600/38) for each length beside it
     assert release.longest == 95
-    assert [charge.label for _, charge in release.receipt.charges()] == ["longest", "shape", "histograms"]
+    paid = [charge.label for _, charge in release.receipt.charges()]
+    assert paid == ["longest", "lengths", "shape", "histograms"]
     assert release.parameters["choose_longest"] is True
 
 
@@ -325,6 +329,9 @@ def test_events_come_back_as_events() -> None:
         {"longest_share": -1},
         {"constant": "loose"},
         {"deepest": -1},
+        {"lengths": "even"},
+        {"length_share": 0},
+        {"times_share": "5/4"},
     ],
 )
 def test_impossible_parameters_are_refused(options: dict[str, object]) -> None:

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock
-from penstock.errors import BudgetError, DataError, QueryError, ReleaseError, SchemaError, UsageError
+from penstock.errors import DataError, QueryError, ReleaseError, SchemaError, UsageError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.table.data import Table
 from penstock.learn.selection.plan import Mechanism, Request
@@ -95,7 +95,7 @@ def test_counts_are_paid_with_their_share_and_close_to_the_truth() -> None:
         SelectItems(c=2).fit(sets(), seeded()).query("a")
 
 
-def test_counts_of_those_above_a_threshold_rank_them_and_cost_only_as_many_as_there_are() -> None:
+def test_counts_of_those_above_a_threshold_rank_them_with_noise_for_as_many_as_there_are() -> None:
     found = SelectItems(c=10, threshold=Fraction(1750), counts=Fraction(1, 2), mechanism="sparse-vector").fit(
         sets(), seeded(40)
     )
@@ -104,8 +104,10 @@ def test_counts_of_those_above_a_threshold_rank_them_and_cost_only_as_many_as_th
     nothing = SelectItems(
         c=3, threshold=Fraction(10**6), counts=Fraction(1, 2), mechanism="sparse-vector"
     ).fit(sets(), seeded(4))
-    assert nothing.counts is None
-    assert nothing.receipt.epsilon == 2  # what is not looked at is not paid for
+    assert nothing.items == ()
+    assert nothing.counts is not None
+    assert nothing.counts.tolist() == []
+    assert nothing.receipt.epsilon == 4  # a receipt equals its budget, whoever was selected
 
 
 def test_items_that_nobody_has_are_candidates_too() -> None:
@@ -138,7 +140,9 @@ def test_the_column_of_a_table_must_be_said_where_there_are_several() -> None:
     with pytest.raises(SchemaError, match="did you mean 'smoker'"):
         SelectCategories(c=1, column="smokers").fit(table, budget)
     assert budget.left[0] == 1
-    assert SelectCategories(c=1, column="smoker").fit(table, seeded(50)).items == ("true",)
+    found = SelectCategories(c=1, column="smoker").fit(table, seeded(50))
+    assert found.items == ("true",)
+    assert found.parameters["column"] == "smoker"
 
 
 # --- sensitivity ---
@@ -209,18 +213,18 @@ def test_auto_takes_the_mechanism_with_the_least_noise() -> None:
     one, epsilon = Fraction(1), Fraction(1)
     baskets_of = {most: Sensitivity.of(most, linf=1, monotone=True) for most in (1, 5, 50, 10**6)}
     # Top c: noise for all has deviation 2 l1, noise once sqrt(2) c. They cross at c = sqrt(2) l1.
-    assert Request(c=1).choose(baskets_of[1], 100, epsilon) == "one-shot"
-    assert Request(c=2).choose(baskets_of[1], 100, epsilon) == "histogram"
-    assert Request(c=7).choose(baskets_of[5], 100, epsilon) == "one-shot"
-    assert Request(c=8).choose(baskets_of[5], 100, epsilon) == "histogram"
-    assert Request(c=50).choose(baskets_of[10**6], 100, epsilon) == "one-shot"
+    assert Request(c=1).choose(baskets_of[1], epsilon) == "one-shot"
+    assert Request(c=2).choose(baskets_of[1], epsilon) == "histogram"
+    assert Request(c=7).choose(baskets_of[5], epsilon) == "one-shot"
+    assert Request(c=8).choose(baskets_of[5], epsilon) == "histogram"
+    assert Request(c=50).choose(baskets_of[10**6], epsilon) == "one-shot"
     # A threshold: sqrt(2) l1 against the deviation of the sparse vector, 78.67 for c = 50.
     limit = Fraction(10)
-    assert Request(c=50, threshold=limit).choose(baskets_of[50], 100, epsilon) == "histogram"
-    assert Request(c=50, threshold=limit).choose(baskets_of[10**6], 100, epsilon) == "sparse-vector"
-    assert Request(threshold=limit).choose(baskets_of[10**6], 100, epsilon) == "histogram"
+    assert Request(c=50, threshold=limit).choose(baskets_of[50], epsilon) == "histogram"
+    assert Request(c=50, threshold=limit).choose(baskets_of[10**6], epsilon) == "sparse-vector"
+    assert Request(threshold=limit).choose(baskets_of[10**6], epsilon) == "histogram"
     # Counts that are wanted anyway make the histogram, which has them for nothing, more attractive.
-    assert Request(c=7, counts=one / 4).choose(baskets_of[5], 100, epsilon) == "histogram"
+    assert Request(c=7, counts=one / 4).choose(baskets_of[5], epsilon) == "histogram"
 
 
 @pytest.mark.parametrize(
@@ -229,8 +233,8 @@ def test_auto_takes_the_mechanism_with_the_least_noise() -> None:
         ({}, "Say how many"),
         ({"c": 0}, "whole number from 1"),
         ({"c": True}, "whole number from 1"),
-        ({"c": 2, "counts": 1}, "below 1"),
-        ({"c": 2, "counts": -1}, "below 1"),
+        ({"c": 2, "counts": 1}, "to 0.999999, or 0, not 1"),
+        ({"c": 2, "counts": -1}, "to 0.999999, or 0, not -1"),
         ({"c": 2, "mechanism": "gumbel"}, "mechanism must be one of"),
         ({"c": 2, "mechanism": "sparse-vector"}, "needs a threshold"),
         ({"threshold": 5, "mechanism": "sparse-vector"}, "needs c"),
@@ -240,7 +244,7 @@ def test_auto_takes_the_mechanism_with_the_least_noise() -> None:
 def test_impossible_wishes_are_refused_when_they_are_made(options: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         SelectItems(**options)
-    with pytest.raises(BudgetError, match="threshold must be a finite number"):
+    with pytest.raises(UsageError, match="threshold must be a number or a fraction"):
         SelectItems(c=1, threshold="many")  # type: ignore[arg-type]
 
 
@@ -255,18 +259,17 @@ def test_more_than_there_are_cannot_be_selected_and_nothing_is_spent() -> None:
 @given(
     c=st.one_of(st.none(), st.integers(1, 20)),
     threshold=st.one_of(st.none(), st.integers(-50, 3000)),
-    counts=st.fractions(0, "9/10"),
+    counts=st.just(Fraction(0)) | st.fractions("1/1000000", "9/10"),
     epsilon=st.fractions("1/100", 20),
 )
-def test_no_selection_costs_more_than_its_budget(
+def test_every_selection_costs_its_budget(
     c: int | None, threshold: int | None, counts: Fraction, epsilon: Fraction
 ) -> None:
     if c is None and threshold is None:
         return
     budget = seeded(epsilon)
     found = SelectItems(c=c, threshold=threshold, counts=counts).fit(sets(), budget)  # type: ignore[arg-type]
-    assert found.receipt.epsilon <= epsilon
-    assert found.receipt.epsilon == epsilon or not found.items
+    assert found.receipt.epsilon == epsilon
     assert len(found.items) <= (c or 20)
 
 

@@ -392,3 +392,13 @@ def test_a_sealed_value_has_no_state_to_look_at() -> None:
     value = Sealed(np.array([SECRET]), Sensitivity.of(1), ADD_REMOVE, because="a test")
     with pytest.raises(UsageError, match="cannot be copied"):
         value.__getstate__()
+
+
+def test_a_claim_without_a_reason_is_refused_before_a_raw_value_has_a_name() -> None:
+    sealed = Sealed(np.array([31337]), Sensitivity.of(1), Relation.ADD_REMOVE, because="made up for a test")
+    with pytest.raises(UsageError, match="the reason why it holds") as caught:
+        sealed.claim(lambda whole: whole + 1, Sensitivity.of(1), because="")
+    frame = caught.tb.tb_next  # the test itself may see what it made up
+    while frame is not None:
+        assert not any(isinstance(value, np.ndarray) for value in frame.tb_frame.f_locals.values())
+        frame = frame.tb_next

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.data import Data
+from penstock.engine.header import Header
 from penstock.engine.source import Source
 from penstock.kinds.graph import counting
 from penstock.kinds.graph.layout import nodes_of
@@ -40,8 +41,8 @@ class Graph(Data):
         self._graph, self.schema = graph, schema
 
     @classmethod
-    def read(cls, source: Any, schema: Schema, *, table: str | None = None) -> Source:
-        return read_edges(source, schema, table=table)
+    def read(cls, source: Any, schema: Schema, *, table: str | None = None, header: Header = None) -> Source:
+        return read_edges(source, schema, table=table, header=header)
 
     @classmethod
     def _opened(

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from penstock.drafting.proposal import KindDraft, Notes
+from penstock.engine.header import Header
 from penstock.engine.source import Source, read
 from penstock.errors import DataError
 from penstock.kinds.graph.layout import EdgeLayout
@@ -32,12 +33,17 @@ class GraphDraft(KindDraft):
     def __init__(self) -> None:
         self._header = True
 
-    def read(self, source: Any, *, table: str | None = None) -> Source:
+    def read(self, source: Any, *, table: str | None = None, header: Header = None) -> Source:
         """Text without names above its columns is understood, too: such as that of SNAP."""
-        if isinstance(source, str | os.PathLike) and table is None and begins_with_an_edge(source):
+        if (
+            header is None
+            and table is None
+            and isinstance(source, str | os.PathLike)
+            and begins_with_an_edge(source)
+        ):
             self._header = False
             return read_lines(source, ("from", "to"))
-        return read(source, table=table)
+        return read(source, table=table, header=header)
 
     def arranged(
         self, fields: list[Field], frame: pl.DataFrame | None, markers: tuple[str, ...], notes: Notes

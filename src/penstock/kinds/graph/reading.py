@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from penstock.engine.delimited import GZIP
+from penstock.engine.header import Header
 from penstock.engine.source import FrameSource, Source, read
 from penstock.engine.tokens import coded
 from penstock.errors import DataError
@@ -33,7 +34,7 @@ _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _SNIFFED = 1 << 16
 
 
-def read_edges(source: Any, schema: Schema, *, table: str | None = None) -> Source:
+def read_edges(source: Any, schema: Schema, *, table: str | None = None, header: Header = None) -> Source:
     """The edges of whatever the user has, in two columns."""
     layout = EdgeLayout.of(schema)
     if isinstance(source, Source):
@@ -46,7 +47,7 @@ def read_edges(source: Any, schema: Schema, *, table: str | None = None) -> Sour
     is_file = isinstance(source, str | os.PathLike) and not _URL.match(os.fspath(source))
     if not layout.header and is_file and table is None:
         return read_lines(source, layout.columns)
-    return read(source, table=table)
+    return read(source, table=table, header=header)
 
 
 def open_graph(source: Any, schema: Schema, *, table: str | None = None) -> SimpleGraph:

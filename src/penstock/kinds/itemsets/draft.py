@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from penstock.drafting.columns import identifies, identifies_a_person, looks
 from penstock.drafting.proposal import (
     KindDraft,
     Notes,
-    identifies,
-    identifies_a_person,
     propose,
-    type_of,
 )
 from penstock.engine.tokens import cut
 from penstock.kinds.itemsets.layout import ItemSetLayout
@@ -71,7 +69,7 @@ def _holds_sets(
     """Whether rows seem to be whole sets, lists or texts of several items, and what separates their items."""
     if isinstance(column.dtype, pl.List | pl.Array):
         return True, None
-    if column.dtype != pl.String or type_of(column, markers) != "string":
+    if column.dtype != pl.String or looks(column, markers).type != "string":
         return False, None
     for separator in separators:
         tokens, lengths = cut(column, separator)

@@ -222,7 +222,7 @@ GROUNDS = (
     Ground("a square and its edges", SQUARE, ON_THE_EDGE),
     Ground("a line and its ends", LINE, ((0.0,), (1.0,), (0.5,), (0.25,))),
     Ground("a taxonomy", TREE, IN_TREE),
-    Ground("users", USERS, ((0.0,), (1.0,), (0.5,))),
+    Ground("users", f"unit: {{protects: user, column: person, at_most: 3}}{SQUARE}", ON_THE_EDGE[:3]),
 )
 
 AUDITS = Audits(METHODS, decisions, GROUNDS)

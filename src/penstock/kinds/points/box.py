@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from penstock.errors import QueryError
+from penstock.errors import QueryError, SchemaError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,6 +42,19 @@ class Box:
             raise QueryError("The bounds of a box must be finite numbers.")
         if any(a > b for a, b in zip(self.low, self.high, strict=True)):
             raise QueryError(f"The box {self} has a lower bound above its upper bound.")
+
+    @classmethod
+    def of(cls, schema: Schema) -> Box:
+        """The public box of a schema, one step beyond the largest value of a whole number; SchemaError where
+        a field has no bounds."""
+        for field in schema.fields:
+            if not field.ranged:
+                raise SchemaError(
+                    f"{field.name}: for this method a coordinate must be a number or a date with bounds, not "
+                    f"{field.kind}. Remove the field, or use the method privtree. Nothing was spent."
+                )
+        edges = [field.edges for field in schema.fields]
+        return cls(tuple(each.low for each in edges), tuple(each.end for each in edges))
 
     @classmethod
     def parse(cls, text: str) -> Box:
@@ -140,7 +153,8 @@ def column(field: Field, coordinates: Reals) -> pl.Series:
     values = pl.Series(field.name, coordinates)
     if not field.whole:
         # To a ten-millionth of the range: more digits would only pretend to be exact.
-        decimals = min(15, max(0, 7 - floor(log10(end - low)))) if end > low else 15
+        finest = min(15, max(0, 7 - floor(log10(end - low)))) if end > low else 15
+        decimals = finest if field.decimals is None else field.decimals
         return values.round(decimals).clip(low, end)
     values = values.clip(low, end)
     whole = values.floor().clip(field.edges.low, field.edges.high).cast(pl.Int64)

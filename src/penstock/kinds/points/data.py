@@ -24,7 +24,7 @@ from penstock.kinds.points.space import LATTICE_BITS, Cells, Space
 from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
-from penstock.schema import Edges, Field, Relation, Schema
+from penstock.schema import Relation, Schema
 
 Counts = NDArray[np.int64]
 
@@ -41,14 +41,14 @@ class CellLevel(Handle):
     """
 
     space: Space
-    source: Source
+    _source: Source
     sensitivity: Sensitivity
     depth: int
     cells: Cells
     keys: Keys
-    cloud: Cloud
-    begin: Numbers
-    end: Numbers
+    _cloud: Cloud
+    _begin: Numbers
+    _end: Numbers
 
     @classmethod
     def top(cls, space: Space, source: Source, sensitivity: Sensitivity) -> CellLevel:
@@ -77,13 +77,13 @@ class CellLevel(Handle):
 
     def _counts(self, asked: Numbers) -> Numbers:
         """Raw: the number of points in each of the cells."""
-        return self.cloud.counts(self.begin[asked], self.end[asked])
+        return self._cloud.counts(self._begin[asked], self._end[asked])
 
     def children(self, split: Numbers) -> Self:
         cells, keys = self.cells.take(split), self.keys[split]
-        cloud, begin, end = self.cloud, self.begin[split], self.end[split]
+        cloud, begin, end = self._cloud, self._begin[split], self._end[split]
         if self.depth >= cloud.depth:
-            cloud = self.source(self.depth, cells)
+            cloud = self._source(self.depth, cells)
             begin, end = cloud.stretches(self.space, keys, self.depth)
         cells, parents, codes = self.space.children(cells, self.depth)
         word, shift = self.space.slot(self.depth)
@@ -93,7 +93,7 @@ class CellLevel(Handle):
         last = np.append(parents[1:] != parents[:-1], True)
         ends = np.where(last, end[parents], np.append(begins[1:], 0))
         return type(self)(
-            self.space, self.source, self.sensitivity, self.depth + 1, cells, keys, cloud, begins, ends
+            self.space, self._source, self.sensitivity, self.depth + 1, cells, keys, cloud, begins, ends
         )
 
 
@@ -134,24 +134,6 @@ class Points(Data):
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self.schema.names)
-
-    @property
-    def low(self) -> tuple[float, ...]:
-        """The lower bounds of the box; SchemaError where a field has none."""
-        return tuple(self._edges(field).low for field in self.schema.fields)
-
-    @property
-    def high(self) -> tuple[float, ...]:
-        """The upper bounds of the box, one step beyond the largest value of a whole number."""
-        return tuple(self._edges(field).end for field in self.schema.fields)
-
-    def _edges(self, field: Field) -> Edges:
-        if not field.ranged:
-            raise SchemaError(
-                f"{field.name}: for this method a coordinate must be a number or a date with bounds, not "
-                f"{field.kind}. Remove the field, or use the method privtree. Nothing was spent."
-            )
-        return field.edges
 
     @property
     def sensitivity(self) -> Sensitivity:

@@ -37,6 +37,7 @@ from penstock.releases import Answer, Manifest, Model
 from penstock.report.maps import grid_map
 from penstock.report.picture import Picture
 from penstock.report.pictures import histogram
+from penstock.schema import Schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,22 +71,25 @@ class UniformGrid(Method[Points]):
     name: ClassVar[str] = "uniform-grid"
 
     points_per_cell: Annotated[float, Number(above=0)] = 10.0
-    side: Annotated[int | None, Whole(least=1)] = None
+    side: Annotated[int | None, Whole(1, MOST_CELLS)] = None
 
-    def fit(self, points: Points, budget: Budget) -> GridRelease:
-        """Count the points, unless `side` is given, then the cells; spends the whole budget."""
-        self.ready(points, budget)
-        domain = Box(points.low, points.high)
-        dimensions = domain.dimensions
+    def check(self, schema: Schema) -> None:
+        """Refuse fields without bounds, and a grid of more cells than there may be."""
+        dimensions = Box.of(schema).dimensions
         if self.side is not None and self.side**dimensions > MOST_CELLS:
             raise UsageError(
                 f"A grid of {self.side} cells along each of {dimensions} dimensions has more than "
                 f"{MOST_CELLS:,} cells; choose a smaller side. Nothing was spent."
             )
+
+    def fit(self, points: Points, budget: Budget) -> GridRelease:
+        """Count the points, unless `side` is given, then the cells; spends the whole budget."""
+        self.ready(points, budget)
+        domain = Box.of(points.schema)
         if self.side is None:
             for_total, for_cells = budget.split(number_of_points="1/20", cells="19/20")
             total = float(noise.counts(points.size(), pay=for_total)[0])
-            side = self._side(total, float(for_cells.epsilon), dimensions)
+            side = self._side(total, float(for_cells.epsilon), domain.dimensions)
         else:
             for_cells, side = budget.rest("cells"), self.side
         grid = Grid.regular(domain, side)
@@ -104,9 +108,9 @@ class UniformGrid(Method[Points]):
 
     def _side(self, total: float, epsilon: float, dimensions: int) -> int:
         """The side that balances noise against non-uniformity, from public and paid-for numbers."""
-        ideal = (max(total, 0.0) * epsilon / self.points_per_cell) ** (2.0 / (dimensions + 2))
+        ideal: float = (max(total, 0.0) * epsilon / self.points_per_cell) ** (2.0 / (dimensions + 2))
         most = int(MOST_CELLS ** (1.0 / dimensions) + 1e-9)
-        return int(min(max(1, round(ideal)), most))
+        return max(1, round(min(ideal, most)))
 
 
 class _Saved(BaseModel):
@@ -142,11 +146,13 @@ class GridRelease(PointsRelease):
     def range_counts(self, low: ArrayLike, high: ArrayLike) -> Reals:
         return self._running.count(*corners(low, high, self.grid.domain.dimensions))
 
-    def range_errors(self, low: ArrayLike, high: ArrayLike) -> Reals | None:
-        if self.deviation is None:
-            return None
-        squares = self._running.squares(*corners(low, high, self.grid.domain.dimensions))
-        return 1.96 * self.deviation * np.sqrt(squares)
+    @cached_property
+    def _cells(self) -> Running:
+        return Running(self._running.edges, np.ones(self.grid.sides))
+
+    def range_cells(self, low: ArrayLike, high: ArrayLike) -> tuple[Reals, Reals]:
+        box = corners(low, high, self.grid.domain.dimensions)
+        return self._cells.count(*box), self._running.squares(*box)
 
     def ask(self, expression: str) -> Answer:
         """The estimated number of points that meet a condition on the coordinates."""
@@ -162,8 +168,7 @@ class GridRelease(PointsRelease):
                     part, np.diff(np.interp(along, positions, selected)) / np.diff(along)
                 )
             share += part
-        error = None if self.deviation is None else 1.96 * self.deviation * float(np.sqrt(np.sum(share**2)))
-        return Answer(float(self.counts @ share.ravel()), error, "points")
+        return self.stated(float(self.counts @ share.ravel()), float(share.sum()), float(np.sum(share**2)))
 
     def draw(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
         """Points drawn from the cells in proportion to their plausible counts, evenly inside a cell."""

@@ -21,7 +21,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from penstock.contracts.method import Method
-from penstock.contracts.parameters import Exact, Whole
+from penstock.contracts.parameters import Share, Whole
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.partition import Partition
 from penstock.kinds.points.space import Space
@@ -31,6 +31,7 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.mechanisms.growth import MOST_NODES, grow
 from penstock.privacy.mechanisms.splitting import Constant, Splitter
+from penstock.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,16 @@ class PrivTree(Method[Points]):
 
     name: ClassVar[str] = "privtree"
 
-    tree_frac: Annotated[Amount, Exact(above=0, below=1)] = "1/2"
+    tree_frac: Annotated[Amount, Share()] = "1/2"
     theta: Annotated[int, Whole()] = 0
     constant: Constant = "tight"
     together: Annotated[int | None, Whole(least=1)] = None
     deepest: Annotated[int | None, Whole(least=0)] = None
     most_nodes: Annotated[int, Whole(least=1)] = MOST_NODES
+
+    def check(self, schema: Schema) -> None:
+        """Refuse fields that no tree can be made of, or not with so many cut together."""
+        Space.of(schema, together=self.together, deepest=self.deepest)
 
     def fit(self, points: Points, budget: Budget) -> TreeRelease:
         """Grow the tree, then count its leaves; spends the whole budget."""

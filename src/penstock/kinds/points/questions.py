@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from penstock.errors import QueryError
 from penstock.kinds.points.box import Box, Reals
 from penstock.releases.batch import refuse_ragged
+from penstock.releases.disk import reason
 from penstock.schema import Field, Schema
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def read_boxes(path: str | PathLike[str], schema: Schema) -> tuple[pl.DataFrame,
             if not named and frame.width == len(wanted):
                 frame.columns = wanted
     except (OSError, pl.exceptions.PolarsError, UnicodeDecodeError) as problem:
-        raise QueryError(f"'{path}' cannot be read as boxes: {str(problem).splitlines()[0]}.") from None
+        why = reason(problem) if isinstance(problem, OSError) else str(problem).splitlines()[0]
+        raise QueryError(f"'{path}' cannot be read as boxes: {why}.") from None
     if not frame.height:
         raise QueryError(f"'{path}' holds no boxes.")
     known = [name for name in wanted if name in frame.columns]

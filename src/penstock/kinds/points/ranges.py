@@ -50,12 +50,20 @@ class Ranges:
         return answers
 
     def squares(self, low: Reals, high: Reals) -> Reals:
-        """The sum of the squared shares of the leaves in each box: the variance per noise variance."""
+        """The sum of the squared shares of the counts in each box: the variance per noise variance."""
+        return self._shares(low, high, power=2)
+
+    def shares(self, low: Reals, high: Reals) -> Reals:
+        """The sum of the shares of the counts in each box; the same where no count is cut."""
+        return self._shares(low, high, power=1)
+
+    def _shares(self, low: Reals, high: Reals, power: int) -> Reals:
         found = np.zeros(len(low))
-        leaves = self.partition.shape.sums(np.ones(len(self.partition.leaves)))
+        shape = self.partition.shape
+        ones = shape.sums(np.ones(len(shape.leaves))) if self.additive else np.ones(len(shape))
         for begin in range(0, len(low), AT_ONCE):
             part = slice(begin, begin + AT_ONCE)
-            self._walk(low[part], high[part], found[part], leaves, power=2)
+            self._walk(low[part], high[part], found[part], ones, power=power)
         return found
 
     # The grid ------------------------------------------------------------------------------------

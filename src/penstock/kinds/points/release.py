@@ -14,10 +14,22 @@ from numpy.typing import ArrayLike, NDArray
 from penstock.kinds.points.box import Box, Reals
 from penstock.kinds.points.questions import condition_of, parse_box, read_boxes
 from penstock.releases import Answer, Question, Release
+from penstock.releases.answer import contributions
+from penstock.releases.batch import with_answers
+from penstock.releases.error_bars import Noises, half_width
 from penstock.releases.example import example_query
 
 if TYPE_CHECKING:
     import polars as pl
+
+CUT = (
+    "It cuts through cells: points are taken to be spread evenly inside a cell, and how far that is wrong "
+    "is not known. Boxes at the edges of cells have an error bar."
+)
+SHARED = (
+    "It is an estimate made from noisy counts of many sizes, whose common noise the release does not keep."
+)
+_WHOLE = 1e-6  # of a cell: rounding, or a sliver that does not matter
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -47,41 +59,69 @@ class PointsRelease(Release):
         """The estimated numbers of points in many boxes: rows of lower and of upper corners."""
 
     @abstractmethod
-    def range_errors(self, low: ArrayLike, high: ArrayLike) -> Reals | None:
-        """Half the width of a 95 % interval for the noise in each of many range counts, where known."""
+    def range_cells(self, low: ArrayLike, high: ArrayLike) -> tuple[Reals, Reals]:
+        """For each of many boxes the sum of the shares of the cells that it takes, and that of their squares.
+
+        They are the same number of cells where the box takes every cell wholly or not at all.
+        """
 
     def count(self, box: Box) -> Answer:
         """The estimated number of points in a box over the numeric fields; any category counts.
 
-        Points are taken to be even inside a cell. The error bar is that of the noise: it does not cover
-        uneven cells at the border of the box.
+        Points are taken to be even inside a cell. A box that cuts through cells has no error bar: how
+        uneven they are, nobody knows.
         """
-        value, error = self.range_counts([box.low], [box.high]), self.range_errors([box.low], [box.high])
-        return Answer(float(value[0]), None if error is None else float(error[0]), "points")
+        shares, squares = self.range_cells([box.low], [box.high])
+        value = float(self.range_counts([box.low], [box.high])[0])
+        return self.stated(value, float(shares[0]), float(squares[0]))
+
+    def stated(self, value: float, shares: float, squares: float) -> Answer:
+        """An estimate with what it rests on: the sum of the shares of cells, and of their squares, tells."""
+        told = (*self.reservations, *contributions(self.schema))
+        if abs(shares - squares) > _WHOLE * max(1.0, shares):
+            return Answer(value, None, "points", "spread evenly", (CUT, *told))
+        if self.deviation is None:
+            return Answer(value, None, "points", "model", (SHARED, *told))
+        if self.reservations:
+            return Answer(max(0.0, value), None, "points", "counted", told)
+        width = half_width([Noises(1.0, self.deviation, round(squares))])
+        return Answer(max(0.0, value), width, "points", "counted", told)
+
+    @property
+    def reservations(self) -> tuple[str, ...]:
+        """Why counts of whole cells have no error bar, where they have none."""
+        return ()
 
     def count_boxes(self, path: str | PathLike[str]) -> pl.DataFrame:
-        """The boxes of a file with the numbers of points inside: the file's columns, then count and error.
+        """The boxes of a file with the numbers of points inside: the file's columns, then those of answers.
 
         A box across the seam of a circle is asked as the condition that it is, the others all at once.
         """
-        import polars as pl
-
         frame, low, high = read_boxes(path, self.schema)
         across = (low > high).any(axis=1)
-        plain = ~across
-        counts, errors = np.empty(len(low)), np.full(len(low), np.nan)
-        counts[plain] = self.range_counts(low[plain], high[plain])
-        known = self.range_errors(low[plain], high[plain])
-        if known is not None:
-            errors[plain] = known
-        for row in np.flatnonzero(across):
-            answer = self.query(condition_of(low[row].tolist(), high[row].tolist(), self.schema))
-            counts[row], errors[row] = answer.value, np.nan if answer.error is None else answer.error
-        return frame.with_columns(pl.Series("count", counts), pl.Series("error", errors, nan_to_null=True))
+        plain = np.flatnonzero(~across)
+        counts = self.range_counts(low[plain], high[plain])
+        shares, squares = self.range_cells(low[plain], high[plain])
+        answers = {
+            int(row): self.stated(*facts)
+            for row, *facts in zip(plain, counts.tolist(), shares.tolist(), squares.tolist(), strict=True)
+        }
+        for row in np.flatnonzero(across).tolist():
+            answers[row] = self.query(condition_of(low[row].tolist(), high[row].tolist(), self.schema))
+        return with_answers(frame, [answers[row] for row in range(len(low))])
 
     def questions(self) -> Mapping[str, Question]:
-        box = Question("points in a box are counted", self._count_written, self.count_boxes)
+        words = "points in a box are counted"
+        box = Question(words, self._count_written, self.count_boxes, self._lower_half())
         return {**super().questions(), "box": box}
+
+    def _lower_half(self) -> str | None:
+        """A box to ask for: half of the first numeric field and all of the others; None without any."""
+        edges = [field.edges for field in self.schema.fields if field.ranged]
+        bounds = [number for each in edges for number in (each.low, each.end)]
+        if bounds:
+            bounds[1] = (bounds[0] + bounds[1]) / 2
+        return ",".join(map(str, bounds)) or None
 
     def _count_written(self, text: str) -> Answer:
         """The number of points in a box as somebody wrote it."""

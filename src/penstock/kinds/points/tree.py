@@ -30,8 +30,6 @@ from penstock.report.picture import Picture
 if TYPE_CHECKING:
     import polars as pl
 
-WIDE = 1.96  # standard deviations on either side of a 95 % interval
-
 
 class _Saved(BaseModel):
     together: int | None
@@ -73,7 +71,11 @@ class TreeRelease(PointsRelease):
         return Ranges(self.partition, self.partition.shape.sums(self.counts.astype(np.float64)))
 
     def questions(self) -> Mapping[str, Question]:
-        return {**super().questions(), "map": Question("the map is written as GeoJSON", self._write_map)}
+        flat = sum(not axis.category for axis in self.space.axes) > 1
+        shown = Question(
+            "the map is written as GeoJSON", self._write_map, example="map.geojson" if flat else None
+        )
+        return {**super().questions(), "map": shown}
 
     def _write_map(self, path: str) -> Written:
         return Written(self.save_geojson(path), "the released map")
@@ -81,18 +83,16 @@ class TreeRelease(PointsRelease):
     def range_counts(self, low: ArrayLike, high: ArrayLike) -> Reals:
         return self.ranges.count(*self._corners(low, high))
 
-    def range_errors(self, low: ArrayLike, high: ArrayLike) -> Reals | None:
-        if self.deviation is None:
-            return None
-        return WIDE * self.deviation * np.sqrt(self.ranges.squares(*self._corners(low, high)))
+    def range_cells(self, low: ArrayLike, high: ArrayLike) -> tuple[Reals, Reals]:
+        box = self._corners(low, high)
+        return self.ranges.shares(*box), self.ranges.squares(*box)
 
     def ask(self, expression: str) -> Answer:
         """The estimated number of points that meet a condition, such as ``lon = 2..3 and kind = 'tram'``."""
         terms = region(expression, self.schema, self.space)
         leaves = self.partition.leaves
         share = shares(terms, self.partition.low[leaves], self.partition.high[leaves])
-        error = None if self.deviation is None else WIDE * self.deviation * float(np.sqrt(np.sum(share**2)))
-        return Answer(float(self.counts @ share), error, "points")
+        return self.stated(float(self.counts @ share), float(share.sum()), float(np.sum(share**2)))
 
     def _corners(self, low: ArrayLike, high: ArrayLike) -> tuple[Reals, Reals]:
         """Boxes over the numeric fields as boxes over all axes, in the axes' own units."""

@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 
 from penstock.audit.hostile import Ground
-from penstock.audit.methods import Audits, MethodAudit
+from penstock.audit.methods import CRUDE, Audits, MethodAudit
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Target
-from penstock.audit.worst_loss import Hierarchy, Rows, joined, loss_target
+from penstock.audit.worst_loss import DecidedTree, Rows, joined, loss_target
 from penstock.kinds.sequences.data import Sequences
 from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.privacy.mechanisms.growth import Level
@@ -30,6 +30,23 @@ fields:
 """
 FIRST_VISITS = VISITS.replace(f"longest: {LONGEST}", "longest: 1")
 LONG_VISITS = VISITS.replace(f"longest: {LONGEST}", "longest: 3")
+
+TIMED = """
+kind: sequences
+sequence: {user: case, time: at, symbol: page, longest: 3}
+fields:
+  - {name: page, constraints: {enum: [a, b]}}
+  - {name: at, type: integer, constraints: {minimum: 0, maximum: 9}, bins: {count: 2}}
+"""
+ONE_CASE = ((1, 0, "a"), (1, 1, "b"))
+TIMED_PAIRS = (
+    Pair(ONE_CASE, (*ONE_CASE, (2, 0, "a")), "a case | one more of a single event"),
+    Pair(
+        ONE_CASE, (*ONE_CASE, (2, 0, "a"), (2, 1, "b"), (2, 3, "a"), (2, 9, "b")), "a case | a long one more"
+    ),
+    Pair(ONE_CASE, (*ONE_CASE, (2, 6, "b"), (2, 6, "b"), (2, 6, "b")), "a case | one more at once"),
+)
+MOSTLY_TIMES = {"deepest": 0, "tree_share": "1/100", "length_share": "1/100", "times_share": "97/100"}
 
 SEEN = tuple((text,) for text in ("", "a", "b", "a b", "b b", "a a a", "a b a b", "b a a b a"))
 FIRST_PAGES = (("a",), ("b",))
@@ -48,7 +65,7 @@ def contexts(rows: Rows, schema: Schema, longest: int | None = None) -> Level:
 
 def decisions() -> tuple[Target, ...]:
     """Contexts as they are shipped, and broken copies."""
-    suffixes = Hierarchy(VISITS, contexts, fan_out=3, paths=LONGEST, deepest=LONGEST)
+    suffixes = DecidedTree(VISITS, contexts, fan_out=3, paths=LONGEST, deepest=LONGEST)
     people = replace(suffixes, paths=3 * LONGEST)
     visits = (
         *joined(("a b b b",), range(12), (("b a a",),)),
@@ -101,6 +118,16 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit("privtree-sequences", LONG_VISITS, PAGES, parameters={"tree_share": "1/2"}, label="deep"),
     MethodAudit(
         "privtree-sequences", LONG_VISITS, PAGES, parameters={"choose_longest": True}, label="choosing"
+    ),
+    MethodAudit(
+        "privtree-sequences",
+        TIMED,
+        (),
+        parameters=MOSTLY_TIMES,
+        label="timed",
+        pairs=TIMED_PAIRS,
+        columns=("case", "at", "page"),
+        copies=CRUDE,
     ),
     MethodAudit("n-gram", FIRST_VISITS, FIRST_PAGES, parameters={"longest_gram": 1}, read_off=seen_symbols),
     MethodAudit("n-gram", LONG_VISITS, PAGES, label="deep"),

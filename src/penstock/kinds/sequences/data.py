@@ -25,7 +25,9 @@ from numpy.typing import NDArray
 
 from penstock.contracts.data import Data, Handle
 from penstock.errors import SchemaError, UsageError
+from penstock.kinds.sequences.clock import Clock
 from penstock.kinds.sequences.layout import SequenceLayout
+from penstock.kinds.sequences.lengths import binned
 from penstock.kinds.sequences.occurrences import Contexts, Grams, Text
 from penstock.kinds.sequences.reading import Symbols, open_sequences
 from penstock.privacy.mechanisms.growth import Growth
@@ -149,6 +151,65 @@ class Sequences(Data):
         shorter.repeatable = self.repeatable
         return shorter
 
+    def length_counts(self) -> Sealed[Numbers]:
+        """How many sequences have a length in each public bin; more than is kept counts as the longest."""
+        return Sealed(
+            binned(self._symbols.lengths, self.longest),
+            Sensitivity.of(self.schema.unit.records, monotone=True),
+            self.relation,
+            because="a sequence has one length, and a unit at most as many sequences as its bound says",
+        )
+
+    @property
+    def clock(self) -> Clock | None:
+        """The public bins of times, where the schema declares their domain."""
+        return Clock.of(self.schema)
+
+    def starts(self) -> Sealed[Numbers]:
+        """How many sequences have their first event in each bin of the declared time."""
+        clock, begins, moments = self._timed()
+        return Sealed(
+            np.bincount(clock.starts.codes(moments[begins].astype(np.float64)), minlength=clock.starts.count),
+            Sensitivity.of(self.schema.unit.records, monotone=True),
+            self.relation,
+            because="a sequence has one first event or none, and a unit as many sequences as its bound says",
+        )
+
+    @property
+    def most_gaps(self) -> int:
+        """How many times between events of one unit are counted at most."""
+        return max(1, min(len(self.alphabet), self.longest - 1)) * self.schema.unit.records
+
+    def gaps(self) -> Sealed[Numbers]:
+        """What passes before an event since the one before it: a row per symbol, a column per public bin.
+
+        Of every sequence the first event with each symbol counts, among those kept behind its first event.
+        """
+        clock, begins, moments = self._timed()
+        lengths, codes = self._symbols.lengths, self._symbols.codes.astype(np.int64)
+        place = np.arange(len(codes)) - np.repeat(begins, lengths[lengths > 0])
+        later = np.flatnonzero((place > 0) & (place < self.longest))
+        owner = np.repeat(np.arange(len(lengths)), lengths)[later]
+        _, first = np.unique(owner * len(self.alphabet) + codes[later], return_index=True)
+        counted = later[first]
+        passed = (moments[counted] - moments[counted - 1]).astype(np.float64)
+        cells = codes[counted] * clock.gaps.count + np.minimum(clock.gaps.codes(passed), clock.gaps.count - 1)
+        size = len(self.alphabet) * clock.gaps.count
+        return Sealed(
+            np.bincount(cells, minlength=size).reshape(len(self.alphabet), clock.gaps.count),
+            Sensitivity.of(self.most_gaps, monotone=True),
+            self.relation,
+            because="a sequence is counted once for each symbol at most, and for each event but its first, "
+            "whatever other sequences there are",
+        )
+
+    def _timed(self) -> tuple[Clock, Numbers, Numbers]:
+        """Raw: the clock, where each sequence that is not empty begins, and when every event was."""
+        clock, moments, lengths = self.clock, self._symbols.moments, self._symbols.lengths
+        if clock is None or moments is None:
+            raise UsageError("The schema declares no domain of times; add the time column under 'fields'.")
+        return clock, (np.cumsum(lengths) - lengths)[lengths > 0], moments
+
     def contexts(self) -> ContextLevel:
         """The empty context, from which a tree of contexts grows."""
         return ContextLevel(Contexts.root(self._text), self.width, self.sensitivity)
@@ -174,18 +235,7 @@ class Sequences(Data):
         they are 64-bit integers or Python's own, which have no end: a product that wraps around would move
         by more.
         """
-        if not 0 < share < 1:
-            raise UsageError(f"A share of the sequences lies between 0 and 1, not at {share}.")
-        if share.denominator > _FINEST_SHARE:
-            raise UsageError(
-                "A share of the sequences may have up to 30 decimals, or 30 digits below the line; round the "
-                "quantile. Nothing was spent."
-            )
-        if self.longest > MOST_LENGTHS:
-            raise UsageError(
-                f"A longest length can be chosen among {MOST_LENGTHS:,} lengths, and the schema allows "
-                f"{self.longest:,}; declare a smaller 'longest' in the schema. Nothing was spent."
-            )
+        refuse_lengths(share, self.longest)
         ended = np.minimum(self._symbols.lengths + 1, self.longest + 1)
         not_longer = np.cumsum(np.bincount(ended, minlength=self.longest + 2))[: self.longest + 1]
         exact = not_longer if share.denominator <= _IN_WORDS else not_longer.astype(object)
@@ -207,6 +257,22 @@ class Sequences(Data):
     def candidates(self) -> Candidates:
         """The strings of one symbol, as candidates for the most frequent string."""
         return Candidates(self._text, self.alphabet, self.places)
+
+
+def refuse_lengths(share: Fraction, longest: int) -> None:
+    """Refuse a share of the sequences, or so many lengths, for which `Sequences.lengths` has no scores."""
+    if not 0 < share < 1:
+        raise UsageError(f"A share of the sequences lies between 0 and 1, not at {share}.")
+    if share.denominator > _FINEST_SHARE:
+        raise UsageError(
+            "A share of the sequences may have up to 30 decimals, or 30 digits below the line; round the "
+            "quantile. Nothing was spent."
+        )
+    if longest > MOST_LENGTHS:
+        raise UsageError(
+            f"A longest length can be chosen among {MOST_LENGTHS:,} lengths, and the schema allows "
+            f"{longest:,}; declare a smaller 'longest' in the schema. Nothing was spent."
+        )
 
 
 class GramLevel(Handle):

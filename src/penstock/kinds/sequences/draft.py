@@ -6,17 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from penstock.drafting.proposal import (
-    MOST_CATEGORIES,
-    KindDraft,
-    Notes,
-    identifies,
-    identifies_a_person,
-    propose,
-    type_of,
-)
+from penstock.drafting.columns import MOST_CATEGORIES, event_log, looks
+from penstock.drafting.proposal import KindDraft, Notes, propose
 from penstock.kinds.sequences.layout import SequenceLayout
-from penstock.schema import Field, Layout
+from penstock.schema import Field, Layout, Unit
 
 _SAY_WHICH = "Say which columns make a sequence: sequence: {user: ..., time: ..., symbol: ..., longest: 20}"
 
@@ -30,36 +23,47 @@ class SequencesDraft(KindDraft):
         if frame is None:
             notes.top.append(_SAY_WHICH)
             return fields, None
-        names = frame.columns
-        user = next((name for name in names if identifies_a_person(name) or identifies(name)), None)
-        symbol = next((each for each in fields if each.kind == "categorical" and each.name != user), None)
-        time = next((each.name for each in fields if each.type in ("date", "datetime")), None)
-        if user is None:
-            whole = next((name for name in names if _holds_sequences(frame[name], markers)), None)
-            symbol, time = (None if whole is None else self._alphabet(frame[whole], markers, notes)), None
+        log = event_log(frame, markers)
+        user = time = symbol = None
+        if log is not None:
+            user, time = log.case, log.time
+            found = propose(frame[log.activity], self, markers, notes, most=MOST_CATEGORIES)
+            symbol = found if isinstance(found, Field) and not found.ranged else None
+        else:
+            whole = next((name for name in frame.columns if _holds_sequences(frame[name], markers)), None)
+            symbol = None if whole is None else self._alphabet(frame[whole], markers, notes)
         if symbol is None:
             notes.top.append(_SAY_WHICH)
             return fields, None
         used = (symbol.name, user, time)
+        clock = [each for each in fields if each.name == time and each.missing == "refuse"]
         notes.top[:] = [
             note for note in notes.top if not any(f"Left out: '{name}' " in note for name in used)
         ]
         left = [each.name for each in fields if each.name not in used]
         notes.top += [f"Left out: '{name}' is no part of a sequence." for name in left]
         notes.top += [
-            "The columns under 'sequence' are a guess from their names. Correct them.",
+            "The columns under 'sequence' are a guess from their names and values. Correct them.",
             "'longest' was not read off the data: choose a length that most sequences do not exceed,",
             "counting the end as one symbol. What comes after it is cut off.",
         ]
-        return [symbol], SequenceLayout(user=user, time=time, symbol=symbol.name, longest=20)
+        if clock:
+            notes.top += [
+                f"Since the bounds of '{time}' are declared, a part of a release's budget pays for times.",
+                "Remove that field to release the order of events alone.",
+            ]
+        return [symbol, *clock], SequenceLayout(user=user, time=time, symbol=symbol.name, longest=20)
 
-    def suggest_unit(self, names: Sequence[str], notes: Notes) -> None:
+    def unit(
+        self, names: Sequence[str], frame: pl.DataFrame | None, markers: tuple[str, ...], notes: Notes
+    ) -> Unit | None:
         """The unit is a whole sequence; whose it is stands in the layout."""
+        return None
 
     def _alphabet(self, column: pl.Series, markers: tuple[str, ...], notes: Notes) -> Field | None:
         """The field of symbols that whole sequences are made of."""
         lists = column.str.split(" ") if column.dtype == pl.String else column
-        found = propose(lists.explode().drop_nulls(), self, markers, notes)
+        found = propose(lists.explode().drop_nulls(), self, markers, notes, most=MOST_CATEGORIES)
         return found if isinstance(found, Field) else None
 
 
@@ -67,7 +71,7 @@ def _holds_sequences(column: pl.Series, markers: tuple[str, ...]) -> bool:
     """Whether every row seems to be a whole sequence: a list, or several words of few kinds."""
     if isinstance(column.dtype, pl.List):
         return True
-    if column.dtype != pl.String or type_of(column, markers) != "string":
+    if column.dtype != pl.String or looks(column, markers).type != "string":
         return False
     words = column.drop_nulls().str.split(" ").explode()
     return len(words) > len(column) and words.n_unique() <= MOST_CATEGORIES

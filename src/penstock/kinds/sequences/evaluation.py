@@ -140,7 +140,7 @@ class SequencesEvaluation(Evaluator):
 
 
 def _drawn(release: MarkovRelease, many: int, seed: int) -> tuple[NDArray[np.unsignedinteger], Counts]:
-    return release.markov.draw(many, release.cap, np.random.default_rng(seed))
+    return release.writer.draw(many, np.random.default_rng(seed))
 
 
 def _resampled(symbols: Symbols, rng: np.random.Generator) -> Symbols:

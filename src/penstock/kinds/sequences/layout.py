@@ -7,7 +7,11 @@ from typing import ClassVar
 from pydantic import Field, model_validator
 
 from penstock.errors import SchemaError
+from penstock.kinds.sequences.rules import OrderRules
 from penstock.schema import Layout, Schema
+
+LARGEST_LENGTH = 10**9
+"""No more symbols of a sequence are kept, whatever is declared."""
 
 
 class SequenceLayout(Layout):
@@ -17,6 +21,10 @@ class SequenceLayout(Layout):
     one sequence. Without, every row is one whole sequence: its `symbol` column holds a list, or text cut
     at the `separator` (by default at blanks). Of every sequence the first `longest` symbols are kept; the
     end of a sequence counts as one.
+
+    What is known about their order holds in all synthetic sequences: they begin with one of the symbols in
+    `first` and end with one of those in `last`, have those in `once` at most once, and of the symbols of a
+    list in `never_both` one at most.
 
     >>> SequenceLayout(symbol="page", user="visitor", longest=20).declared
     {'symbol': 'page'}
@@ -32,6 +40,12 @@ class SequenceLayout(Layout):
     time: str | None = Field(default=None, description="the column that orders events")
     separator: str | None = Field(default=None, description="what separates symbols in a text")
     longest: int | None = Field(default=None, description="so many symbols of a sequence at most")
+    first: tuple[str, ...] = Field(default=(), description="sequences begin with one of these symbols")
+    last: tuple[str, ...] = Field(default=(), description="sequences end with one of these symbols")
+    once: tuple[str, ...] = Field(default=(), description="these symbols occur once at most")
+    never_both: tuple[tuple[str, ...], ...] = Field(
+        default=(), description="lists of symbols of which a sequence has one at most"
+    )
 
     @model_validator(mode="after")
     def _possible(self) -> SequenceLayout:
@@ -40,6 +54,11 @@ class SequenceLayout(Layout):
         if self.time is not None and self.user is None:
             raise SchemaError(
                 "sequence: 'time' orders the events of a user; name the 'user' too, or remove it."
+            )
+        if any(len(set(pair)) < 2 for pair in self.never_both):
+            raise SchemaError(
+                "sequence: 'neverBoth' lists symbols of which a sequence has one at most; give two or more, "
+                "such as 'neverBoth: [[paid, rejected]]'."
             )
         if self.separator is not None and (self.user is not None or not self.separator):
             raise SchemaError(
@@ -62,6 +81,15 @@ class SequenceLayout(Layout):
                 raise SchemaError(
                     f"{field.name}: a release of sequences holds the symbols ('{self.symbol}') and "
                     "nothing else. Remove this field from the schema."
+                )
+        if schema.field(self.symbol).labels:
+            OrderRules.of(self, schema.attribute(self.symbol).labels, self.longest or LARGEST_LENGTH)
+        if self.time in schema.names:
+            field = schema.field(self.time or "")
+            if field.outside == "other" or field.missing == "value":
+                raise SchemaError(
+                    f"{field.name}: events are ordered by their times, so that none may be missing or "
+                    "unknown. Remove 'missing' and 'outside: other' from this field."
                 )
         if schema.unit.protects == "user" and schema.unit.column == self.user and schema.unit.records > 1:
             raise SchemaError(

@@ -98,6 +98,29 @@ class Markov:
         for place in range(1, len(string)):
             yield self.node(string[:place]), string[place]
 
+    @cached_property
+    def following(self) -> NDArray[np.int32]:
+        """For every node and symbol the node that knows most once the symbol has come.
+
+        A node that knows less than that one would need leads to the one that it knows enough for.
+        """
+        size, symbols = len(self.children), self.mark
+        depths = np.zeros(size, dtype=np.int64)
+        oldest = np.full(size, -1)
+        known = self.children >= 0
+        oldest[self.children[known]] = np.nonzero(known)[1]
+        found = np.zeros((size, symbols), dtype=np.int32)
+        found[0] = np.where(self.children[0, :symbols] >= 0, self.children[0, :symbols], 0)
+        level = np.array([0])
+        while len(level := self.children[level][self.children[level] >= 0]):
+            above = self.parents[level]
+            depths[level] = depths[above] + 1
+            reached = found[above]
+            longer = self.children[reached, oldest[level][:, None]]
+            whole = depths[reached] == depths[level][:, None]
+            found[level] = np.where(whole & (longer >= 0), longer, reached)
+        return found
+
     def count(self, string: Sequence[int]) -> float:
         """How often a string occurs: the count of its first symbol, times the share of each that follows.
 
@@ -151,7 +174,7 @@ class Markov:
         before = [np.full(many, self.mark, dtype=kind)]
         owners, symbols = [], []
         for _ in range(longest):
-            drawn = self._next(self._nodes(before), rng).astype(kind)
+            drawn = self._next(self.nodes(before), rng).astype(kind)
             going = drawn != self.mark
             alive, drawn = alive[going], drawn[going]
             if not len(alive):
@@ -165,7 +188,7 @@ class Markov:
         order = np.argsort(owner, kind="stable")
         return np.concatenate(symbols)[order], np.bincount(owner, minlength=many)
 
-    def _nodes(self, before: list[NDArray[np.unsignedinteger]]) -> Numbers:
+    def nodes(self, before: list[NDArray[np.unsignedinteger]]) -> Numbers:
         """The node of every sequence, given what came before, the last symbols first."""
         nodes = np.zeros(len(before[0]), dtype=np.int64)
         moving = np.arange(len(nodes))

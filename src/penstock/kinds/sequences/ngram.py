@@ -14,22 +14,23 @@ place is counted in strings of different branches; sorting by starts closes the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, log
 from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from penstock.contracts.method import Method
-from penstock.contracts.parameters import Whole
+from penstock.contracts.parameters import Share, Whole
 from penstock.errors import QueryError, ReleaseError
 from penstock.kinds.sequences.data import Sequences
 from penstock.kinds.sequences.exploration import Exploration
 from penstock.kinds.sequences.markov import Markov, String
-from penstock.kinds.sequences.release import MarkovRelease, Text, check_loaded, parse
+from penstock.kinds.sequences.release import MarkovRelease, SavedBeside, Text, check_loaded, parse
+from penstock.kinds.sequences.times import paid_times
+from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.releases import Answer, Manifest, Model
 from penstock.report.picture import Picture
@@ -41,9 +42,17 @@ MOST_CELLS = 1 << 24
 """Strings times what can follow them: beyond this public number no more strings of one length are tried."""
 
 
+MADE = (
+    "Counts of strings were cut off at thresholds and made consistent with one another, after which their "
+    "error is not known."
+)
+
+
 @dataclass(frozen=True)
 class NGram(Method[Sequences]):
     """Counts of strings of up to `longest_gram` symbols, of which frequent ones are lengthened.
+
+    Where the schema declares the domain of the times of events, `times_share` of the budget pays for them.
 
     >>> NGram(longest_gram=3).longest_gram
     3
@@ -60,10 +69,13 @@ class NGram(Method[Sequences]):
     name: ClassVar[str] = "n-gram"
 
     longest_gram: Annotated[int, Whole(1, LONGEST_GRAM)] = 5
+    times_share: Annotated[Amount, Share()] = "1/5"
 
     def fit(self, sequences: Sequences, budget: Budget) -> NGramRelease:
         """Count, lengthen what is frequent, and count again; spends the whole budget."""
         self.ready(sequences, budget)
+        timed = sequences.clock is not None
+        for_times = budget.part("times", self.times_share) if timed else None
         exploration = Exploration.paid(sequences, budget.rest("strings"))
         tree, width = _Tree(len(sequences.alphabet), self.longest_gram), sequences.width
         strings: list[String] = [()]
@@ -85,7 +97,11 @@ class NGram(Method[Sequences]):
         return NGramRelease(
             method=self.name,
             schema=sequences.schema,
-            parameters={"longest_gram": self.longest_gram},
+            parameters={
+                "longest_gram": self.longest_gram,
+                **({"times_share": str(exact(self.times_share))} if timed else {}),
+            },
+            times=None if for_times is None else paid_times(sequences, for_times),
             receipt=budget.receipt(sequences.schema.unit, sequences.relation),
             longest=sequences.longest,
             histograms=tree.histograms,
@@ -167,10 +183,6 @@ class _Tree:
         return filled / total * count if total > 0 else np.zeros(len(noisy))
 
 
-class _Saved(BaseModel):
-    longest: int
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class NGramRelease(MarkovRelease):
     """Strings of symbols, each with consistent counts of what follows it.
@@ -208,7 +220,10 @@ class NGramRelease(MarkovRelease):
     def number(self) -> Answer:
         """The estimated number of sequences: how often the end follows a symbol."""
         ends = [histogram[-1] for string, histogram in self.histograms.items() if len(string) == 1]
-        return Answer(max(0.0, float(sum(ends))), None, "sequences")
+        return Answer(max(0.0, float(sum(ends))), None, "sequences", "model", (MADE, *self.kept))
+
+    def estimate(self, codes: Sequence[int]) -> Answer:
+        return replace(super().estimate(codes), caveats=(MADE, *self.kept))
 
     @property
     def cap(self) -> int:
@@ -228,7 +243,7 @@ class NGramRelease(MarkovRelease):
         order = {string: number for number, string in enumerate(self.histograms)}
         strings = [string for string in self.histograms if string]
         return Model(
-            json=_Saved(longest=self.longest).model_dump(),
+            json={"longest": self.longest, **self._saved_beside},
             tables={
                 "strings": pl.DataFrame(
                     {
@@ -238,6 +253,7 @@ class NGramRelease(MarkovRelease):
                     schema={"before": pl.Int64, "symbol": pl.Int64},
                 ),
                 "counts": pl.DataFrame({"count": np.concatenate(list(self.histograms.values()))}),
+                **self._saved_tables(),
             },
         )
 
@@ -245,7 +261,7 @@ class NGramRelease(MarkovRelease):
     def from_model(cls, manifest: Manifest, model: Model) -> Self:
         import polars as pl
 
-        saved = model.read(_Saved)
+        saved = model.read(SavedBeside)
         symbols = check_loaded(manifest.schema, saved.longest)
         listed = model.table("strings", {"before": pl.Int64, "symbol": pl.Int64})
         strings: list[String] = [()]
@@ -261,7 +277,12 @@ class NGramRelease(MarkovRelease):
         if counts.min(initial=0) < 0:
             raise ReleaseError("model-counts.parquet has counts below zero; get the release again.")
         histograms = dict(zip(strings, counts.reshape(len(strings), -1), strict=True))
-        return cls(**manifest.common, longest=saved.longest, histograms=histograms)
+        return cls(
+            **manifest.common,
+            longest=saved.longest,
+            histograms=histograms,
+            **cls._loaded_tables(manifest, model, saved),
+        )
 
     def pictures(self) -> Sequence[Picture]:
         from penstock.kinds.sequences.pictures import lengths, strings, transitions
@@ -273,7 +294,8 @@ class NGramRelease(MarkovRelease):
         return [
             f"Noisy counts of strings of up to {longest} symbols: of what follows each of "
             f"{len(self.histograms):,} strings, made consistent with one another. Longer strings are "
-            "counted, and synthetic sequences written, by chaining these."
+            "counted, and synthetic sequences written, by chaining these.",
+            *self._told_beside(),
         ]
 
     def limits(self) -> Sequence[str]:

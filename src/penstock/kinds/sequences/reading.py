@@ -18,9 +18,11 @@ from penstock.engine.bound import Users, fresh_key, numbered_users, sample_per_u
 from penstock.engine.source import Source, read
 from penstock.engine.tokens import coded, cut
 from penstock.errors import DataError
+from penstock.kinds.sequences.clock import Clock
 from penstock.kinds.sequences.layout import SequenceLayout
-from penstock.schema import Codec, Schema
+from penstock.schema import Codec, Field, Schema
 from penstock.schema.fact import nearest
+from penstock.schema.reading import fraction_of_text
 from penstock.schema.reading import read as reading
 from penstock.schema.values import BLANKS, DATETIME, NUMBER
 
@@ -29,16 +31,22 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Symbols:
-    """Raw: the codes of all sequences end to end, and how many symbols each of them has."""
+    """Raw: the codes of all sequences end to end, and how many symbols each of them has.
+
+    `moments` says when each event was, in days or seconds, where the schema declares the domain of times.
+    """
 
     codes: NDArray[np.unsignedinteger]
     lengths: Numbers
+    moments: Numbers | None = None
 
     def chosen(self, kept: NDArray[np.intp]) -> Symbols:
         """Only the sequences of these numbers."""
         take = np.zeros(len(self.lengths), dtype=np.bool_)
         take[kept] = True
-        return Symbols(self.codes[np.repeat(take, self.lengths)], self.lengths[take])
+        events = np.repeat(take, self.lengths)
+        moments = None if self.moments is None else self.moments[events]
+        return Symbols(self.codes[events], self.lengths[take], moments)
 
 
 def open_sequences(
@@ -100,14 +108,25 @@ def _events(
         owners = numbered_users(owner, frame[owner], schema.missing_values)
         keys.append(owners.numbers)
     times = [] if columns.time is None else [_instants(columns.time, frame[columns.time], schema)]
+    clock = Clock.of(schema)
+    moments = None if clock is None else _moments(clock, frame[clock.codec.field.name], times[0])
     if any(np.any(key[1:] < key[:-1]) for key in keys) or times or len(keys) > 1:
         order = np.lexsort([*times, *keys])
         codes, keys = codes[order], [key[order] for key in keys]
+        moments = None if moments is None else moments[order]
     if not len(codes):
-        return Symbols(codes, np.zeros(0, dtype=np.int64)), owners
+        return Symbols(codes, np.zeros(0, dtype=np.int64), moments), owners
     begins = np.flatnonzero(np.r_[True, np.logical_or.reduce([key[1:] != key[:-1] for key in keys])])
     lengths = np.diff(np.r_[begins, len(codes)])
-    return Symbols(codes, lengths), None if owners is None else replace(owners, numbers=keys[1][begins])
+    symbols = Symbols(codes, lengths, moments)
+    return symbols, None if owners is None else replace(owners, numbers=keys[1][begins])
+
+
+def _moments(clock: Clock, column: pl.Series, times: NDArray[Any]) -> Numbers:
+    """When each event was, inside the declared domain; what the schema refuses stops here."""
+    clock.codec.encode(column)
+    inside: Numbers = np.clip(times, clock.starts.low, clock.starts.high).astype(np.int64)
+    return inside
 
 
 def _instants(name: str, column: pl.Series, schema: Schema) -> NDArray[Any]:
@@ -145,7 +164,7 @@ def _undeclared(column: pl.Series) -> tuple[NDArray[Any] | None, NDArray[np.bool
     if known.str.contains(NUMBER).all():
         return text.cast(pl.Float64, strict=False).fill_null(0.0).to_numpy(), missing
     if known.str.contains(DATETIME).all():
-        # Dates and times written this way sort as text once their parts are separated alike.
-        alike = text.fill_null("").str.replace("T", " ", literal=True).str.strip_chars_end("Z")
-        return alike.rank("dense").to_numpy(), missing
+        found = reading(Field.model_construct(name=column.name, type="datetime"), text, ())
+        seconds = found.values.fill_null(0.0) + fraction_of_text(text.fill_null(""))
+        return seconds.to_numpy(), missing | found.unreadable
     return None, missing

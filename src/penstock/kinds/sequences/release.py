@@ -7,15 +7,24 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
+from pydantic import Field as Range
 
+from penstock.engine.arrow_memory import owned
 from penstock.errors import QueryError, ReleaseError, SchemaError, UsageError
+from penstock.kinds.sequences.clock import Clock
 from penstock.kinds.sequences.layout import SequenceLayout
+from penstock.kinds.sequences.lengths import Lengths, length_bins
 from penstock.kinds.sequences.markov import Markov
-from penstock.releases import Answer, Question, Release
+from penstock.kinds.sequences.rules import OrderRules
+from penstock.kinds.sequences.times import Times
+from penstock.kinds.sequences.writing import Writer
+from penstock.releases import Answer, Manifest, Model, Question, Release
+from penstock.releases.answer import contributions
 from penstock.releases.batch import answered
 from penstock.schema import Codec, Schema
 from penstock.schema.fact import nearest
@@ -30,6 +39,11 @@ MOST_SYMBOLS = 50_000_000
 """Where noise drowned the ends of sequences, synthetic ones are long; so many symbols are drawn unasked."""
 LENGTHS_FROM = 100_000
 """How many synthetic sequences the length distribution is read off."""
+
+CHAINED = (
+    "It was not counted as a whole: the number is a chain of what follows what, and what the model forgets "
+    "is not known."
+)
 
 Text = str | Sequence[str]
 
@@ -113,7 +127,8 @@ class SequenceRelease(Release):
         """The same strings as codes."""
 
     def questions(self) -> Mapping[str, Question]:
-        return {"top": Question("the most frequent strings are listed", lambda text: self.top(_whole(text)))}
+        words = "the most frequent strings are listed"
+        return {"top": Question(words, lambda text: self.top(_whole(text)), example="3")}
 
     def _many(self, many: int) -> int:
         if not 1 <= many <= MOST_STRINGS:
@@ -131,9 +146,16 @@ class SequenceRelease(Release):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MarkovRelease(SequenceRelease):
-    """A release that is a Markov model of the sequences."""
+    """A release that is a Markov model of the sequences.
+
+    `counted` are noisy counts of their lengths, which synthetic sequences then have, and `times` those of
+    when events were, where the release knows them.
+    """
 
     answer: ClassVar[str] = "synthetic data"
+
+    counted: Lengths | None = None
+    times: Times | None = None
 
     @property
     @abstractmethod
@@ -148,32 +170,57 @@ class MarkovRelease(SequenceRelease):
     @cached_property
     def size(self) -> int:
         """The estimated number of sequences; fewer where they would have more than `MOST_SYMBOLS` symbols."""
-        _, lengths = self.markov.draw(1000, self.cap, np.random.default_rng(0))
+        _, lengths = self.writer.draw(1000, np.random.default_rng(0))
         most = MOST_SYMBOLS / max(1.0, float(lengths.mean()))
         return max(0, round(min(self.number.value, most)))
 
     @property
     def cap(self) -> int:
-        """No synthetic sequence becomes longer than this: the model alone may never come to an end."""
-        return 10 * self.longest
+        """No synthetic sequence becomes longer than this: the model alone may never come to an end.
+
+        The longest that was kept or, as published, ten times as much where lengths were not counted.
+        """
+        return 10 * self.longest if self.counted is None else self.longest
+
+    @cached_property
+    def rules(self) -> OrderRules | None:
+        """What the schema says about the order of symbols."""
+        return OrderRules.of(SequenceLayout.of(self.schema), self.alphabet, self.cap)
+
+    @cached_property
+    def writer(self) -> Writer:
+        """What writes synthetic sequences from the model."""
+        return Writer.of(self.markov, self.cap, self.rules, self.counted)
 
     def count(self, text: Text) -> Answer:
         """How often a string of symbols occurs in all sequences, overlapping occurrences included.
 
         Strings are written with commas; `$` in front asks for sequences that begin so, `&` behind for
-        those that end so. The error bar is that of the noise, to first order: it does not cover what
-        the model forgets about longer strings.
+        those that end so. A string that was counted as a whole has the error bar of its noise; a longer one
+        rests on the model, which forgets what came long before, and has none. A string that the rules of the
+        schema exclude occurs never.
         """
         codes = parse(text, self.alphabet)
         if not codes:
             raise QueryError("The string is empty; write symbols with commas between them.")
         if only_beginning(text, self.alphabet):
             return self.number
-        return Answer(self.markov.count(codes), self.error(codes), "occurrences")
+        if self.rules is not None and self.rules.broken_by(codes):
+            return Answer(0.0, 0.0, "occurrences", "declared")
+        return self.estimate(codes)
 
-    def error(self, codes: Sequence[int]) -> float | None:
-        """The half-width of a 95 % interval for the noise in a string's count, where it is known."""
-        return None
+    def estimate(self, codes: Sequence[int]) -> Answer:
+        """The number of occurrences of a coded string under the model, and what it rests on."""
+        return Answer(self.markov.count(codes), None, "occurrences", "model", (CHAINED, *self.kept))
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """What of the sequences was counted: a caveat of every answer."""
+        symbols = "symbol" if self.longest == 1 else "symbols"
+        return (
+            f"Of every sequence the first {self.longest} {symbols} were counted, the end being one.",
+            *contributions(self.schema),
+        )
 
     def ask(self, expression: str) -> Answer:
         """The number of occurrences of a string of symbols such as ``home,news``."""
@@ -181,9 +228,9 @@ class MarkovRelease(SequenceRelease):
 
     def questions(self) -> Mapping[str, Question]:
         return {
-            "string": Question("strings of symbols are counted", self.count, self._count_all),
+            "string": Question("strings of symbols are counted", self.count, self._count_all, self.example()),
             **super().questions(),
-            "next": Question("what comes after a string is listed", self.next),
+            "next": Question("what comes after a string is listed", self.next, example=self.example()),
         }
 
     def _count_all(self, path: str) -> pl.DataFrame:
@@ -191,7 +238,11 @@ class MarkovRelease(SequenceRelease):
         return answered(path, "string", self.count, named="string" not in self.alphabet)
 
     def top(self, many: int = 20) -> pl.DataFrame:
-        """The most frequent strings under the model, exactly: columns string, count, error."""
+        """The most frequent strings under the model, exactly: columns string, count, error, rests_on.
+
+        Their counts are those by which the model ranks them. Picking the largest of many noisy counts
+        prefers those that the noise has raised, so here none of them has an error bar.
+        """
         import polars as pl
 
         found = self.markov.top(self._many(many))
@@ -199,9 +250,10 @@ class MarkovRelease(SequenceRelease):
             {
                 "string": [self.written(codes) for codes, _ in found],
                 "count": [count for _, count in found],
-                "error": [self.error(codes) for codes, _ in found],
+                "error": [None] * len(found),
+                "rests_on": ["model"] * len(found),
             },
-            schema={"string": pl.String, "count": pl.Float64, "error": pl.Float64},
+            schema={"string": pl.String, "count": pl.Float64, "error": pl.Float64, "rests_on": pl.String},
         )
 
     def frequent(self, many: int) -> list[tuple[int, ...]]:
@@ -229,23 +281,88 @@ class MarkovRelease(SequenceRelease):
 
         if of < 1:
             raise UsageError(f"Lengths are read off at least 1 sequence, not {of}.")
-        _, lengths = self.markov.draw(of, self.cap, np.random.default_rng(seed))
+        _, lengths = self.writer.draw(of, np.random.default_rng(seed))
         counts = np.bincount(lengths)
         return pl.DataFrame({"length": np.arange(len(counts)), "share": counts / of})
 
     def draw(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
         """`n` synthetic sequences, laid out in rows like the original.
 
-        Where the original has a row for each event, so has this: the columns are a made-up user, the
-        position in the sequence and the symbol (a sequence without symbols has no row). Else a row is a
-        sequence, written as text.
+        Where the original has a row for each event, so has this: the columns are a made-up user, the time of
+        the event or, where the release knows no times, its position in the sequence, and the symbol (a
+        sequence without symbols has no row). Else a row is a sequence, written as text.
         """
-        codes, lengths = self.markov.draw(n, self.cap, rng)
-        return laid_out(self.schema, codes, lengths, rng)
+        codes, lengths = self.writer.draw(n, rng)
+        return laid_out(self.schema, codes, lengths, rng, self.times)
+
+    def _saved_tables(self) -> dict[str, pl.DataFrame]:
+        """The tables of what was counted beside the model."""
+        import polars as pl
+
+        counts = {} if self.counted is None else {"lengths": self.counted.counts}
+        if self.times is not None:
+            counts |= {"starts": self.times.starts, "gaps": self.times.gaps.ravel()}
+        return {name: pl.DataFrame({"count": numbers}) for name, numbers in counts.items()}
+
+    @staticmethod
+    def _loaded_tables(manifest: Manifest, model: Model, saved: SavedBeside) -> dict[str, Any]:
+        """What was counted beside the model, checked: as many counts as the public bins ask for."""
+        import polars as pl
+
+        found: dict[str, Any] = {}
+
+        def counts(name: str, rows: int) -> NDArray[np.int64]:
+            return model.table(name, {"count": pl.Int64}, rows=rows)["count"].to_numpy()
+
+        if "lengths" in model.tables:
+            bins = len(length_bins(saved.longest))
+            found["counted"] = Lengths(counts("lengths", bins), saved.length_deviation)
+        clock = Clock.of(manifest.schema)
+        if clock is not None and "gaps" in model.tables:
+            symbols = check_loaded(manifest.schema, saved.longest)
+            gaps = counts("gaps", symbols * clock.gaps.count).reshape(symbols, -1)
+            found["times"] = Times(clock, counts("starts", clock.starts.count), gaps, saved.gap_scale)
+        return found
+
+    @property
+    def _saved_beside(self) -> dict[str, float]:
+        """What the model's JSON says about the noise of these tables."""
+        return {
+            "length_deviation": 0.0 if self.counted is None else self.counted.deviation,
+            "gap_scale": 0.0 if self.times is None else self.times.scale,
+        }
+
+    def _told_beside(self) -> list[str]:
+        """What the report says of lengths, rules and times."""
+        said = []
+        if self.counted is not None:
+            said.append(
+                "The lengths of sequences were counted too, with exact noise of a standard deviation of "
+                f"{self.counted.deviation:.3g} in each of {len(self.counted.counts)} bins, and synthetic "
+                "sequences have these lengths."
+            )
+        if self.rules is not None:
+            said.append(
+                "Rules about the order of symbols, which the schema declares as public, hold in every "
+                "synthetic sequence."
+            )
+        return said if self.times is None else [*said, self.times.words()]
+
+
+class SavedBeside(BaseModel):
+    """What the JSON of a Markov model says besides the model itself."""
+
+    longest: int
+    length_deviation: Annotated[float, Range(ge=0)] = 0.0
+    gap_scale: Annotated[float, Range(ge=0)] = 0.0
 
 
 def laid_out(
-    schema: Schema, codes: NDArray[np.integer], lengths: NDArray[np.int64], rng: np.random.Generator
+    schema: Schema,
+    codes: NDArray[np.integer],
+    lengths: NDArray[np.int64],
+    rng: np.random.Generator,
+    times: Times | None = None,
 ) -> pl.DataFrame:
     """Coded sequences as rows, in the layout that the schema describes."""
     import polars as pl
@@ -257,16 +374,16 @@ def laid_out(
     if columns.user is not None:
         place = "position" if "position" not in (columns.user, columns.symbol) else "place in the sequence"
         begins = np.cumsum(lengths) - lengths
-        return pl.DataFrame(
-            {
-                columns.user: np.repeat(np.arange(1, len(lengths) + 1), lengths),
-                place: np.arange(len(codes)) - np.repeat(begins, lengths) + 1,
-                columns.symbol: symbols,
-            }
+        order = (
+            pl.Series(place, np.arange(len(codes)) - np.repeat(begins, lengths) + 1)
+            if times is None
+            else times.draw(codes, lengths, rng)
         )
+        user = pl.Series(columns.user, np.repeat(np.arange(1, len(lengths) + 1), lengths))
+        return pl.DataFrame([user, order, symbols])
     marker = next((text for text in codec.markers if text.strip()), "NA")
     texts = symbols.cast(pl.String).fill_null(marker)
-    offsets = pa.array(np.r_[0, np.cumsum(lengths)], type=pa.int64())
+    offsets = owned(np.r_[0, np.cumsum(lengths)].astype(np.int64))
     lists = pl.Series(columns.symbol, pa.LargeListArray.from_arrays(offsets, texts.to_arrow()))
     return pl.DataFrame([lists.list.join(" " if columns.separator is None else columns.separator)])
 

@@ -10,6 +10,8 @@ of the tree. So the decisions cost what PrivTree costs for that many paths
 (`penstock.privacy.mechanisms.splitting`; the score of a context is in `penstock.kinds.sequences.data`), and
 the leaves' histograms, which share no place, have together an L1 sensitivity of `longest`. Inner histograms
 are sums over leaves, and setting negative entries to zero comes after that: both are post-processing.
+The lengths of sequences, and the times of events where there are any, are counted for parts of the budget of
+their own.
 
 Reference: J. Zhang, "Algorithms for synthetic data release under differential privacy" (2016), chapter 4.
 """
@@ -20,26 +22,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import sqrt
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from penstock.contracts.method import Method
-from penstock.contracts.parameters import Exact, Whole
+from penstock.contracts.parameters import Exact, Share, Whole
 from penstock.errors import ReleaseError, UsageError
-from penstock.kinds.sequences.data import Sequences
+from penstock.kinds.sequences.clock import Clock
+from penstock.kinds.sequences.data import Sequences, refuse_lengths
+from penstock.kinds.sequences.layout import SequenceLayout
+from penstock.kinds.sequences.lengths import Lengths
 from penstock.kinds.sequences.markov import Markov
-from penstock.kinds.sequences.release import MarkovRelease, check_loaded
+from penstock.kinds.sequences.release import MarkovRelease, SavedBeside, check_loaded
+from penstock.kinds.sequences.times import paid_times
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.mechanisms.growth import Shape, grow
 from penstock.privacy.mechanisms.splitting import Constant, Splitter
 from penstock.releases import Answer, Manifest, Model
+from penstock.releases.error_bars import Noises, half_width
 from penstock.report.picture import Picture
+from penstock.schema import Schema
 
 if TYPE_CHECKING:
     from typing import Any
@@ -52,11 +58,16 @@ MOST_CELLS = 1 << 24
 class PrivTreeSequences(Method[Sequences]):
     """A tree of contexts that is deep where sequences are many and hard to predict.
 
-    `tree_share` of the budget decides about the tree and the rest pays for its histograms; by default it
-    is 1/(symbols + 1), because a score adds up that many counts. With `choose_longest` the length that is
-    kept is chosen privately, up to the schema's `longest`: near the one that a share `quantile` of the
-    sequences does not exceed, for `longest_share` of the budget. `constant` is PrivTree's noise: "tight" or,
-    as in the literature, "published". `deepest` limits the length of contexts.
+    `tree_share` of what is left for the model decides about the tree and the rest pays for its histograms; by
+    default the tree gets 1/(symbols + 1) of the budget, because a score adds up that many counts. With
+    `choose_longest` the length that is kept is chosen privately, up to the schema's `longest`: near the one
+    that a share `quantile` of the sequences does not exceed, for `longest_share` of the budget. `constant` is
+    PrivTree's noise: "tight" or, as in the literature, "published". `deepest` limits the length of contexts.
+
+    With `lengths` "counted", `length_share` of the budget pays for the lengths of sequences, so that
+    synthetic ones have them and none is longer than the longest that was kept. "published" leaves both to the
+    model, whose sequences may then become ten times as long. Where the schema declares the domain of the
+    times of events, `times_share` of the budget pays for them.
 
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness
@@ -76,22 +87,36 @@ class PrivTreeSequences(Method[Sequences]):
 
     name: ClassVar[str] = "privtree-sequences"
 
-    tree_share: Annotated[Amount | None, Exact(above=0, below=1)] = None
+    tree_share: Annotated[Amount | None, Share()] = None
     choose_longest: bool = False
     quantile: Annotated[Amount, Exact(above=0, below=1)] = "19/20"
-    longest_share: Annotated[Amount, Exact(above=0, below=1)] = "1/20"
+    longest_share: Annotated[Amount, Share()] = "1/20"
     constant: Constant = "tight"
     deepest: Annotated[int | None, Whole(least=0)] = None
+    lengths: Literal["counted", "published"] = "counted"
+    length_share: Annotated[Amount, Share()] = "1/10"
+    times_share: Annotated[Amount, Share()] = "1/5"
+
+    def check(self, schema: Schema) -> None:
+        """Refuse a quantile, or a longest length, that no choice of a length can be made with."""
+        longest = SequenceLayout.of(schema).longest
+        if self.choose_longest and longest is not None:
+            refuse_lengths(exact(self.quantile, "quantile"), longest)
+        self._asides(timed=Clock.of(schema) is not None)
 
     def fit(self, sequences: Sequences, budget: Budget) -> SuffixTreeRelease:
         """Choose the length if asked to, grow the tree, count what follows; spends the whole budget."""
         self.ready(sequences, budget)
         width = sequences.width
-        share = Fraction(1, width) if self.tree_share is None else exact(self.tree_share, "tree_share")
-        rest = budget
+        asides = self._asides(timed=sequences.clock is not None)
+        share = self._of_what_is_left(width, 1 - sum(asides.values(), Fraction(0)))
+        parts = {label: budget.part(label, part) for label, part in asides.items()}
+        rest = budget.rest("model") if parts else budget
         if self.choose_longest:
-            sequences = self._shortened(sequences, budget.part("longest", self.longest_share))
-            rest = budget.rest("model")
+            Splitter.refuse_too_little(
+                share * rest.epsilon, fan_out=width, paths=sequences.places, constant=self.constant
+            )
+            sequences = self._shortened(sequences, parts["longest"])
         for_shape, for_counts = rest.split(shape=share, histograms=1 - share)
         splitter = Splitter.paid(
             for_shape,
@@ -105,23 +130,56 @@ class PrivTreeSequences(Method[Sequences]):
         leaves = sequences.leaves(growth)
         deviation = noise.standard_deviation(leaves.sensitivity.l1, for_counts.epsilon)
         counts = noise.counts(leaves, pay=for_counts)
+        counted = times = None
+        if "lengths" in parts:
+            for_lengths, sealed = parts["lengths"], sequences.length_counts()
+            spread = noise.standard_deviation(sealed.sensitivity.l1, for_lengths.epsilon)
+            counted = Lengths(noise.counts(sealed, pay=for_lengths), spread)
+        if "times" in parts:
+            times = paid_times(sequences, parts["times"])
         return SuffixTreeRelease(
             method=self.name,
             schema=sequences.schema,
-            parameters=self._parameters(share, splitter, deepest),
+            parameters=self._parameters(share, splitter, deepest, timed="times" in parts),
             receipt=budget.receipt(sequences.schema.unit, sequences.relation),
             longest=sequences.longest,
             shape=growth.shape,
             counts=counts,
             deviation=deviation,
+            counted=counted,
+            times=times,
         )
+
+    def _asides(self, *, timed: bool) -> dict[str, Fraction]:
+        """The shares of the budget that do not go to the tree; UsageError if they leave nothing to it."""
+        asked = {
+            "longest": self.longest_share if self.choose_longest else None,
+            "lengths": self.length_share if self.lengths == "counted" else None,
+            "times": self.times_share if timed else None,
+        }
+        found = {label: exact(share, label) for label, share in asked.items() if share is not None}
+        if sum(found.values()) >= 1:
+            raise UsageError(
+                f"The shares for {', '.join(found)} leave nothing of the budget for the model; lower one of "
+                "them. Nothing was spent."
+            )
+        return found
+
+    def _of_what_is_left(self, width: int, left: Fraction) -> Fraction:
+        """The share for the tree: of the whole budget 1/(symbols + 1), where nothing else is asked for."""
+        if self.tree_share is not None:
+            return exact(self.tree_share, "tree_share")
+        whole = Fraction(1, width)
+        return whole / left if whole < left else whole
 
     def _shortened(self, sequences: Sequences, pay: Budget) -> Sequences:
         """What is kept, chosen privately: the exponential mechanism's family over all lengths."""
         scores = sequences.lengths(exact(self.quantile, "quantile"))
         return sequences.truncated(1 + choice.best(scores, pay=pay))
 
-    def _parameters(self, tree_share: Fraction, splitter: Splitter, deepest: int) -> dict[str, Any]:
+    def _parameters(
+        self, tree_share: Fraction, splitter: Splitter, deepest: int, *, timed: bool
+    ) -> dict[str, Any]:
         """What was chosen, and what follows from it and the budget."""
         chosen: dict[str, Any] = {"tree_share": str(tree_share), "constant": self.constant}
         if self.choose_longest:
@@ -130,6 +188,11 @@ class PrivTreeSequences(Method[Sequences]):
                 "quantile": str(exact(self.quantile)),
                 "longest_share": str(exact(self.longest_share)),
             }
+        chosen["lengths"] = self.lengths
+        if self.lengths == "counted":
+            chosen["length_share"] = str(exact(self.length_share))
+        if timed:
+            chosen["times_share"] = str(exact(self.times_share))
         return chosen | {
             "deepest": deepest,
             "noise_scale": float(splitter.lam),
@@ -137,8 +200,7 @@ class PrivTreeSequences(Method[Sequences]):
         }
 
 
-class _Saved(BaseModel):
-    longest: int
+class _Saved(SavedBeside):
     deviation: float
 
 
@@ -153,8 +215,8 @@ class SuffixTreeRelease(MarkovRelease):
     >>> from penstock.demo import visits, visits_schema
     >>> schema = Schema.from_yaml(visits_schema())
     >>> tree = release(visits(500), schema, epsilon=2, method="privtree-sequences", seed=1)
-    >>> tree.top(2)["string"].to_list()
-    ['search', 'book']
+    >>> tree.top(1)["string"].to_list()
+    ['search']
     >>> tree.sample(3, seed=1)["visitor"].n_unique()
     3
     """
@@ -183,63 +245,35 @@ class SuffixTreeRelease(MarkovRelease):
     def number(self) -> Answer:
         """The estimated number of sequences: as many as begin or, in a tree without contexts, end."""
         width = self.counts.shape[1]
-        if len(self.shape) > 1:
-            begin = self.raw[width]  # the last child of the root is the beginning, which is a leaf
-            return Answer(max(0.0, float(begin.sum())), 1.96 * self.deviation * sqrt(width), "sequences")
-        return Answer(max(0.0, float(self.raw[0, -1])), 1.96 * self.deviation, "sequences")
+        if len(self.shape) > 1:  # the last child of the root is the beginning, which is a leaf
+            return self._counted(float(self.raw[width].sum()), width, "sequences")
+        return self._counted(float(self.raw[0, -1]), 1, "sequences")
+
+    def estimate(self, codes: Sequence[int]) -> Answer:
+        """A string counts as a whole when all of it but the last symbol is a context of the tree.
+
+        Then the sum of the noisy counts of that symbol, over the leaves below the context, is its count.
+        """
+        *before, last = codes
+        node, known = 0, 0
+        for symbol in reversed(before):
+            child = int(self.markov.children[node, symbol])
+            if child < 0:
+                break
+            node, known = child, known + 1
+        if known < len(before):
+            return super().estimate(codes)
+        return self._counted(float(self.raw[node, last]), int(self._leaves_below[node]), "occurrences")
+
+    def _counted(self, value: float, entries: int, text: str) -> Answer:
+        """A sum of so many independent noisy entries, cut off at zero."""
+        width = half_width([Noises(1.0, self.deviation, entries)])
+        return Answer(max(0.0, value), width, text, "counted", self.kept)
 
     @cached_property
     def _leaves_below(self) -> NDArray[np.int64]:
         below: NDArray[np.int64] = self.shape.sums(np.ones(len(self.shape.leaves), dtype=np.int64))
         return below
-
-    def error(self, codes: Sequence[int]) -> float:
-        """1.96 standard deviations of the noise in a count, to first order.
-
-        The count is a product of a first entry and of shares, all of them functions of the leaves'
-        independent noisy entries. Its derivative with respect to these entries is a sum of one row for each
-        factor, the same for all leaves below the factor's context.
-        """
-        model = self.markov
-        values: list[float] = []
-        slopes: list[tuple[int, NDArray[np.float64]]] = []
-
-        def unit(symbol: int) -> NDArray[np.float64]:
-            row = np.zeros(model.mark + 1)
-            row[symbol] = 1.0
-            return row
-
-        if codes[0] == model.mark and len(codes) > 1 and len(self.shape) > 1:
-            start = int(model.children[0, model.mark])
-            values.append(float(model.totals[start]))
-            slopes.append((start, (model.weights[start] > 0).astype(np.float64)))
-        else:
-            values.append(float(model.weights[0, codes[0]]))
-            slopes.append((0, unit(codes[0])))
-        for node, symbol in model.steps(codes):
-            speaker = int(model.speakers[node])
-            values.append(float(model.shares[node, symbol]))
-            if speaker < 0:
-                slopes.append((0, np.zeros(model.mark + 1)))
-                continue
-            weights, total = model.weights[speaker], float(model.totals[speaker])
-            slopes.append((speaker, (unit(symbol) - (weights > 0) * values[-1]) / total))
-        rows = [
-            (node, slope * float(np.prod(values[:place] + values[place + 1 :])))
-            for place, (node, slope) in enumerate(slopes)
-        ]
-        variance = sum(
-            self._shared(one, two) * float(first @ second) for one, first in rows for two, second in rows
-        )
-        return 1.96 * self.deviation * sqrt(max(0.0, variance))
-
-    def _shared(self, one: int, two: int) -> int:
-        """How many leaves lie below both of two contexts: one is part of the other, or there are none."""
-        low, high = max(one, two), min(one, two)
-        above = low
-        while above > high:
-            above = int(self.shape.parents[above])
-        return int(self._leaves_below[low]) if above == high else 0
 
     def context(self, node: int) -> tuple[int, ...]:
         """What a node knows, the last symbol last; the number of symbols stands for the beginning."""
@@ -254,10 +288,11 @@ class SuffixTreeRelease(MarkovRelease):
         import polars as pl
 
         return Model(
-            json=_Saved(longest=self.longest, deviation=self.deviation).model_dump(),
+            json={"longest": self.longest, "deviation": self.deviation, **self._saved_beside},
             tables={
                 "contexts": pl.DataFrame({"split": self.shape.fans > 0}),
                 "counts": pl.DataFrame({"count": self.counts.ravel()}),
+                **self._saved_tables(),
             },
         )
 
@@ -286,6 +321,7 @@ class SuffixTreeRelease(MarkovRelease):
             shape=shape,
             counts=counts.reshape(-1, width),
             deviation=saved.deviation,
+            **cls._loaded_tables(manifest, model, saved),
         )
 
     def pictures(self) -> Sequence[Picture]:
@@ -302,12 +338,13 @@ class SuffixTreeRelease(MarkovRelease):
             "counted, and synthetic sequences written, by looking up what follows the longest context that "
             "the tree knows.",
             f"Of every sequence the first {self.longest} symbols were used, its end counting as one.",
+            *self._told_beside(),
         ]
 
     def limits(self) -> Sequence[str]:
         said = [
             "What depends on more of the past than the tree knows is not in this release.",
-            "Counts of rare strings are mostly noise; their error bars say so.",
+            "Counts of rare strings are mostly noise; where they were counted, their error bars say so.",
         ]
         if len(self.alphabet) > 1000:
             said.append("With more than 1,000 symbols most counts are small beside the noise.")

@@ -28,7 +28,7 @@ from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 from penstock.schema import Bins, Field, Schema
 from penstock.schema.bins import DEFAULT_BINS
-from penstock.schema.values import at
+from penstock.schema.values import at, position
 
 Numbers = NDArray[np.int64]
 
@@ -125,10 +125,30 @@ def adapt(table: T, pay: Budget, *, constant: Constant = "tight") -> T:
         special = np.arange(attribute.size - attribute.regular) + len(starts)
         lookups[name] = np.concatenate([regular, special])
         fields[name] = _with_edges(field, starts)
-    schema = table.schema.model_copy(
-        update={"fields": tuple(fields.get(field.name, field) for field in table.schema.fields)}
-    )
-    return table.merged(lookups, Schema.model_validate(schema.model_dump(by_alias=True)))
+    return table.merged(lookups, _with_fields(table.schema, fields))
+
+
+def at_most(schema: Schema) -> Schema:
+    """The schema with as many bins of every adaptive field as may come out: what is public beforehand.
+
+    >>> schema = Schema.from_yaml('''
+    ... fields:
+    ...   - {name: sex, constraints: {enum: [f, m]}}
+    ...   - name: age
+    ...     type: integer
+    ...     constraints: {minimum: 0, maximum: 99}
+    ...     bins: {adaptive: true, count: 100, most: 8}
+    ... ''')
+    >>> schema.sizes, at_most(schema).sizes
+    ({'sex': 2, 'age': 100}, {'sex': 2, 'age': 8})
+    """
+    fields: dict[str, Field] = {}
+    for name in adaptive(schema):
+        field = schema.field(name)
+        assert field.bins is not None
+        kept = min(field.edges.count, field.bins.most or DEFAULT_BINS)
+        fields[name] = _with_edges(field, np.arange(kept) * field.edges.count // kept)
+    return _with_fields(schema, fields)
 
 
 def with_adaptive_bins(table: T, budget: Budget) -> tuple[T, Budget]:
@@ -154,7 +174,14 @@ def _first_bins(
     assert field.bins is not None
     kept = fullest(growth.shape, field.bins.most or DEFAULT_BINS)
     starts = np.concatenate([level.start for level in growth.levels])
-    return np.sort(starts[kept])
+    return np.union1d(starts[kept], _around_spikes(field))
+
+
+def _around_spikes(field: Field) -> Numbers:
+    """The narrow bins of the declared spikes and those behind them: both begin a bin, whatever is merged."""
+    spikes = field.edges.codes(np.array([position(value) for value in field.spikes], dtype=np.float64))
+    behind = np.unique(np.concatenate([spikes, spikes + 1]))
+    return behind[behind < field.edges.count]
 
 
 def fullest(shape: Shape, most: int) -> Numbers:
@@ -187,3 +214,11 @@ def _with_edges(field: Field, starts: Numbers) -> Field:
     edges = [field.edges.values[start] for start in starts.tolist()] + [field.edges.high]
     values = tuple(at(field.type, edge) for edge in edges)
     return field.with_bounds(values[0], values[-1], Bins(edges=values))
+
+
+def _with_fields(schema: Schema, fields: Mapping[str, Field]) -> Schema:
+    """The schema with some of its fields replaced, checked again."""
+    if not fields:
+        return schema
+    replaced = tuple(fields.get(field.name, field) for field in schema.fields)
+    return Schema.model_validate(schema.model_copy(update={"fields": replaced}).model_dump(by_alias=True))

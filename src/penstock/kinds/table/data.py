@@ -42,10 +42,11 @@ class Table(Data):
     [Sealed(sensitivity 1, add-remove)]
     """
 
-    def __init__(self, engine: Engine, schema: Schema) -> None:
+    def __init__(self, engine: Engine, schema: Schema, declared: Schema | None = None) -> None:
         schema.refuse_if_nothing_is_possible()
         self._engine = engine
         self.schema = schema
+        self._declared = schema if declared is None else declared
         if schema.relation is Relation.REPLACE:
             if schema.unit.records > 1:
                 raise SchemaError(
@@ -72,6 +73,10 @@ class Table(Data):
 
     def __repr__(self) -> str:
         return f"Table({len(self.schema.fields)} attributes, sealed, {self.schema.relation.value})"
+
+    @property
+    def declared(self) -> Schema:
+        return self._declared
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -137,7 +142,7 @@ class Table(Data):
 
         `schema` describes the new codes; a record still falls into one cell of every marginal.
         """
-        merged = Table(MergedEngine(self._engine, lookups), schema)
+        merged = Table(MergedEngine(self._engine, lookups), schema, self._declared)
         merged.repeatable = self.repeatable
         return merged
 

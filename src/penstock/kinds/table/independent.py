@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import isqrt
 from typing import Any, ClassVar, Self
 
@@ -22,12 +23,16 @@ from pydantic import BaseModel
 
 from penstock.contracts.method import Method
 from penstock.errors import ReleaseError
+from penstock.kinds.table.columns import ruled_columns
+from penstock.kinds.table.connections import Connections
+from penstock.kinds.table.counted import CountedTable
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.release import TableRelease
 from penstock.postprocessing import onto_simplex, weighted_mean
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.releases import Manifest, Model
+from penstock.schema import Condition
 
 Reals = NDArray[np.float64]
 
@@ -123,19 +128,46 @@ class IndependentRelease(TableRelease):
         mass = max(self.total, 1.0)
         return onto_simplex(self.counts[name], mass) / mass
 
+    @cached_property
+    def _ruled(self) -> TableRelease:
+        """The same columns as a model that keeps the schema's rules."""
+        return ruled_columns(self, {name: self._shares(name) for name in self.schema.names})
+
+    @property
+    def loose(self) -> Sequence[Condition]:
+        return self._ruled.loose if self.schema.rules else ()
+
     def weighted(self, names: Sequence[str], weights: Mapping[str, Reals]) -> Reals:
-        """The joint distribution of these columns under independence."""
+        """The joint distribution of these columns under independence, or as near to it as rules allow."""
+        if self.schema.rules:
+            return self._ruled.weighted(names, weights)
         shares = {name: self._shares(name) * weights.get(name, 1.0) for name in (*names, *weights)}
         joint = np.array(np.prod([shares[name].sum() for name in weights if name not in names]))
         for name in names:
             joint = np.multiply.outer(joint, shares[name])
         return joint
 
-    def deviation(self, names: Sequence[str]) -> float | None:
-        """Known for one column; for several, independence is an assumption whose error nobody knows."""
-        return self.deviations[names[0]] if len(names) == 1 else None
+    @cached_property
+    def counted_tables(self) -> Sequence[CountedTable]:
+        return [
+            CountedTable((name,), (np.arange(len(counts)),), counts, self.deviations[name]).without(
+                self.support.impossible
+            )
+            for name, counts in self.counts.items()
+        ]
+
+    @property
+    def connections(self) -> Connections:
+        return Connections(tuple((name,) for name in self.schema.names))
+
+    def apart(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        return [(name,) for name in names]
 
     def draw_codes(self, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        return self._ruled.draw_codes(n, rng) if self.schema.rules else self.drawn_apart(n, rng)
+
+    def drawn_apart(self, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Rows of codes as they would be without rules."""
         return {
             attribute.name: rng.choice(attribute.size, size=n, p=self._shares(attribute.name))
             for attribute in self.schema.attributes
@@ -143,7 +175,9 @@ class IndependentRelease(TableRelease):
 
     def draw_weighted(
         self, weights: Mapping[str, Reals], n: int, rng: np.random.Generator
-    ) -> dict[str, NDArray[Any]]:
+    ) -> dict[str, NDArray[Any]] | None:
+        if self.schema.rules:
+            return self._ruled.draw_weighted(weights, n, rng)
         found = {}
         for attribute in self.schema.attributes:
             shares = self._shares(attribute.name) * weights.get(attribute.name, 1.0)

@@ -18,11 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import QueryError, UsageError
+from penstock.kinds.table.answering import answer
+from penstock.kinds.table.connections import Connections
+from penstock.kinds.table.counted import CountedTable
+from penstock.kinds.table.support import Support, broken_share
 from penstock.releases import Answer, Release
 from penstock.releases.example import example_query
+from penstock.report.numbers import percent
 from penstock.report.picture import Picture
 from penstock.report.pictures import distribution
-from penstock.schema import parse
+from penstock.schema import any_of, parse
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,6 +38,8 @@ Reals = NDArray[np.float64]
 Codes = dict[str, NDArray[Any]]
 
 ROUNDS = 1000  # of rejection sampling before a condition counts as one that the model never meets
+PATIENCE = 200  # rounds in which values are drawn for the same codes
+CHECKED = 1 << 14  # rows by which it is estimated how many would break a rule
 MOST_TERMS = 64  # alternatives of a condition that are drawn one by one
 
 
@@ -71,9 +78,23 @@ class TableRelease(Release):
         """`n` rows drawn with their probability times their weights, or None where the model cannot."""
         return None
 
-    def deviation(self, names: Sequence[str]) -> float | None:
-        """The standard deviation of the noise in one cell of this marginal's counts, where it is known."""
+    @property
+    def counted_tables(self) -> Sequence[CountedTable]:
+        """The noisy counts that the release holds as they came out of the noise, where there are any."""
+        return ()
+
+    def apart(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """These columns in groups between which the model knows of no connection; one group where it may."""
+        return [tuple(names)]
+
+    def drawn_apart(self, n: int, rng: np.random.Generator) -> Codes | None:
+        """`n` rows of codes as they would be without the schema's rules; None where nobody knows."""
         return None
+
+    @property
+    def connections(self) -> Connections:
+        """Which columns the release knows together."""
+        return Connections((self.schema.names,))
 
     # What follows from it ------------------------------------------------------------------------
 
@@ -81,29 +102,35 @@ class TableRelease(Release):
     def size(self) -> int:
         return round(self.total)
 
+    @cached_property
+    def support(self) -> Support:
+        """What the schema's rules leave possible."""
+        return Support.of(self.schema)
+
+    @property
+    def loose(self) -> Sequence[Condition]:
+        """The rules that the model does not keep by itself: all else is given that none of them is broken."""
+        return self.schema.rules
+
     def marginal(self, names: Sequence[str]) -> Reals:
         """The joint probabilities of these attributes' codes, one axis each."""
         joint = self.weighted(names, {})
-        for term in self._impossible:
+        for term in self._ruled_out:
             joint = joint - self.weighted(names, term)
         return np.maximum(joint, 0.0) / self._possible
 
     def probability(self, weights: Mapping[str, Reals]) -> float:
-        """The expected product of the weights of each attribute's code, impossible rows included."""
+        """The expected product of the weights of each attribute's code, rows that break a rule included."""
         return float(self.weighted((), weights))
+
+    def share(self, condition: Condition) -> float:
+        """The share of all rows for which a question holds."""
+        asked = condition.and_not(self.loose) if self.loose else condition
+        return sum(self.probability(weights) for weights in asked.disjoint_terms()) / self._possible
 
     def ask(self, expression: str) -> Answer:
         """The estimated number of records for which the expression holds."""
-        terms = parse(expression, self.schema).disjoint_terms()
-        counted = self._condition(expression).disjoint_terms() if self.schema.impossible else terms
-        share = sum(self.probability(weights) for weights in counted) / self._possible
-        names = list(terms[0]) if len(terms) == 1 else []
-        deviation = self.deviation(names) if names else None
-        error = None
-        if deviation is not None:
-            spread = np.prod([np.sum(terms[0][name] ** 2) for name in names])
-            error = 1.96 * deviation * float(spread) ** 0.5
-        return Answer(self.total * share, error, "records")
+        return answer(self, parse(expression, self.schema))
 
     def sample(
         self, n: int | None = None, *, seed: int | None = None, given: str | None = None
@@ -115,50 +142,63 @@ class TableRelease(Release):
         """
         if given is None:
             return super().sample(n, seed=seed)
-        condition = self._condition(given)
+        condition = parse(given, self.schema)
         wanted, rng = self.drawing(n, seed)
         return self._draw_where(condition, wanted, rng)
 
     def draw(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
-        """`n` synthetic rows, none of which is declared impossible by the schema."""
-        if self.schema.impossible:
-            return self._draw_where(self._condition(None), n, rng)
+        """`n` synthetic rows, none of which breaks a rule of the schema."""
+        if self.schema.rules:
+            return self._draw_where(None, n, rng)
         return self.schema.decode(self.draw_codes(n, rng), rng)
 
-    def _draw_where(self, condition: Condition, n: int, rng: np.random.Generator) -> pl.DataFrame:
-        """`n` rows for which the condition holds: codes that can meet it, then values that do."""
+    def _draw_where(self, given: Condition | None, n: int, rng: np.random.Generator) -> pl.DataFrame:
+        """`n` rows that meet the condition and break no rule: codes that can, then values that do."""
         import polars as pl
 
-        codes = self._codes_where(condition, n, rng)
+        codes = self._codes_where(given, n, rng)
         waiting = np.arange(n)
         kept: list[pl.DataFrame] = []
-        for _ in range(ROUNDS):
+        for attempt in range(1, ROUNDS + 1):
             rows = self.schema.decode({name: column[waiting] for name, column in codes.items()}, rng)
-            good = condition.holds(rows) if rows.height else np.zeros(0, dtype=np.bool_)
+            good = ~self.schema.rules_out(rows)
+            if given is not None and rows.height:
+                good &= given.holds(rows)
             place = pl.Series(_PLACE, waiting)
-            kept.append(rows.with_columns(place).filter(pl.Series(good)))
+            kept.append(rows.with_columns(place).filter(pl.Series(good, dtype=pl.Boolean)))
             waiting = waiting[~good]
             if not waiting.size:
                 return pl.concat(kept).sort(_PLACE).drop(_PLACE)
-        raise UsageError(f'"{condition.text}" is narrower than the model can see; ask for a wider range.')
+            if attempt % PATIENCE == 0:  # rules can together forbid what each of them allows
+                for name, column in self._codes_where(given, waiting.size, rng).items():
+                    codes[name][waiting] = column
+        asked = "What the schema declares possible" if given is None else f'"{given.text}"'
+        raise UsageError(f"{asked} is narrower than the model can see; ask for a wider range.")
 
-    def _codes_where(self, condition: Condition, n: int, rng: np.random.Generator) -> Codes:
-        terms = condition.disjoint_terms()
-        if len(terms) <= MOST_TERMS:
+    def _codes_where(self, given: Condition | None, n: int, rng: np.random.Generator) -> Codes:
+        """Codes that can meet the condition and break no rule wholly, as often as they are likely."""
+        if given is None:
+            condition = any_of(self.loose).negated if self.loose else None
+        else:
+            condition = given.and_not(self.loose) if self.loose else given
+        terms = [] if condition is None else condition.disjoint_terms()
+        if condition is not None and len(terms) <= MOST_TERMS:
             drawn = self._by_terms(terms, n, rng)
             if drawn is not None:
                 return drawn
         kept: list[Codes] = []
         found = 0
         for _ in range(ROUNDS):
-            codes = self.draw_codes(max(n - found, 1) * 2 + 64, rng)
-            chance = condition.on_codes(codes)
-            chosen = np.flatnonzero(rng.random(len(chance)) < chance)[: n - found]
+            many = n - found if condition is None else max(n - found, 1) * 2 + 64
+            codes = self.draw_codes(many, rng)
+            chance = np.ones(many) if condition is None else condition.on_codes(codes)
+            good = (rng.random(many) < chance) & ~self.support.broken(codes)
+            chosen = np.flatnonzero(good)[: n - found]
             kept.append({name: column[chosen] for name, column in codes.items()})
             found += len(chosen)
             if found >= n:
                 return {name: np.concatenate([part[name] for part in kept]) for name in self.schema.names}
-        raise UsageError(_NEVER.format(condition.text))
+        raise UsageError(_NEVER.format("What the schema declares possible" if given is None else given.text))
 
     def _by_terms(
         self, terms: Sequence[Mapping[str, Reals]], n: int, rng: np.random.Generator
@@ -180,35 +220,52 @@ class TableRelease(Release):
 
     # What the schema rules out ----------------------------------------------------------------------
 
-    def _condition(self, expression: str | None) -> Condition:
-        """The expression and everything that the schema does not rule out."""
-        if not self.schema.impossible:
-            assert expression is not None
-            return parse(expression, self.schema)
-        possible = f"not ({self._rules})"
-        if expression is None:
-            return parse(possible, self.schema)
-        parse(expression, self.schema)  # so that a mistake in it is reported by itself
-        return parse(f"({expression}) and {possible}", self.schema)
-
-    @property
-    def _rules(self) -> str:
-        return " or ".join(f"({rule})" for rule in self.schema.impossible)
-
     @cached_property
-    def _impossible(self) -> list[dict[str, Reals]]:
-        return parse(self._rules, self.schema).disjoint_terms() if self.schema.impossible else []
+    def _ruled_out(self) -> list[dict[str, Reals]]:
+        return any_of(self.loose).disjoint_terms() if self.loose else []
 
     @cached_property
     def _possible(self) -> float:
-        """The probability that the model gives to what the schema does not rule out."""
-        share = 1.0 - sum(self.probability(term) for term in self._impossible)
+        """The probability that the model gives to what no loose rule forbids."""
+        share = 1.0 - sum(self.probability(term) for term in self._ruled_out)
         if share <= 1e-9:
             raise QueryError(
                 "Nearly every row that the model draws is declared impossible by the schema; "
                 "loosen the 'impossible' rules."
             )
         return share
+
+    def broken_without_rules(self) -> float | None:
+        """The share of rows that would have broken a rule if the rules were not kept; None without rules."""
+        if not self.schema.rules:
+            return None
+        known = self.parameters.get("broken_without_rules")
+        if isinstance(known, float):
+            return known
+        rng = np.random.default_rng(0)
+        codes = self.drawn_apart(CHECKED, rng)
+        return None if codes is None else broken_share(self.schema, codes, rng)
+
+    def remarks(self) -> Sequence[str]:
+        broken = self.broken_without_rules()
+        told = []
+        if self.schema.rules:
+            many = len(self.schema.rules)
+            rules = "The rule of the schema is" if many == 1 else f"The {many} rules of the schema are"
+            them = "it" if many == 1 else "them"
+            without = f" Without {them}, {percent(broken or 0.0)} of the rows would have broken one."
+            known = "" if broken is None else without
+            told = [f"{rules} kept: no synthetic row breaks one.{known}"]
+        return [*self.connections.remarks(), *told]
+
+    def details(self) -> Mapping[str, Any]:
+        found: dict[str, Any] = {"connections": self.connections.to_dict()}
+        if self.schema.rules:
+            found["rules"] = {
+                "kept": len(self.schema.rules),
+                "broken_without": self.broken_without_rules(),
+            }
+        return found
 
     def example(self) -> str | None:
         return example_query(self.schema)

@@ -37,6 +37,13 @@ AUDITS = Audits(
             label="threshold",
         ),
         MethodAudit(
+            "select-items",
+            LARGE_BASKETS,
+            SETS,
+            parameters={"c": 1, "threshold": 12, "counts": "1/2", "mechanism": "sparse-vector"},
+            label="nobody",
+        ),
+        MethodAudit(
             "select-categories", COLOURS, COLOUR_RECORDS, parameters=EVERYTHING, read_off=seen_categories
         ),
     ),

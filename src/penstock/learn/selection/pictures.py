@@ -12,8 +12,10 @@ from penstock.report.theme import BLUE, GREY, figure, ink_on, mixed, safe
 MOST = 60
 
 
-def counted(title: str, items: Sequence[str], counts: Sequence[float], margin: float, unit: str) -> Picture:
-    """A bar for each selected candidate, with the interval that its noise leaves open."""
+def counted(
+    title: str, items: Sequence[str], counts: Sequence[float], margin: float | None, unit: str
+) -> Picture:
+    """A bar for each selected candidate, with the interval that its noise leaves open where that is known."""
     import plotly.graph_objects as go
 
     shown = list(items)[:MOST]
@@ -22,19 +24,25 @@ def counted(title: str, items: Sequence[str], counts: Sequence[float], margin: f
         orientation="h",
         y=list(range(len(shown))),
         x=values,
-        error_x={"type": "constant", "value": margin, "color": GREY, "thickness": 1.5, "width": 3},
+        error_x=None
+        if margin is None
+        else {"type": "constant", "value": margin, "color": GREY, "thickness": 1.5, "width": 3},
         marker_color=BLUE,
         customdata=[safe(item, 200) for item in shown],
-        hovertemplate="%{customdata}<br><b>%{x:,.0f}</b> ± "
-        + readable(margin)
+        hovertemplate="%{customdata}<br><b>%{x:,.0f}</b>"
+        + ("" if margin is None else f" ± {readable(margin)}")
         + f" {safe(unit)}<extra></extra>",
     )
     axis = {"title": {"text": safe(unit)}, "rangemode": "tozero", "showgrid": True, "nticks": 6}
     best = f"{shown[0]} has about {readable(values[0])} {unit}"
+    within = (
+        "These counts also decided who is selected, so they have no error bars."
+        if margin is None
+        else f"The true counts lie within ± {readable(margin)} of these, each with 95 % probability."
+    )
     return Picture(
         title,
-        f"{len(items)} selected; {best}. The true counts lie within ± {readable(margin)} of these, each with "
-        f"95 % probability.{_cut(items)}",
+        f"{len(items)} selected; {best}. {within}{_cut(items)}",
         _drawn([bars], shown, axis),
         ("rank", "selected", f"noisy count of {unit}"),
         tuple(

@@ -56,9 +56,8 @@ class Request:
                 "Nothing was spent."
             )
 
-    def choose(self, moves: Sensitivity, candidates: int, epsilon: Fraction) -> Mechanism:
+    def choose(self, moves: Sensitivity, epsilon: Fraction) -> Mechanism:
         """The mechanism for scores that move like this: the one asked for, or that with least noise."""
-        self.refuse_above(candidates)
         if self.mechanism != "auto":
             return self.mechanism
         if self.c is None:

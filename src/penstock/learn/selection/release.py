@@ -12,12 +12,16 @@ from pydantic import BaseModel
 
 from penstock.errors import QueryError, ReleaseError
 from penstock.releases import Answer, Manifest, Model, Question, Release
+from penstock.releases.answer import contributions
 from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
     import polars as pl
 
 _COUNTED = ("item sets", "users", "records")
+FAVOURED = (
+    "These counts also decided who is selected, so they are too large on average: the noise favoured them."
+)
 
 
 class _Saved(BaseModel):
@@ -32,7 +36,9 @@ class SelectionRelease(Release):
     """The selected candidates, best first; in the schema's order where nothing says which is better.
 
     `counts` are noisy, and within `margin` of the truth with 95 % probability each; both are None where they
-    were not paid for. `counted` says what they count.
+    were not paid for. Where the same counts also decided who is selected, the margin holds for each
+    candidate and not for those that were selected, and answers have no error bar. `counted` says what they
+    count.
 
     >>> from penstock import Schema, select
     >>> from penstock.demo import survey, survey_schema
@@ -72,7 +78,16 @@ class SelectionRelease(Release):
             raise QueryError(f"'{name}' is not among the {len(self.items)} that were selected.")
         if self.counts is None:
             raise QueryError("Counts were not paid for in this release; it says only what was selected.")
-        return Answer(float(self.counts[self.items.index(name)]), self.margin, self.counted)
+        value = float(self.counts[self.items.index(name)])
+        told = contributions(self.schema)
+        if self.favoured:
+            return Answer(value, None, self.counted, "counted", (FAVOURED, *told))
+        return Answer(value, self.margin, self.counted, "counted", told)
+
+    @property
+    def favoured(self) -> bool:
+        """Whether the same noisy counts decided who is selected, which favours those that noise raised."""
+        return self.parameters.get("mechanism") == "histogram"
 
     def questions(self) -> Mapping[str, Question]:
         condition = super().questions()["condition"]
@@ -119,7 +134,8 @@ class SelectionRelease(Release):
         title = f"{self.field}: selected of {self.candidates:,} candidates"
         if self.counts is None or self.margin is None:
             return [ranked(title, self.items)]
-        return [counted(title, self.items, self.counts.tolist(), self.margin, self.counted)]
+        margin = None if self.favoured else self.margin
+        return [counted(title, self.items, self.counts.tolist(), margin, self.counted)]
 
     def example(self) -> str | None:
         return self.items[0] if self.items and self.counts is not None else None
@@ -143,8 +159,6 @@ class SelectionRelease(Release):
         ]
         if self.counts is None:
             limits.append("How frequent the selected ones are was not paid for, and cannot be inferred.")
-        elif self.parameters.get("mechanism") == "histogram":
-            limits.append(
-                "These counts are on average too large: the selection prefers those whom the noise favoured."
-            )
+        elif self.favoured:
+            limits.append(FAVOURED)
         return limits

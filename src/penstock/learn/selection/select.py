@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 from typing import Annotated, ClassVar
@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.method import D, Method
-from penstock.contracts.parameters import Exact, Text, Whole
+from penstock.contracts.parameters import Exact, Share, Text, Whole
 from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.layout import ItemSetLayout
+from penstock.kinds.table.adaptive_bins import at_most
 from penstock.kinds.table.data import Table
 from penstock.learn.selection.mechanism import Mechanism
 from penstock.learn.selection.plan import Request
@@ -55,12 +56,13 @@ class _Selection(Method[D]):
     """What both selections share: what is asked for, and how it is answered.
 
     `c` is how many to select (with a threshold: at most), `threshold` the count that a candidate must reach,
-    `counts` the share of epsilon for noisy counts of what is selected, `mechanism` how to choose.
+    `counts` the share of epsilon for noisy counts of what is selected, which is spent even if that is nobody,
+    `mechanism` how to choose.
     """
 
     c: Annotated[int | None, Whole(least=1)] = None
     threshold: Annotated[Amount | None, Exact()] = None
-    counts: Annotated[Amount, Exact(least=0, below=1)] = 0
+    counts: Annotated[Amount, Share(none=True)] = 0
     mechanism: Mechanism = "auto"
 
     def __post_init__(self) -> None:
@@ -72,6 +74,10 @@ class _Selection(Method[D]):
         limit = None if self.threshold is None else exact(self.threshold, "threshold")
         return Request(self.c, limit, exact(self.counts, "counts"), self.mechanism)
 
+    def _asked_of(self) -> dict[str, str | None]:
+        """The parameters that say what to select from, for the release."""
+        return {}
+
     @abstractmethod
     def _candidates(self, data: D) -> _Candidates:
         """The candidates of the data and their sealed scores."""
@@ -81,8 +87,10 @@ class _Selection(Method[D]):
         self.ready(data, budget)
         schema, request = data.schema, self._request
         offered = self._candidates(data)
+        if request.c is not None:  # adaptive bins may come out fewer than `check` could know
+            request = replace(request, c=min(request.c, len(offered.labels)))
         scores = offered.scores
-        mechanism = request.choose(scores.sensitivity, len(offered.labels), budget.left[0])
+        mechanism = request.choose(scores.sensitivity, budget.left[0])
         counts: Counts | None
         margin: float | None
         if mechanism == "histogram":
@@ -98,6 +106,7 @@ class _Selection(Method[D]):
                 "threshold": None if request.threshold is None else str(request.threshold),
                 "counts": str(request.counts),
                 "mechanism": mechanism,
+                **self._asked_of(),
             },
             field=offered.field,
             items=tuple(offered.labels[index] for index in chosen),
@@ -155,7 +164,10 @@ class SelectCategories(_Selection[Table]):
 
     def check(self, schema: Schema) -> None:
         """Refuse a column that is not there, and more categories than a column can have."""
-        self._request.refuse_above(len(self._field(schema).labels))
+        self._request.refuse_above(len(self._field(at_most(schema)).labels))
+
+    def _asked_of(self) -> dict[str, str | None]:
+        return {"column": self.column}
 
     def _field(self, schema: Schema) -> Field:
         """The column to select from."""
@@ -203,7 +215,7 @@ def _from_choice(
     else:
         method: choice.SeveralMethod = "exponential" if mechanism == "exponential" else "one-shot"
         chosen = choice.best_several(scores, request.c, part, method=method)
-    if not request.counts or not chosen:
+    if not request.counts:
         return chosen, None, None
     paid = budget.rest("counts of the selected")
     known = _some(scores, chosen)
@@ -230,7 +242,8 @@ def _above(scores: Sealed[Counts], size: int, c: int, threshold: Fraction, pay: 
 def _some(scores: Sealed[Counts], chosen: Sequence[int]) -> Sealed[Counts]:
     """The scores of candidates that are public by now."""
     moves = scores.sensitivity
-    some = Sensitivity.of(min(moves.l1, len(chosen) * moves.linf), linf=moves.linf, monotone=moves.monotone)
+    each = min(moves.linf, len(chosen) * moves.linf)
+    some = Sensitivity.of(min(moves.l1, len(chosen) * moves.linf), linf=each, monotone=moves.monotone)
     return scores.claim(
         lambda whole: whole[list(chosen)],
         some,

@@ -240,6 +240,8 @@ class LedgerDatabase:
                 f"The ledger at '{shown}' needs a database driver that is not installed ({problem}); for "
                 "PostgreSQL install penstock[postgres] and write postgresql+psycopg://..."
             ) from None
+        except (ArgumentError, ValueError, TypeError):  # such as two drivers, or an option that is none
+            raise _not_an_address() from None
         return cls(engine, shown)
 
     @contextmanager
@@ -305,7 +307,7 @@ class LedgerDatabase:
 def _file(url: str | PathLike[str]) -> Path | None:
     """The file of an SQLite ledger, or None when it is in another database."""
     if isinstance(url, PathLike) or "://" not in url:
-        return Path(fspath(url)).absolute()
+        return _named(fspath(url))
     place = _url(url)
     if place.get_backend_name() != "sqlite":
         return None
@@ -313,17 +315,34 @@ def _file(url: str | PathLike[str]) -> Path | None:
         raise LedgerError(
             "A ledger must outlive the program; name a file, as in 'ledger.db' or 'sqlite:///ledger.db'."
         )
-    return Path(place.database).absolute()
+    return _named(place.database)
+
+
+def _named(name: str) -> Path:
+    """The file of this name, which may not be there yet; LedgerError where none can be."""
+    place = Path(name).absolute()
+    try:
+        place.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise LedgerError(f"No ledger can be at '{name:.100}' ({reason}); correct its name.") from None
+    return place
 
 
 def _url(url: str | PathLike[str]) -> URL:
     try:
         return make_url(fspath(url))
     except (ArgumentError, ValueError):
-        raise LedgerError(
-            "The ledger's address is neither a file name nor an SQLAlchemy URL such as "
-            "postgresql+psycopg://host/database."
-        ) from None
+        raise _not_an_address() from None
+
+
+def _not_an_address() -> LedgerError:
+    return LedgerError(
+        "The ledger's address is neither a file name nor an SQLAlchemy URL such as "
+        "postgresql+psycopg://host/database."
+    )
 
 
 def _sqlite(file: Path) -> Engine:

@@ -127,9 +127,7 @@ class Splitter:
             raise UsageError(f"The decay gamma must be at least {SMALLEST_DECAY}, not {gamma}.")
         factor = noise_constant(slope, constant) + (1 if relation is Relation.REPLACE else 0)
         epsilon = pay.left[0]
-        inverse = int(STEPS * epsilon / (factor * paths * step))  # 1 / lambda in steps, rounded down
-        if epsilon > 0 and inverse < 1:
-            raise UsageError("The budget is too small to decide about a tree. Nothing was spent on it.")
+        inverse = _inverse_scale(epsilon, factor * paths * step)
         source = pay.spend(
             "PrivTree decisions",
             amount=epsilon,
@@ -141,6 +139,13 @@ class Splitter:
         made = cls(Fraction(STEPS, inverse), slope, theta, source, relation, moves)
         object.__setattr__(made, "_paid", True)
         return made
+
+    @staticmethod
+    def refuse_too_little(
+        epsilon: Fraction, *, fan_out: int, paths: int, constant: Constant = "tight"
+    ) -> None:
+        """Refuse, before anything else is paid, an epsilon that `paid` would refuse under add-remove."""
+        _inverse_scale(epsilon, noise_constant(decay(fan_out), constant) * paths)
 
     @property
     def delta(self) -> Fraction:
@@ -183,8 +188,16 @@ class Splitter:
 
     def log_chances(self, scores: NDArray[np.int64], depth: int) -> tuple[Reals, Reals]:
         """The logarithms of the chances that nodes are split and are not, for audits and exact tests."""
-        margins = (scores - float(self.theta)) / float(self.lam) - depth * float(self.gamma)
-        return log_chances(np.maximum(margins, -float(self.gamma)))
+        # Differences first, exactly: near 2**62 doubles are hundreds apart.
+        return log_chances(self._margins(scores, depth).astype(np.float64) / STEPS)
+
+
+def _inverse_scale(epsilon: Fraction, moves: Fraction) -> int:
+    """1 / lambda in steps, rounded down."""
+    inverse = int(STEPS * epsilon / moves)
+    if epsilon > 0 and inverse < 1:
+        raise UsageError("The budget is too small to decide about a tree. Nothing was spent on it.")
+    return inverse
 
 
 def log_chances(margins: Reals) -> tuple[Reals, Reals]:

@@ -41,8 +41,7 @@ class Sealed(Generic[T]):
     __slots__ = ("__because", "__relation", "__sensitivity", "__value")
 
     def __init__(self, value: T, sensitivity: Sensitivity, relation: Relation, *, because: str) -> None:
-        if not isinstance(because, str) or not because.strip():
-            raise UsageError("A sensitivity needs the reason why it holds: because='...'.")
+        _refuse_without_reason(because)
         self.__value = value
         self.__sensitivity = sensitivity
         self.__relation = relation
@@ -94,6 +93,7 @@ class Sealed(Generic[T]):
 
         Shape and type of the result are public: those declared, or else those of this value. See `derived`.
         """
+        _refuse_without_reason(because)  # now, while no raw value has a name that a traceback could show
         found = derived(function, self.__value, shape=shape, dtype=dtype)
         if found is FAILED:
             raise UsageError(FAILURE)
@@ -166,6 +166,11 @@ class Sealed(Generic[T]):
             because="one step of a coordinate adds one column of the matrix: it moves the results by at most "
             "that column's sum of absolute weights in all, and each by at most the largest weight",
         )
+
+
+def _refuse_without_reason(because: str) -> None:
+    if not isinstance(because, str) or not because.strip():
+        raise UsageError("A sensitivity needs the reason why it holds: because='...'.")
 
 
 FAILED: Any = object()

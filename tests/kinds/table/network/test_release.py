@@ -111,12 +111,13 @@ def test_dependencies_are_answered() -> None:
     assert RELEASE.query("age < 10 and income > 60000").value < 0.1 * young
     everything = RELEASE.query("age >= 0").value
     assert everything == pytest.approx(RELEASE.total)
-    assert RELEASE.query("age < 50 or job = cook").value == pytest.approx(
-        RELEASE.query("age < 50").value + RELEASE.query("age >= 50 and job = cook").value
+    either, young, old = (
+        RELEASE.query(question)
+        for question in ("age < 50 or job = cook", "age < 50", "age >= 50 and job = cook")
     )
-    assert RELEASE.query("income is missing").value + RELEASE.query(
-        "income is not missing"
-    ).value == pytest.approx(RELEASE.total)
+    assert abs(either.value - young.value - old.value) < sum(each.error or 0 for each in (either, young, old))
+    parts = [RELEASE.query(question) for question in ("income is missing", "income is not missing")]
+    assert abs(sum(part.value for part in parts) - RELEASE.total) < sum(part.error or 0 for part in parts)
 
 
 def test_error_bars_come_from_the_noise() -> None:
@@ -128,11 +129,11 @@ def test_error_bars_come_from_the_noise() -> None:
     hits = 0
     for seed in range(60):
         answer = PrivBayes(preset="plain").fit(table, paid(1, seed)).query("a = 1")
+        assert answer.rests_on == "counted"
         assert answer.error is not None
         hits += abs(answer.value - truth) <= answer.error
     assert hits >= 48
     assert RELEASE.query("age < 30").error is not None
-    assert PrivBayes(preset="plain", encoding="binary").fit(table, paid(1)).query("a = 1").error is None
 
 
 @every_method
@@ -202,9 +203,11 @@ RULES = "impossible: ['age < 18 and income > 1000', 'age < 15 and smoker = true'
 def test_no_sampled_row_is_declared_impossible(method: Any) -> None:
     release = people_release(method, RULES, epsilon=1)
     for rows in (release.sample(3000, seed=1), release.sample(400, seed=1, given="age < 25")):
-        assert not release.schema.rules_out(rows).any()
+        assert len(release.schema.rules) == 2
+        assert not any(rule.holds(rows).any() for rule in release.schema.rules)
     assert release.query("age < 15 and smoker = true").value == 0
-    assert release.query("age >= 0").value == pytest.approx(release.total)
+    everybody = release.query("age >= 0")
+    assert abs(everybody.value - release.total) < 2 * (everybody.error or 0) + 0.02 * release.total
     assert release.marginal(["age", "smoker"]).sum() == pytest.approx(1)
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from tests.kinds.table.tables import (
     binary_rows,
@@ -119,10 +120,11 @@ def test_tables_without_choices_to_make() -> None:
         ({"preset": "plain", "encoding": "unary"}, "encoding must be"),
         ({"preset": "plain", "degree": 2}, "degree belongs to binary networks"),
         ({"preset": "plain", "encoding": "binary", "degree": 9}, "degree must lie between 0 and 3"),
-        ({"preset": "plain", "encoding": "binary", "max_degree": -1}, "max_degree must lie"),
+        ({"preset": "plain", "encoding": "binary", "max_degree": -1}, "max_degree must be a whole"),
         ({"preset": "plain", "choice": "best"}, "choice must be one of"),
         ({"preset": ["plain"]}, "preset must be"),
-        ({"preset": "adaptive"}, "preset must be one of plain, journal, thesis"),
+        ({"preset": "adaptive"}, "use the method confluence"),
+        ({"preset": "adaptiv"}, "preset must be one of plain, journal, thesis"),
         ({"preset": "plain", "reuse": "no"}, "reuse must be true or false"),
         ({"preset": "plain", "encoding": "gray", "degree": "2"}, "degree must be a whole number"),
         ({"preset": "plain", "encoding": "gray", "max_degree": 1.5}, "max_degree must be a whole number"),
@@ -133,6 +135,28 @@ def test_what_cannot_work_is_refused_before_anything_is_spent(kind: dict[str, An
     with pytest.raises((UsageError, BudgetError), match=message):
         PrivBayes(**kind).fit(table_of(mixed_rows(50, [3, 4]), schema_of([3, 4])), budget)
     assert budget.receipt().epsilon == 0
+
+
+ADAPTIVE = """
+fields:
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 255}, bins: {adaptive: true, most: 16}}
+  - {name: income, type: integer, constraints: {minimum: 0, maximum: 255}, bins: {adaptive: true, most: 16}}
+"""
+
+
+@pytest.mark.parametrize("parameter", ["degree", "max_degree"])
+def test_bins_that_come_out_fewer_than_allowed_are_no_reason_to_refuse_once_they_are_paid_for(
+    parameter: str,
+) -> None:
+    schema = Schema.from_yaml(ADAPTIVE)
+    PrivBayes(encoding="gray", **{parameter: 7}).check(schema)  # sixteen bins each: eight bits at most
+    with pytest.raises(UsageError, match=f"{parameter} must lie between 0 and 7"):
+        PrivBayes(encoding="gray", **{parameter: 8}).check(schema)
+    rows = pl.DataFrame({"age": [7] * 40, "income": [7] * 40})
+    budget = paid("1/10")
+    release = PrivBayes(encoding="gray", **{parameter: 7}).fit(*Table.open(rows, schema).prepared(budget))
+    assert release.parameters["degree"] < 7
+    assert release.receipt.epsilon == Fraction(1, 10)
 
 
 def test_networks_with_more_candidates_than_fit_into_memory_are_refused_or_left_out() -> None:

@@ -20,9 +20,10 @@ import numpy as np
 from pydantic import BaseModel
 
 from penstock.contracts.method import Method
-from penstock.contracts.parameters import Exact, Whole
+from penstock.contracts.parameters import Share, Whole
 from penstock.errors import ReleaseError, SchemaError
 from penstock.kinds.points.axis import Numbers, Reals
+from penstock.kinds.points.box import Box
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.partition import Partition
 from penstock.kinds.points.ranges import Ranges
@@ -33,6 +34,7 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.mechanisms.growth import Shape
 from penstock.releases import Manifest, Model
+from penstock.schema import Schema
 
 MOST_SIDE = 1000
 MOST_INNER = 500
@@ -57,15 +59,18 @@ class AdaptiveGrid(Method[Points]):
 
     name: ClassVar[str] = "adaptive-grid"
 
-    coarse: Annotated[Amount, Exact(above=0, below=1)] = "1/2"
-    size: Annotated[int | None, Whole(least=0)] = None
+    coarse: Annotated[Amount, Share()] = "1/2"
+    size: Annotated[int | None, Whole(0, 10**15)] = None
+
+    def check(self, schema: Schema) -> None:
+        """Refuse anything but two fields with bounds."""
+        if Box.of(schema).dimensions != 2:
+            raise SchemaError("The adaptive grid is defined for two numeric fields. Nothing was spent.")
 
     def fit(self, points: Points, budget: Budget) -> AdaptiveGridRelease:
         """Counts of both grids, and of the points where `size` is not public; spends the whole budget."""
         self.ready(points, budget)
         space = Space.of(points.schema, deepest=0)
-        if len(points.low) != 2:
-            raise SchemaError("The adaptive grid is defined for two numeric fields. Nothing was spent.")
         alpha = exact(self.coarse, "coarse")
         total, rest = self.size, budget
         if total is None:

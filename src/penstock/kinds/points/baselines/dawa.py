@@ -33,7 +33,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from penstock.contracts.method import Method
-from penstock.contracts.parameters import Exact, FromPython, Whole
+from penstock.contracts.parameters import FromPython, Share, Whole
 from penstock.errors import SchemaError, UsageError
 from penstock.kinds.points.baselines.greedy import greedy_hierarchy
 from penstock.kinds.points.baselines.hilbert import hilbert
@@ -47,6 +47,7 @@ from penstock.privacy.randomness.generator import Law, Randomness
 from penstock.privacy.randomness.logarithms import Log
 from penstock.privacy.randomness.samplers import discrete_laplace
 from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.schema import Schema
 
 MOST_BITS = 16
 QUESTIONS = 60
@@ -74,17 +75,22 @@ class Dawa(Method[Points]):
 
     name: ClassVar[str] = "dawa"
 
-    bits: Annotated[int, Whole(0, MOST_BITS)] = MOST_BITS
-    stretches: Annotated[Amount, Exact(above=0, below=1)] = "1/4"
+    bits: Annotated[int, Whole(1, MOST_BITS)] = MOST_BITS
+    stretches: Annotated[Amount, Share()] = "1/4"
     workload: Annotated[Boxes | None, FromPython("rows of lower and of upper corners of boxes")] = None
+
+    def check(self, schema: Schema) -> None:
+        """Refuse fields without bounds, fewer bits than fields, and a workload that is not made of boxes."""
+        domain = Box.of(schema)
+        if self.bits < domain.dimensions:
+            raise SchemaError("DAWA needs at least one bit for every field. Nothing was spent.")
+        self._questions(domain)
 
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         """Choose the stretches, then count them; spends the whole budget."""
         self.ready(points, budget)
-        domain = Box(points.low, points.high)
+        domain = Box.of(points.schema)
         levels = self.bits // domain.dimensions
-        if levels < 1:
-            raise SchemaError("DAWA needs at least one bit for every field. Nothing was spent.")
         grid = Grid.regular(domain, 1 << levels)
         cells = np.stack(np.unravel_index(np.arange(grid.cells), grid.sides), axis=-1)
         order = np.argsort(hilbert(cells, levels))
@@ -122,11 +128,19 @@ class Dawa(Method[Points]):
     def _questions(self, domain: Box) -> Boxes:
         low, high = np.array(domain.low), np.array(domain.high)
         if self.workload is not None:
-            below, above = (np.atleast_2d(np.asarray(side, dtype=np.float64)) for side in self.workload)
-            if below.shape != above.shape or below.shape[1] != domain.dimensions:
-                raise UsageError("The workload's boxes must have as many dimensions as the points.")
+            try:
+                below, above = (np.atleast_2d(np.asarray(side, dtype=np.float64)) for side in self.workload)
+            except (TypeError, ValueError):
+                raise UsageError(
+                    "workload must be two lists of numbers, the lower and the upper corners of boxes. "
+                    "Nothing was spent."
+                ) from None
+            if below.ndim != 2 or below.shape != above.shape or below.shape[1] != domain.dimensions:
+                raise UsageError(
+                    "The boxes of the workload must have as many dimensions as the points. Nothing was spent."
+                )
             if not len(below) or not np.isfinite([below, above]).all():
-                raise UsageError("The workload needs at least one box, and finite bounds.")
+                raise UsageError("The workload needs at least one box, and finite bounds. Nothing was spent.")
             return below, above
         rng = np.random.default_rng(0)  # a public choice: any boxes would do
         each = [random_boxes(low, high, volumes, QUESTIONS // len(SIZES), rng) for volumes in SIZES]

@@ -26,6 +26,7 @@ from penstock.kinds.points.data import Points
 from penstock.kinds.points.grid import MOST_CELLS, GridRelease
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
+from penstock.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -44,19 +45,23 @@ class Hierarchy(Method[Points]):
 
     name: ClassVar[str] = "hierarchy"
 
-    fan: Annotated[int, Whole(least=2)] = 8
-    height: Annotated[int, Whole(least=1)] = 3
+    fan: Annotated[int, Whole(2, MOST_CELLS)] = 8
+    height: Annotated[int, Whole(1, MOST_CELLS.bit_length() - 1)] = 3
 
-    def fit(self, points: Points, budget: Budget) -> GridRelease:
-        """Noisy grids, coarsest first, for equal parts of the budget; spends all of it."""
-        self.ready(points, budget)
-        domain = Box(points.low, points.high)
-        dimensions = domain.dimensions
+    def check(self, schema: Schema) -> None:
+        """Refuse fields without bounds, and a finest grid of more cells than there may be."""
+        dimensions = Box.of(schema).dimensions
         if (self.fan**self.height) ** dimensions > MOST_CELLS:
             raise UsageError(
                 f"A hierarchy of height {self.height} with {self.fan} parts along {dimensions} axes has more "
                 f"than {MOST_CELLS:,} cells; choose a smaller fan or height. Nothing was spent."
             )
+
+    def fit(self, points: Points, budget: Budget) -> GridRelease:
+        """Noisy grids, coarsest first, for equal parts of the budget; spends all of it."""
+        self.ready(points, budget)
+        domain = Box.of(points.schema)
+        dimensions = domain.dimensions
         measured: list[Reals] = []
         for level, pay in enumerate(budget.evenly([f"grid {level + 1}" for level in range(self.height)])):
             sides = [self.fan ** (level + 1)] * dimensions

@@ -26,12 +26,15 @@ import numpy as np
 
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Whole
+from penstock.errors import SchemaError
 from penstock.kinds.points.box import Box, Grid, Reals
 from penstock.kinds.points.data import Counts, Points
 from penstock.kinds.points.grid import MOST_CELLS, GridRelease
+from penstock.kinds.points.space import MOST_FIELDS
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.seals.sensitivity import Sensitivity
+from penstock.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,18 @@ class Privelet(Method[Points]):
     bits: Annotated[int, Whole(0, MOST_CELLS.bit_length() - 1)] = 20
     hybrid: bool = True
 
+    def check(self, schema: Schema) -> None:
+        """Refuse fields without bounds, and more of them than an array has axes."""
+        if Box.of(schema).dimensions > MOST_FIELDS:
+            raise SchemaError(
+                f"Privelet transforms points with at most {MOST_FIELDS} fields, and the schema declares "
+                f"{len(schema.fields)}; remove those that nobody will ask about. Nothing was spent."
+            )
+
     def fit(self, points: Points, budget: Budget) -> GridRelease:
         """Noisy coefficients, and the counts behind them; spends the whole budget."""
         self.ready(points, budget)
-        domain = Box(points.low, points.high)
+        domain = Box.of(points.schema)
         levels = self.bits // domain.dimensions
         sides = (1 << levels,) * domain.dimensions
         chosen = [axis for axis in range(len(sides)) if not self.hybrid or transformed(sides[axis])]

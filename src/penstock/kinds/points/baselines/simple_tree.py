@@ -33,6 +33,10 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.mechanisms.growth import MOST_NODES
 from penstock.releases import Answer, Manifest, Model
+from penstock.schema import Schema
+
+MOST_HEIGHT = 256
+"""No point is told from another by more cuts than this."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,13 @@ class SimpleTree(Method[Points]):
 
     name: ClassVar[str] = "simple-tree"
 
-    height: Annotated[int, Whole(least=1)] = 8
+    height: Annotated[int, Whole(1, MOST_HEIGHT)] = 8
     theta: Annotated[float | None, Number()] = None
     inner: bool = True
+
+    def check(self, schema: Schema) -> None:
+        """Refuse fields that no tree can be made of."""
+        Space.of(schema, deepest=self.height - 1)
 
     def fit(self, points: Points, budget: Budget) -> SimpleTreeRelease:
         """Count and split, level by level, each level for an equal part of the budget."""
@@ -125,8 +133,16 @@ class SimpleTreeRelease(TreeRelease):
         above = np.append(False, whole[shape.parents[1:]])
         answering = (whole & ~above) | ((shape.fans == 0) & ~above)
         part = np.where(answering, share, 0.0)
-        error = None if self.deviation is None else 1.96 * self.deviation * float(np.sqrt(np.sum(part**2)))
-        return Answer(float(self.nodes @ part), error, "points")
+        return self.stated(float(self.nodes @ part), float(part.sum()), float(np.sum(part**2)))
+
+    @property
+    def reservations(self) -> tuple[str, ...]:
+        if self.parameters.get("inner", True):
+            return ()
+        return (
+            "Which cells were split was decided by the same noisy counts, so those of the leaves are too "
+            "small on average.",
+        )
 
     def model(self) -> Model:
         import polars as pl

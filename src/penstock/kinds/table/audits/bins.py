@@ -8,7 +8,7 @@ import polars as pl
 
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Target
-from penstock.audit.worst_loss import Hierarchy, Rows, joined, loss_target, without_bias
+from penstock.audit.worst_loss import DecidedTree, Rows, joined, loss_target, without_bias
 from penstock.kinds.table.adaptive_bins import stretch
 from penstock.kinds.table.data import Table
 from penstock.privacy.mechanisms.growth import Level
@@ -33,7 +33,7 @@ def column(rows: Rows, schema: Schema) -> Level:
 
 def targets() -> tuple[Target, ...]:
     """Bins as they are shipped, and broken copies."""
-    bins = Hierarchy(AGES, column, fan_out=2, paths=1, deepest=4)
+    bins = DecidedTree(AGES, column, fan_out=2, paths=1, deepest=4)
     families = replace(bins, paths=3)
     exchanged = replace(bins, schema=EXCHANGED, relation=Relation.REPLACE)
     ages = (*joined((3,), range(0, 24, 2), ((3,),)), *small_pairs(SOME_AGES, 3, Relation.ADD_REMOVE, most=40))

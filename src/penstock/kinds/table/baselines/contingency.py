@@ -44,7 +44,6 @@ class Contingency(Method[Table]):
     def fit(self, table: Table, budget: Budget) -> FullTableRelease:
         """Count every cell; spends the whole budget."""
         self.ready(table, budget)
-        self.check(table.schema)
         shape = tuple(attribute.size for attribute in table.attributes)
         (sealed,) = table.counts([table.schema.names])
         noisy = noise.counts(sealed, pay=budget.rest("counts of the whole domain"))

@@ -15,9 +15,12 @@ from pydantic import BaseModel
 
 from penstock.errors import ReleaseError, UsageError
 from penstock.kinds.table.baselines.workload import domain_shape
+from penstock.kinds.table.counted import CountedTable, identity
 from penstock.kinds.table.release import TableRelease
 from penstock.postprocessing import clamped
+from penstock.privacy.mechanisms import noise
 from penstock.releases import Manifest, Model
+from penstock.schema import Condition, Relation
 
 Reals = NDArray[np.float64]
 Order = Literal["clamp-first", "project-first"]
@@ -97,13 +100,28 @@ class FullTableRelease(TableRelease):
     order: Order
 
     @cached_property
+    def _cleared(self) -> Reals:
+        """The cells, without the noise in those that no record can fall into."""
+        if not self.support.impossible:
+            return self.values
+        return np.where(self.support.allowed(self.schema.names), self.values, 0.0)
+
+    @cached_property
     def _shares(self) -> Reals:
         """The distribution over the whole domain."""
-        return clamped(self.values, 1.0)
+        possible = self.support.allowed(self.schema.names) if self.support.impossible else None
+        positive = np.maximum(self._cleared, 0.0)
+        if possible is not None and positive.sum() <= 0:
+            return np.asarray(possible / max(1, possible.sum()))
+        return clamped(self._cleared, 1.0)
+
+    @property
+    def loose(self) -> Sequence[Condition]:
+        return self.support.loose
 
     @property
     def _asked(self) -> Reals:
-        return self._shares if self.order == "clamp-first" else self.values
+        return self._shares if self.order == "clamp-first" else self._cleared
 
     def weighted(self, names: Sequence[str], weights: Mapping[str, Reals]) -> Reals:
         every = list(self.schema.names)
@@ -113,10 +131,24 @@ class FullTableRelease(TableRelease):
             joint = joint * weight.reshape([-1 if name == other else 1 for other in asked])
         return np.asarray(joint.sum(axis=tuple(range(len(names), len(asked)))))
 
+    @cached_property
+    def counted_tables(self) -> Sequence[CountedTable]:
+        """The cells themselves where they are noisy counts; the last charge paid for them."""
+        charges = list(self.receipt.charges())
+        if self.method != "contingency" or not charges:
+            return ()
+        moves = self.schema.unit.records * (1 if self.schema.relation is Relation.ADD_REMOVE else 2)
+        paid = charges[-1][1].epsilon
+        names = self.schema.names
+        table = CountedTable(
+            names, identity(self.schema.sizes, names), self.values, noise.standard_deviation(moves, paid)
+        )
+        return [table.without(self.support.impossible)]
+
     def all_marginals(self, way: int) -> dict[tuple[str, ...], Reals]:
         """`marginal` for every set of `way` attributes at once, much faster than one by one."""
         names = self.schema.names
-        if self.schema.impossible:
+        if self.schema.rules:
             return {chosen: self.marginal(chosen) for chosen in combinations(names, way)}
         return {
             tuple(names[axis] for axis in kept): clamped(table, 1.0)
@@ -124,7 +156,14 @@ class FullTableRelease(TableRelease):
         }
 
     def draw_codes(self, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        ends = np.cumsum(self._shares.ravel())
+        return self._drawn(self._shares, n, rng)
+
+    def drawn_apart(self, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Rows of codes as they would be without rules."""
+        return self._drawn(clamped(self.values, 1.0), n, rng)
+
+    def _drawn(self, shares: Reals, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        ends = np.cumsum(shares.ravel())
         cells = np.minimum(np.searchsorted(ends, rng.random(n) * ends[-1], side="right"), ends.size - 1)
         codes = np.unravel_index(cells, self.values.shape)
         return dict(zip(self.schema.names, codes, strict=True))

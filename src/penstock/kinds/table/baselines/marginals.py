@@ -14,9 +14,13 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from penstock.errors import QueryError, ReleaseError, UsageError
+from penstock.kinds.table.answering import spread_evenly
 from penstock.kinds.table.baselines.workload import Subset, workload
+from penstock.kinds.table.counted import CountedTable, answered, identity
+from penstock.kinds.table.support import Support
 from penstock.postprocessing import clamped
 from penstock.releases import Answer, Manifest, Model, Release
+from penstock.releases.answer import contributions
 from penstock.releases.example import example_query
 from penstock.report.picture import Picture
 from penstock.report.pictures import distribution
@@ -94,20 +98,42 @@ class MarginalsRelease(Release):
 
     def marginal(self, names: Sequence[str]) -> Reals:
         """The joint probabilities of these attributes' codes, one axis each."""
-        counts = self.counts(names)
-        if self.schema.impossible:
-            counts = np.where(self.schema.impossible_cells(tuple(names)), 0.0, counts)
-        return clamped(counts, 1.0)
+        return clamped(np.where(self._support.allowed(tuple(names)), self.counts(names), 0.0), 1.0)
+
+    @cached_property
+    def _support(self) -> Support:
+        return Support.of(self.schema)
 
     def ask(self, expression: str) -> Answer:
-        """The estimated number of records for which an expression about few enough attributes holds."""
+        """The estimated number of records for which an expression about few enough attributes holds.
+
+        The noise of two cells of one table is uncorrelated in both methods that make such tables, and equally
+        large, so the table that answers knows its error. Others are not asked: they may share its noise.
+        """
         condition = parse(expression, self.schema)
-        names = list(condition.names)
-        share = float((self.marginal(names) * condition.table(tuple(names))).sum())
-        return Answer(self.total * share, None, "records")
+        names = condition.names
+        counts = self.counts(names)
+        weights = self._support.weights(condition, names)
+        possible = weights[~np.isnan(weights)]
+        if not (possible > 0).any():
+            return Answer(0.0, 0.0, "records", "declared", ("The schema rules this out.",))
+        told = contributions(self.schema)
+        if ((possible > 0) & (possible < 1)).any():
+            share = float((self.marginal(names) * np.nan_to_num(weights)).sum())
+            caveats = (spread_evenly(names), *told)
+            return Answer(self.total * share, None, "records", "spread evenly", caveats)
+        number = self._place[frozenset(names)]
+        cells = self.estimates[number].size // counts.size
+        table = CountedTable(
+            names, identity(self.schema.sizes, names), counts, self.deviations[number] * cells**0.5
+        )
+        public = None if self.schema.size is None else float(self.schema.size)
+        known = answered([table.without(self._support.impossible)], names, weights, public)
+        assert known is not None  # the table has an axis for every name, and no cell is cut
+        return Answer(*known, "records", "counted", told)
 
     def example(self) -> str | None:
-        return example_query(self.schema)
+        return example_query(self.schema, min(2, self.way))
 
     def pictures(self) -> Sequence[Picture]:
         return [

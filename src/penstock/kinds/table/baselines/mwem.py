@@ -27,6 +27,7 @@ from penstock.contracts.parameters import Exact, Whole
 from penstock.kinds.table.baselines.full_table import FullTableRelease, all_sums
 from penstock.kinds.table.baselines.workload import domain_shape, workload
 from penstock.kinds.table.data import Table
+from penstock.kinds.table.support import Support
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
@@ -43,16 +44,21 @@ STEPS = 256
 
 _HELD = float(1 << 61)
 
+USUAL_WAY = 3
+MOST_ROUNDS = 1000
+"""Every round goes through all measurements before it, so that their number decides about the time."""
+
 SIZE_SHARE = Fraction(1, 20)
 """Of the budget, for the number of records where the schema does not declare it."""
 
 
 @dataclass(frozen=True)
 class MWEM(Method[Table]):
-    """Multiplicative weights over the cells of all marginals of `way` attributes.
+    """Multiplicative weights over the cells of all marginals of `way` attributes: of three, or of all where
+    there are fewer.
 
-    The number of rounds is the budget divided by `per_round`, or `rounds` where that is given. The release
-    is the mean of the distributions after each round, or the last one.
+    The number of rounds is the budget divided by `per_round`, 1,000 at most, or `rounds` where that is given.
+    The release is the mean of the distributions after each round, or the last one.
 
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness
@@ -66,22 +72,23 @@ class MWEM(Method[Table]):
 
     name: ClassVar[str] = "mwem"
 
-    way: Annotated[int, Whole(least=1)] = 3
+    way: Annotated[int | None, Whole(least=1)] = None
     per_round: Annotated[Amount, Exact(above=0)] = Fraction(1, 20)
-    rounds: Annotated[int | None, Whole(least=1)] = None
+    rounds: Annotated[int | None, Whole(1, MOST_ROUNDS)] = None
     output: Literal["average", "last"] = "average"
 
     def fit(self, table: Table, budget: Budget) -> FullTableRelease:
         """Correct the uniform distribution, round after round; spends the whole budget."""
         self.ready(table, budget)
-        self.check(table.schema)
         names = table.schema.names
+        way = self._way(table.schema)
         shape = tuple(attribute.size for attribute in table.attributes)
         rounds = self._rounds(budget)
         n = self._size(table, budget)
-        sets = list(combinations(range(len(shape)), self.way))
+        sets = list(combinations(range(len(shape)), way))
         counts = join(table.counts([tuple(names[axis] for axis in axes) for axes in sets]))
-        weights = Weights(shape, n)
+        support = Support.of(table.schema)
+        weights = Weights(shape, n, support.allowed(names) if support.impossible else None)
         mean = np.zeros(shape)
         found: list[tuple[Query, float]] = []
         with progress("correcting the distribution", total=rounds) as step:
@@ -89,7 +96,7 @@ class MWEM(Method[Table]):
                 budget.rest("rounds").evenly([f"round {r + 1}" for r in range(rounds)])
             ):
                 choose, measure = pay.split(choice="1/2", count="1/2")
-                place = choice.best(self._errors(counts, weights), choose, method="exponential")
+                place = choice.best(self._errors(counts, weights, way), choose, method="exponential")
                 noisy = noise.counts(self._one(counts, place), pay=measure)[0]
                 found.append((Query.at(place, sets, shape), float(noisy)))
                 for query, count in reversed(found):
@@ -100,7 +107,7 @@ class MWEM(Method[Table]):
             method=self.name,
             schema=table.schema,
             receipt=budget.receipt(table.schema.unit, table.relation),
-            parameters=self._said(rounds),
+            parameters=self._said(way, rounds),
             total=n,
             values=mean if self.output == "average" else weights.shares(),
             order="clamp-first",
@@ -109,16 +116,19 @@ class MWEM(Method[Table]):
     def check(self, schema: Schema) -> None:
         """Refuse a domain or marginals that do not fit into memory, and parameters that mean nothing."""
         domain_shape(schema)
-        workload(schema, self.way)
+        workload(schema, self._way(schema))
+
+    def _way(self, schema: Schema) -> int:
+        return min(USUAL_WAY, len(schema.names)) if self.way is None else self.way
 
     def _rounds(self, budget: Budget) -> int:
         if self.rounds is not None:
             return self.rounds
-        return max(1, int(budget.left[0] // exact(self.per_round)))
+        return min(MOST_ROUNDS, max(1, int(budget.left[0] // exact(self.per_round))))
 
-    def _said(self, rounds: int) -> dict[str, object]:
+    def _said(self, way: int, rounds: int) -> dict[str, object]:
         """For the release: what was set, and how many rounds came of it."""
-        said: dict[str, object] = {"way": self.way, "rounds": rounds, "output": self.output}
+        said: dict[str, object] = {"way": way, "rounds": rounds, "output": self.output}
         return said if self.rounds is not None else {**said, "per_round": str(exact(self.per_round))}
 
     def _size(self, table: Table, budget: Budget) -> float:
@@ -127,9 +137,9 @@ class MWEM(Method[Table]):
         pay = budget.part("number of records", SIZE_SHARE)
         return float(max(1, noise.counts(table.size(), pay=pay)[0]))
 
-    def _errors(self, counts: Sealed[Counts], weights: Weights) -> Sealed[Counts]:
+    def _errors(self, counts: Sealed[Counts], weights: Weights, way: int) -> Sealed[Counts]:
         """How far each cell's count is from what the distribution says, sealed."""
-        shares = np.concatenate([part.ravel() for _, part in all_sums(weights.shares(), self.way)])
+        shares = np.concatenate([part.ravel() for _, part in all_sums(weights.shares(), way)])
         # held where no difference can wrap around: noise can make the number of records enormous
         believed = np.minimum(np.rint(STEPS * weights.n * shares), _HELD).astype(np.int64)
         return counts.claim(
@@ -176,10 +186,13 @@ class Query:
 
 
 class Weights:
-    """The current distribution, kept unnormalised so that an update touches the query's cells only."""
+    """The current distribution, kept unnormalised so that an update touches the query's cells only.
 
-    def __init__(self, shape: tuple[int, ...], n: float) -> None:
-        self.values = np.full(shape, 1.0 / prod(shape))
+    It starts even over all cells, or over those that the schema's rules leave possible.
+    """
+
+    def __init__(self, shape: tuple[int, ...], n: float, possible: NDArray[np.bool_] | None = None) -> None:
+        self.values = np.full(shape, 1.0 / prod(shape)) if possible is None else possible / possible.sum()
         self.mass = 1.0
         self.n = n
 

@@ -9,8 +9,8 @@ from itertools import combinations
 from math import comb, prod
 
 from penstock.errors import UsageError
+from penstock.kinds.table.adaptive_bins import at_most
 from penstock.schema import Schema
-from penstock.schema.bins import DEFAULT_BINS
 
 Subset = tuple[str, ...]
 
@@ -21,29 +21,6 @@ LARGEST_DOMAIN = 1 << 24
 """The largest domain that is held as a whole: 128 MiB."""
 
 
-def sizes_at_most(schema: Schema) -> dict[str, int]:
-    """The number of codes of each attribute; of adaptive bins, which are still to be merged, the most.
-
-    >>> schema = Schema.from_yaml('''
-    ... fields:
-    ...   - {name: sex, constraints: {enum: [f, m]}}
-    ...   - name: age
-    ...     type: integer
-    ...     constraints: {minimum: 0, maximum: 99}
-    ...     bins: {adaptive: true, count: 100, most: 8}
-    ... ''')
-    >>> schema.sizes, sizes_at_most(schema)
-    ({'sex': 2, 'age': 100}, {'sex': 2, 'age': 8})
-    """
-    sizes = dict(schema.sizes)
-    for field in schema.fields:
-        if field.bins is not None and field.bins.adaptive:
-            attribute = schema.attribute(field.name)
-            regular = min(attribute.regular, field.bins.most or DEFAULT_BINS)
-            sizes[field.name] = regular + attribute.size - attribute.regular
-    return sizes
-
-
 def workload(schema: Schema, way: int) -> list[Subset]:
     """All sets of `way` attributes, in the order of the schema; UsageError where that cannot be."""
     names = schema.names
@@ -51,7 +28,7 @@ def workload(schema: Schema, way: int) -> list[Subset]:
         raise UsageError(f"way must lie between 1 and {len(names)}, not at {way!r}. Nothing was spent.")
     # the cells of all sets together, without listing the sets: a symmetric polynomial of the sizes
     sums = [1] + [0] * way
-    for size in sizes_at_most(schema).values():
+    for size in at_most(schema).sizes.values():
         for degree in range(way, 0, -1):
             sums[degree] += sums[degree - 1] * size
     if sums[way] > MOST_CELLS:
@@ -64,7 +41,7 @@ def workload(schema: Schema, way: int) -> list[Subset]:
 
 def domain_shape(schema: Schema) -> tuple[int, ...]:
     """One axis for each attribute; UsageError where the whole does not fit."""
-    shape = tuple(sizes_at_most(schema).values())
+    shape = tuple(at_most(schema).sizes.values())
     if prod(shape) > LARGEST_DOMAIN:
         raise UsageError(
             f"The domain has {prod(shape):.3g} cells, more than {LARGEST_DOMAIN}; use a method that does not "

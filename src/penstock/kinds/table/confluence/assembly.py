@@ -9,8 +9,8 @@ therefore be far larger than any table that was paid for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from math import prod, sqrt
@@ -30,6 +30,7 @@ from penstock.kinds.table.network.conditionals import (
 from penstock.kinds.table.network.encoding import Variable
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent, ParentSet
+from penstock.kinds.table.network.ruled import next_ones
 from penstock.postprocessing import clamped, onto_simplex, weighted_mean
 
 Reals = NDArray[np.float64]
@@ -72,6 +73,8 @@ class Assembly:
     views: Sequence[Measured]
     public_total: float | None = None
     limits: Limits = LIMITS
+    before: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    """For some variables those that must come before them in the order, because rules link them."""
 
     @cached_property
     def total(self) -> float:
@@ -174,21 +177,21 @@ class Assembly:
 
     def order(self) -> list[int]:
         """The variable with the strongest ties first, then always the one that is tied most to these."""
-        left = set(range(len(self.variables)))
         strength = {
             number: sum(tie for (child, _), (tie, _) in self.ties.items() if child == number)
-            for number in left
+            for number in range(len(self.variables))
         }
-        there = [min(left, key=lambda number: (-strength[number], number))]
-        left -= set(there)
-        while left:
+        count = len(self.variables)
+        there = [min(next_ones(count, self.before, ()), key=lambda number: (-strength[number], number))]
+        while len(there) < count:
 
             def tied(number: int) -> float:
                 ties = sorted((self.ties.get((number, other), (0.0, 0))[0] for other in there), reverse=True)
                 return sum(ties[:TIES])
 
-            there.append(min(left, key=lambda number: (-tied(number), number)))
-            left.remove(there[-1])
+            there.append(
+                min(next_ones(count, self.before, there), key=lambda number: (-tied(number), number))
+            )
         return there
 
     def network(self) -> Network:

@@ -20,18 +20,30 @@ SIZES = (64, 32, 16, 12, 8, 6, 4, 3, 2)
 
 
 def levels_by_mass(
-    attribute: Attribute, shares: NDArray[np.float64], sizes: Sequence[int] = SIZES
+    attribute: Attribute,
+    shares: NDArray[np.float64],
+    sizes: Sequence[int] = SIZES,
+    classes: NDArray[np.int64] | None = None,
 ) -> tuple[Grouping, ...]:
     """All codes, then ever fewer groups, each level a merge of the one before.
 
     The lightest are merged first: two neighbours in an ordered attribute; else the lightest group and the
     next lightest of its branch, as long as the taxonomy has branches of several groups, or of all.
+
+    Where rules tell `classes` of codes apart, codes of one class are merged before any others, and the level
+    at which no more of them can be is one of the levels: the coarsest that can keep every rule.
     """
-    merging = _Merging(attribute, shares)
+    merging = _Merging(
+        attribute, shares, np.zeros_like(shares, dtype=np.int64) if classes is None else classes
+    )
     found = [merging.grouping()]
     for size in sizes:
         if size < len(merging.mass):
             while len(merging.mass) > size:
+                if classes is not None and not merging.inside:
+                    if len(merging.mass) < found[-1].size:
+                        found.append(merging.grouping())
+                    classes = merging.classes = np.zeros_like(merging.classes)
                 merging.merge()
             found.append(merging.grouping())
     return tuple(found)
@@ -40,13 +52,24 @@ def levels_by_mass(
 class _Merging:
     """Groups of codes, their mass, and the branches that they lie in, finest branches first."""
 
-    def __init__(self, attribute: Attribute, shares: NDArray[np.float64]) -> None:
+    def __init__(self, attribute: Attribute, shares: NDArray[np.float64], classes: NDArray[np.int64]) -> None:
         self.ordered = attribute.ordered
         self.mass = np.array(shares, dtype=np.float64)
         self.groups = [[code] for code in range(attribute.size)]
         levels = [] if attribute.ordered else attribute.levels[1:]
+        self.classes = classes
         self.branches = [level.codes.astype(np.int64) for level in levels]
         self.branches.append(np.zeros(attribute.size, dtype=np.int64))
+        if classes.any():
+            kinds = int(classes.max()) + 1
+            self.branches = [*(branch * kinds + classes for branch in self.branches), *self.branches]
+
+    @property
+    def inside(self) -> bool:
+        """Whether groups of one class can still be merged."""
+        if self.ordered:
+            return bool((self.classes[:-1] == self.classes[1:]).any())
+        return bool((np.bincount(self.classes) > 1).any())
 
     def merge(self) -> None:
         first, second = self._neighbours() if self.ordered else self._siblings()
@@ -54,6 +77,7 @@ class _Merging:
         self.mass[first] += self.mass[second]
         self.mass = np.delete(self.mass, second)
         self.branches = [np.delete(branch, second) for branch in self.branches]
+        self.classes = np.delete(self.classes, second)
 
     def grouping(self) -> Grouping:
         numbers = [0] * sum(len(codes) for codes in self.groups)
@@ -63,7 +87,10 @@ class _Merging:
         return Grouping(tuple(numbers), len(self.groups))
 
     def _neighbours(self) -> tuple[int, int]:
-        first = int(np.argmin(self.mass[:-1] + self.mass[1:]))
+        together = self.mass[:-1] + self.mass[1:]
+        if self.inside:
+            together = np.where(self.classes[:-1] == self.classes[1:], together, np.inf)
+        first = int(np.argmin(together))
         return first, first + 1
 
     def _siblings(self) -> tuple[int, int]:

@@ -42,6 +42,9 @@ from penstock.kinds.table.network.encoding import Encoding, encoded
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Parent, ParentSet
 from penstock.kinds.table.network.release import NetworkRelease
+from penstock.kinds.table.network.ruled import broken_by, precedence, ruled
+from penstock.kinds.table.network.views import cleared
+from penstock.kinds.table.support import Support
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
 
@@ -129,6 +132,7 @@ class _Fit:
         self.epsilon = budget.left[0]
         self.encoding = encoded("vanilla", table.attributes)
         self.variables = self.encoding.variables
+        self.support = Support.of(table.schema)
         self.parameters: dict[str, object] = {}
 
     def release(self) -> NetworkRelease:
@@ -145,7 +149,11 @@ class _Fit:
             ]
             measured += measure(self.table, self.variables, [view.parts for view in views], parts)
         known = self._assembly(measured)
-        return self._made(measured, known.network(), known.total)
+        plain = known.network()
+        if self.support:
+            self.parameters["broken_without_rules"] = broken_by(plain, self.encoding, self.support)
+        kept = ruled(plain, self.encoding, self.support, dict(enumerate(known.shares)))
+        return self._made(measured, kept, known.total)
 
     # 1. and 2. Records and one-way counts -----------------------------------------------------------
 
@@ -169,7 +177,15 @@ class _Fit:
         measured = measure(self.table, self.variables, wanted, parts)
         schema, sizes = self.table.schema, self.knobs.sizes
         self.variables = tuple(
-            replace(variable, levels=levels_by_mass(schema.attribute(variable.attribute), share, sizes))
+            replace(
+                variable,
+                levels=levels_by_mass(
+                    schema.attribute(variable.attribute),
+                    share,
+                    sizes,
+                    self.support.classes[variable.attribute] if self.support.impossible else None,
+                ),
+            )
             for variable, share in zip(self.variables, self._assembly(measured).shares, strict=True)
         )
         self.encoding = Encoding(self.encoding.name, self.variables, self.encoding.sizes)
@@ -278,7 +294,11 @@ class _Fit:
     def _assembly(self, measured: Sequence[Measured]) -> Assembly:
         size = self.table.public_size
         return Assembly(
-            self.variables, tuple(measured), None if size is None else float(size), self.knobs.limits
+            self.variables,
+            cleared(measured, self.variables, self.encoding.sizes, self.support),
+            None if size is None else float(size),
+            self.knobs.limits,
+            precedence(self.encoding, self.support),
         )
 
     def _made(self, measured: Sequence[Measured], network: Network, total: float) -> NetworkRelease:

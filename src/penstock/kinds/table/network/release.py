@@ -12,21 +12,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import ReleaseError
+from penstock.kinds.table.connections import Connections, components, epsilon_to_connect, grouped
+from penstock.kinds.table.counted import CountedTable
 from penstock.kinds.table.network import inference
 from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.elimination import Factor, TooWideError
 from penstock.kinds.table.network.encoding import Encoding
 from penstock.kinds.table.network.network import Network
+from penstock.kinds.table.network.ruled import ruled
+from penstock.kinds.table.network.views import as_counted
 from penstock.kinds.table.release import TableRelease
 from penstock.releases import Manifest, Model
 from penstock.report.picture import Picture
+from penstock.schema import Relation
 
 if TYPE_CHECKING:
     from penstock.kinds.table.release import Codes
+    from penstock.schema import Condition
 
 Reals = NDArray[np.float64]
 
 REDRAWN = 50  # times that rows with a bit pattern without meaning are drawn again, beyond exact inference
+CHECKED = 1 << 14  # rows by which a network is seen to keep the rules
+TOLERATED = 0.001  # share of rows that break a rule and are drawn again
 SAMPLED = 1 << 18  # rows behind an answer that exact inference is too wide for
 
 
@@ -52,6 +60,27 @@ class NetworkRelease(TableRelease):
     network: Network
     measured: tuple[Measured, ...]
 
+    # The schema's rules -----------------------------------------------------------------------------
+
+    @cached_property
+    def _kept(self) -> Network:
+        """The network that keeps the rules: the saved one, or what it becomes where it does not yet."""
+        if self._broken(self.network) <= TOLERATED:
+            return self.network
+        return ruled(self.network, self.encoding, self.support)
+
+    @cached_property
+    def loose(self) -> Sequence[Condition]:
+        """Rules that no table has room for, or all of them where the order of the network is in their way."""
+        return self.support.loose if self._broken(self._kept) <= TOLERATED else self.schema.rules
+
+    def _broken(self, network: Network) -> float:
+        """The share of rows of a network that break a rule, whatever their values."""
+        if not self.support.impossible:
+            return 0.0
+        codes, valid = self.encoding.codes(network.sample(CHECKED, np.random.default_rng(0)), CHECKED)
+        return float((self.support.broken(codes) & valid).sum() / max(1, valid.sum()))
+
     # The distribution -------------------------------------------------------------------------------
 
     def weighted(self, names: Sequence[str], weights: Mapping[str, Reals]) -> Reals:
@@ -61,7 +90,7 @@ class NetworkRelease(TableRelease):
                 return self._weighted_bits(names, weights)
             wanted = [self._number[name] for name in names if name in self._number]
             joint = inference.marginal(
-                self.network, wanted, {self._number[n]: w for n, w in weights.items() if n in self._number}
+                self._kept, wanted, {self._number[n]: w for n, w in weights.items() if n in self._number}
             )
         except TooWideError:
             return self._from_rows(names, weights)
@@ -69,11 +98,11 @@ class NetworkRelease(TableRelease):
         return np.asarray(joint * scale).reshape([self.encoding.sizes[name] for name in names])
 
     def draw_codes(self, n: int, rng: np.random.Generator) -> Codes:
-        codes, valid = self.encoding.codes(self.network.sample(n, rng), n)
+        codes, valid = self.encoding.codes(self._kept.sample(n, rng), n)
         again = np.flatnonzero(~valid)
         if again.size:
             try:
-                rows = inference.sample_given(self.network, {}, again.size, rng, self._meaningful)
+                rows = inference.sample_given(self._kept, {}, again.size, rng, self._meaningful)
             except TooWideError:
                 self._redraw(codes, valid, rng)
             else:
@@ -91,7 +120,7 @@ class NetworkRelease(TableRelease):
             again = np.flatnonzero(~valid)
             if not again.size:
                 return
-            fresh, good = self.encoding.codes(self.network.sample(again.size, rng), again.size)
+            fresh, good = self.encoding.codes(self._kept.sample(again.size, rng), again.size)
             for name, column in codes.items():
                 column[again] = fresh[name]
             valid[again] = good
@@ -104,7 +133,7 @@ class NetworkRelease(TableRelease):
         else:
             known = {self._number[name]: w for name, w in weights.items() if name in self._number}
         try:
-            columns = inference.sample_given(self.network, known, n, rng, extra)
+            columns = inference.sample_given(self._kept, known, n, rng, extra)
         except TooWideError:
             return None
         return None if columns is None else self._typed(self.encoding.codes(columns, n)[0])
@@ -112,18 +141,42 @@ class NetworkRelease(TableRelease):
     def _typed(self, codes: Mapping[str, NDArray[np.int64]]) -> Codes:
         return {name: column.astype(self.schema.attribute(name).dtype) for name, column in codes.items()}
 
-    def deviation(self, names: Sequence[str]) -> float | None:
-        """Of the least noisy marginal that was counted over these attributes, added up to them."""
-        if self._in_bits or not all(name in self._number for name in names):
-            return None
-        wanted = {self._number[name] for name in names}
-        cells = prod(self.encoding.sizes[name] for name in names)
-        known = [
-            one.deviation * (one.counts.size / cells) ** 0.5
-            for one in self.measured
-            if wanted <= {part.variable for part in one.parts if part.level == 0}
-        ]
-        return min(known, default=None)
+    @cached_property
+    def counted_tables(self) -> Sequence[CountedTable]:
+        """The marginals that were counted, with one axis for each attribute that they see."""
+        sizes, variables = self.encoding.sizes, self.network.variables
+        tables = [as_counted(one, variables, sizes) for one in self.measured]
+        return [table.without(self.support.impossible) for table in tables]
+
+    def apart(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        groups: dict[int, list[str]] = {}
+        for name in names:
+            if self.encoding.sizes[name] > 1:  # of a column with one value everything is known
+                groups.setdefault(self._component[name], []).append(name)
+        return [tuple(group) for group in groups.values()]
+
+    @cached_property
+    def connections(self) -> Connections:
+        known = [name for name in self.schema.names if self.encoding.sizes[name] > 1]
+        groups = grouped(known, self._component)
+        moves = self.schema.unit.records * (1 if self.schema.relation is Relation.ADD_REMOVE else 2)
+        wide = [one for one in self.measured if len(one.parts) > 1]
+        epsilon = epsilon_to_connect(
+            float(self.receipt.epsilon),
+            self.total,
+            moves,
+            [(one.counts.size, one.deviation) for one in wide],
+            [self.encoding.sizes[group[0]] for group in groups if len(group) == 1],
+            len(known),
+        )
+        return Connections(groups, epsilon if len(groups) > 1 else None)
+
+    @cached_property
+    def _component(self) -> dict[str, int]:
+        """The number of the part of the network, connected by edges, in which each attribute lies."""
+        variables = self.network.variables
+        edges = [(variables[one].attribute, variables[two].attribute) for one, two in self._kept.edges]
+        return components(self.schema.names, edges)
 
     @cached_property
     def _number(self) -> dict[str, int]:
@@ -168,10 +221,10 @@ class NetworkRelease(TableRelease):
         bits = self._bits
         wanted = [number for name in names for number in bits.get(name, ())]
         extra = [*self._meaningful, *self._factors(weights)]
-        mass = float(inference.marginal(self.network, [], extra=self._meaningful))
+        mass = float(inference.marginal(self._kept, [], extra=self._meaningful))
         if not mass > 0:
             return self._from_rows(names, weights)
-        joint = inference.marginal(self.network, wanted, extra=extra)
+        joint = inference.marginal(self._kept, wanted, extra=extra)
         joint = joint.reshape([1 << len(bits.get(name, ())) for name in names])
         for axis, name in enumerate(names):
             joint = np.take(joint, self.encoding.patterns(name), axis=axis)
@@ -231,5 +284,5 @@ class NetworkRelease(TableRelease):
         return [
             "Attributes that the network does not connect are independent given those that it does, and what "
             "shows only in more attributes at once than a conditional table holds is lost.",
-            "Error bars cover the noise that was added, not what the network leaves out.",
+            "Only answers that rest on counts have an error bar; what follows from the network has none.",
         ]

@@ -15,9 +15,12 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
+
 from penstock.contracts.method import Method
-from penstock.contracts.parameters import Exact, Whole
+from penstock.contracts.parameters import Exact, Share, Whole
 from penstock.errors import UsageError
+from penstock.kinds.table.adaptive_bins import at_most
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import (
     Empty,
@@ -31,11 +34,13 @@ from penstock.kinds.table.network.encoding import Encoding, EncodingName, encode
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent
 from penstock.kinds.table.network.release import NetworkRelease
+from penstock.kinds.table.network.ruled import broken_by, next_ones, precedence, ruled
+from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.privbayes.agreement import agreeing
 from penstock.kinds.table.privbayes.joints import repaired, sources
 from penstock.kinds.table.privbayes.parent_sets import affordable_cells
 from penstock.kinds.table.privbayes.scores import ScoreName
-from penstock.kinds.table.privbayes.sensitivity import Bound
+from penstock.kinds.table.privbayes.sensitivity import Bound, largest_change
 from penstock.kinds.table.privbayes.structure import (
     SealedScores,
     binary_candidates,
@@ -49,6 +54,7 @@ from penstock.kinds.table.privbayes.usefulness import (
     cell_limit,
     degree,
 )
+from penstock.kinds.table.support import Support
 from penstock.postprocessing import weighted_mean
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
@@ -84,7 +90,8 @@ class PrivBayes(Method[Table]):
     network, `theta` how useful a marginal must be, `degree` fixes the number of parents of a binary
     network (chosen by theta otherwise) and `max_degree` caps it; without a cap of yours, degrees that
     would take more than some 400,000 candidates are left out for their computing time. So are larger
-    tables of general networks.
+    tables of general networks. Where adaptive bins come out fewer than they might, the network is no larger
+    than its variables allow.
 
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness
@@ -104,10 +111,10 @@ class PrivBayes(Method[Table]):
     preset: Preset = "plain"
     encoding: EncodingName | None = None
     score: Literal["auto"] | ScoreName | None = None
-    beta: Annotated[Amount | None, Exact(least=0, below=1)] = None
+    beta: Annotated[Amount | None, Share(none=True)] = None
     theta: Annotated[Amount | None, Exact(above=0)] = None
-    degree: Annotated[int | None, Whole()] = None
-    max_degree: Annotated[int | None, Whole()] = None
+    degree: Annotated[int | None, Whole(least=0)] = None
+    max_degree: Annotated[int | None, Whole(least=0)] = None
     sensitivity: Bound | None = None
     choice: choice.Method | None = None
     repair: Repair | None = None
@@ -115,17 +122,23 @@ class PrivBayes(Method[Table]):
     reuse: bool | None = None
     agree: bool | None = None
 
+    def __post_init__(self) -> None:
+        if str(self.preset) == "adaptive":  # its first name, which old notes still have
+            raise UsageError(
+                f"The preset 'adaptive' is a method of its own: use the method confluence. {NOTHING}"
+            )
+        super().__post_init__()
+
     def fit(self, table: Table, budget: Budget) -> NetworkRelease:
         """Learn a network and its tables; spends the whole budget."""
         self.ready(table, budget)
-        self.check(table.schema)
         recipe = self.recipe()
         return _Fit(recipe, encoded(recipe.encoding, table.attributes), table, budget).release()
 
     def check(self, schema: Schema) -> None:
         """Refuse parameters that cannot work on a table of this schema; needs neither records nor budget."""
         recipe = self.recipe()
-        recipe.check_fit(encoded(recipe.encoding, schema.attributes), schema.relation)
+        recipe.check_fit(encoded(recipe.encoding, at_most(schema).attributes), schema)
 
     @property
     def _given(self) -> dict[str, Any]:
@@ -160,8 +173,8 @@ class Recipe:
     reuse: bool = True
     agree: bool = True
 
-    def check_fit(self, encoding: Encoding, relation: Relation) -> None:
-        """Refuse what cannot work on a table of these variables under this relation."""
+    def check_fit(self, encoding: Encoding, schema: Schema) -> None:
+        """Refuse what cannot work on a table of this schema, of which there are these variables at most."""
         d = len(encoding.variables)
         for name, number in (("degree", self.degree), ("max_degree", self.max_degree)):
             if number is None:
@@ -180,11 +193,15 @@ class Recipe:
             )
         if self.score == "F" and not encoding.binary:
             raise UsageError(f"Score F needs attributes of two values; choose score R. {NOTHING}")
-        if self.score == "I" and relation is not Relation.REPLACE:
+        if self.score == "I" and schema.relation is not Relation.REPLACE:
             raise UsageError(
                 "Score I has no useful sensitivity under 'add-remove'; choose score R or F, or declare "
                 f"relation 'replace' with a public size. {NOTHING}"
             )
+        if schema.relation is Relation.REPLACE and schema.size is not None:
+            most = max(0, d - 1) if self.max_degree is None else self.max_degree
+            score = self.score_for(encoding, most if self.degree is None else self.degree)
+            largest_change(score, schema.relation, binary=True, n=schema.size)  # refuses too many records
 
     def score_for(self, encoding: Encoding, k: int | None) -> ScoreName:
         """The score that 'auto' stands for; it follows from the schema."""
@@ -227,14 +244,19 @@ class _Fit:
         self.variables = encoding.variables
         self.parameters = recipe.public()
         self.noisy_size: tuple[float, float] | None = None
+        self.support = Support.of(table.schema)
+        self.before = precedence(encoding, self.support)
 
     def release(self) -> NetworkRelease:
         if not self.variables:
             return self._of_constants()
         n = self._size()
         pairs = self._network(n)
-        measured, tables = self._conditionals(pairs)
-        return self._made(measured, Network(self.variables, tuple(pairs), tuple(tables)))
+        measured, tables, margins = self._conditionals(pairs)
+        network = Network(self.variables, tuple(pairs), tuple(tables))
+        if self.support:
+            self.parameters["broken_without_rules"] = broken_by(network, self.encoding, self.support)
+        return self._made(measured, ruled(network, self.encoding, self.support, margins))
 
     def _size(self) -> int:
         """The number of records as far as it is public or paid for; it decides k and T only."""
@@ -253,18 +275,18 @@ class _Fit:
         l1 = self.table.marginal_sensitivity().l1
         k: int | None = None
         if self.encoding.binary:
-            k = recipe.degree
+            k = None if recipe.degree is None else min(recipe.degree, d - 1)
             if k is None:
                 asked = recipe.max_degree
                 largest = affordable(d) if asked is None else min(asked, affordable(d, MOST_POSSIBLE))
                 k = degree(n, (1 - recipe.beta) * left, d, recipe.theta, l1, largest)
             self.parameters["degree"] = k
-            options = binary_candidates(self.variables, k)
+            options = binary_candidates(self.variables, k, self.before)
         else:
             cells = cell_limit(n, (1 - recipe.beta) * left, d, recipe.theta, l1)
             cells = affordable_cells([variable.sizes for variable in self.variables], cells)
             self.parameters["cells"] = cells
-            options = general_candidates(self.variables, cells)
+            options = general_candidates(self.variables, cells, self.before)
         score = recipe.score_for(self.encoding, k)
         self.parameters["score"] = score
         if d == 1 or k == d - 1 or recipe.beta == 0:
@@ -278,21 +300,26 @@ class _Fit:
 
         With k = d - 1 every network is the full table, and with one attribute there is one network.
         """
+        order: list[int] = []
+        while len(order) < len(self.variables):
+            order.append(next_ones(len(self.variables), self.before, order)[0])
         if not self.encoding.binary:
-            return [Pair(number) for number in range(len(self.variables))]
+            return [Pair(number) for number in order]
         return [
-            Pair(number, tuple(Parent(other) for other in range(max(0, number - k), number)))
-            for number in range(len(self.variables))
+            Pair(number, tuple(Parent(other) for other in order[max(0, place - k) : place]))
+            for place, number in enumerate(order)
         ]
 
-    def _conditionals(self, pairs: list[Pair]) -> tuple[list[Measured], list[Any]]:
+    def _conditionals(self, pairs: list[Pair]) -> tuple[list[Measured], list[Any], dict[int, Any]]:
+        """The counted marginals, the conditional tables, and the distribution of each variable by itself."""
         source = sources(self.variables, pairs, reuse=self.recipe.reuse or self.encoding.binary)
         counted = sorted(set(source))
         counts = self.budget.rest("counts")
         names = [self._label(pairs[number]) for number in counted]
         marginals = [pairs[number].parts for number in counted]
         measured = measure(self.table, self.variables, marginals, counts.evenly(names))
-        found = agreeing(measured, self.variables) if self.recipe.agree else [one.counts for one in measured]
+        seen = cleared(measured, self.variables, self.encoding.sizes, self.support)
+        found = agreeing(seen, self.variables) if self.recipe.agree else [one.counts for one in seen]
         joints = {
             number: repaired(counts, self.recipe.repair)
             for number, counts in zip(counted, found, strict=True)
@@ -304,7 +331,20 @@ class _Fit:
             )
             for number, pair in enumerate(pairs)
         ]
-        return measured, tables
+        margins = {
+            pair.child: repaired(
+                added_up(
+                    np.asarray(found[counted.index(source[number])], dtype=np.float64),
+                    pairs[source[number]].parts,
+                    (Parent(pair.child),),
+                    self.variables,
+                ),
+                self.recipe.repair,
+            )
+            for number, pair in enumerate(pairs)
+            if self.recipe.agree and not self.encoding.binary
+        }
+        return measured, tables, margins
 
     def _label(self, pair: Pair) -> str:
         names = [self.variables[part.variable].name for part in pair.parts]

@@ -97,7 +97,7 @@ def largest_change(
     if n > MOST_RECORDS_OF_I:
         raise UsageError(
             f"Score I is computed in floating point, exactly enough for {MOST_RECORDS_OF_I:,} records; "
-            "choose score R."
+            "choose score R. Nothing was spent."
         )
     # the lattice's floor and the floating-point error of I (below 1/2 step) cost two steps at most
     return Fraction(floor(INFORMATION_STEPS * n * information_change(n, binary=binary) * (1 + 1e-9)) + 2)

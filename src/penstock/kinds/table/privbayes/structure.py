@@ -10,11 +10,12 @@ to the counts; this is also what resets beta to 0 when the whole network can onl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.encoding import Variable
 from penstock.kinds.table.network.parents import Pair, Parent
+from penstock.kinds.table.network.ruled import next_ones
 from penstock.kinds.table.privbayes.parent_sets import ParentSets
 from penstock.kinds.table.privbayes.scores import ScoreName, scores
 from penstock.kinds.table.privbayes.sensitivity import Bound, of_scores
@@ -36,6 +38,9 @@ from penstock.progress import progress
 
 Counts = NDArray[np.int64]
 Candidates = Callable[[Sequence[int]], list[Pair]]
+
+Before = Mapping[int, frozenset[int]]
+NOTHING_BEFORE: Before = MappingProxyType({})
 
 MOST_AT_ONCE = 1 << 24
 """Cells of the tables that are counted at a time."""
@@ -51,19 +56,24 @@ def shape(variables: Sequence[Variable], pair: Pair) -> tuple[int, int]:
     return variables[pair.child].size, prod([variables[p].sizes[level] for p, level in pair.parents])
 
 
-def binary_candidates(variables: Sequence[Variable], k: int) -> Candidates:
-    """Algorithm 2: every attribute that is left, with every set of min(k, |V|) attributes already there."""
+def binary_candidates(variables: Sequence[Variable], k: int, before: Before = NOTHING_BEFORE) -> Candidates:
+    """Algorithm 2: every attribute that is left, with every set of min(k, |V|) attributes already there.
+
+    Where rules link attributes, `before` says which of them must be there first: a public matter.
+    """
     every = [Parent(number) for number in range(len(variables))]
 
     def candidates(there: Sequence[int]) -> list[Pair]:
         sets = list(combinations([every[number] for number in there], min(k, len(there))))
-        left = [number for number in range(len(variables)) if number not in there]
+        left = next_ones(len(variables), before, there)
         return [Pair(child, parents) for child in left for parents in sets]
 
     return candidates
 
 
-def general_candidates(variables: Sequence[Variable], cells: int) -> Candidates:
+def general_candidates(
+    variables: Sequence[Variable], cells: int, before: Before = NOTHING_BEFORE
+) -> Candidates:
     """Algorithm 4: every attribute that is left, with every maximal parent set of at most `cells` cells.
 
     An attribute that is too large by itself gets no parents.
@@ -75,7 +85,7 @@ def general_candidates(variables: Sequence[Variable], cells: int) -> Candidates:
         for number in there[len(taken) :]:
             sets.append(number, variables[number].sizes)
             taken.append(number)
-        left = [number for number in range(len(variables)) if number not in there]
+        left = next_ones(len(variables), before, there)
         return [
             Pair(child, parents)
             for child in left
@@ -161,7 +171,8 @@ def learn(
     The first attribute is drawn by a public coin, independently of the records.
     """
     variables, coins = known.variables, budget.randomness
-    chosen = [Pair(coins.draw(AnyBelow(len(variables))))]
+    firsts = [pair.child for pair in candidates([]) if not pair.parents]
+    chosen = [Pair(firsts[coins.draw(AnyBelow(len(firsts)))])]
     with progress("choosing the network", total=len(variables)) as step:
         step(1)
         while len(chosen) < len(variables):

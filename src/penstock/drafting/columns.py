@@ -1,0 +1,266 @@
+"""What a column looks like: its type, signs for missing values, spikes, decimals, and whom it tells apart.
+
+All of this is read off the records, so that a draft marks whatever it takes from here for review.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from penstock.schema.bins import Edges
+from penstock.schema.field import Field
+from penstock.schema.reading import read
+from penstock.schema.values import BLANKS, DATE, DATETIME, NUMBER, Type, written
+
+MARKERS: Final = ("", "?", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL")
+"""Texts that mean "missing" wherever they stand."""
+SIGNS: Final = frozenset(
+    [
+        *("n", "x", ".", "..", "-", "--", "*", "#", "na", "n.a.", "none", "niu", "unknown", "missing"),
+        *("refused", "not applicable", "not stated", "not known", "not available", "no answer", "don't know"),
+        *("#n/a", "#na", "#value!"),
+    ]
+)
+"""Texts that mean "missing" among numbers and dates, whatever their case."""
+SENTINELS: Final = tuple(-float(digit * length) for digit in "987" for length in range(1, 6))
+"""Numbers that stand for a missing value where all others are at least 0: -9, -99, -8, ..."""
+MOST_SIGNS: Final = 3
+FEW: Final = 20
+"""So many different whole numbers, or fewer, are codes where each of them repeats."""
+MOST_CATEGORIES: Final = 256
+MOST_SPIKES: Final = 5
+_FINEST: Final = 6
+
+_PERSON = r"(user|person|patient|customer|client|member|subject|subscriber|caller|employee|visitor)"
+_NUMBER_OF = r"(id|uid|uuid|no|nr|num|key|number)"
+_PEOPLE = re.compile(rf"^({_PERSON}|{_PERSON}?[_. -]?{_NUMBER_OF})$", re.IGNORECASE)
+_RECORD = r"(case|record|row|index|invoice|order|account|policy|contract|ticket|trace|session|stay|admission)"
+_IDENTIFIER = re.compile(
+    r"^(.*[_.: -])?(id|uid|uuid|guid|ssn|key|nr|no|number)$"
+    rf"|^{_RECORD}([_. -]?{_NUMBER_OF})?$"
+    r"|^((first|last|sur|full)?[_ ]?name|e-?mail|phone)$",
+    re.IGNORECASE,
+)
+_CAMEL = re.compile(r"^.*[a-z](Id|ID|No|Nr)$")
+_CASE = re.compile(rf"^(case:(concept:name|id)|(.*[_. -])?{_RECORD}([_. -]?{_NUMBER_OF})?)$", re.IGNORECASE)
+_EVENT = r"(activity|event|action|task|step|operation|page|symbol|state|status)"
+_ACTIVITY = re.compile(rf"^(concept:name|(.*[_. -])?{_EVENT}([_. -]?name)?)$", re.IGNORECASE)
+
+
+def identifies_a_person(name: str) -> bool:
+    """Whether a column's name, which is public, says that it tells people apart."""
+    return bool(_PEOPLE.match(name))
+
+
+def identifies(name: str) -> bool:
+    """Whether a column's name says that it tells records apart."""
+    return bool(_IDENTIFIER.match(name) or _CAMEL.match(name) or _CASE.match(name))
+
+
+@dataclass(frozen=True)
+class Looks:
+    """The type that fits every value of a column but for some `signs` that stand for missing ones.
+
+    `type` is None for columns that are no plain values.
+    """
+
+    type: Type | None
+    signs: tuple[str, ...] = ()
+
+
+def looks(column: pl.Series, markers: tuple[str, ...]) -> Looks:
+    """What a column holds; `markers` are the signs for missing values that hold everywhere."""
+    dtype = column.dtype
+    if dtype == pl.String or dtype == pl.Null:
+        return _text(column.cast(pl.String), markers)
+    if isinstance(dtype, pl.Categorical | pl.Enum):
+        return Looks("string")
+    if dtype == pl.Boolean:
+        return Looks("boolean")
+    if dtype.is_numeric():
+        known = column.cast(pl.Float64).fill_nan(None).drop_nulls()
+        whole = dtype.is_integer() or (len(known) > 0 and bool((known == known.floor()).all()))
+        return Looks("integer" if whole else "number", _sentinels(known))
+    if dtype == pl.Date:
+        return Looks("date")
+    return Looks("datetime" if isinstance(dtype, pl.Datetime) else None)
+
+
+def _text(column: pl.Series, markers: tuple[str, ...]) -> Looks:
+    stripped = column.str.strip_chars(BLANKS).drop_nulls()
+    stripped = stripped.filter(~stripped.is_in(list(markers)))
+    texts = stripped.unique()
+    found = _fits(texts)
+    if found is None:
+        signs = _signs(stripped, texts)
+        rest = texts.filter(~texts.is_in(signs))
+        found = _fits(rest) if signs and not rest.is_empty() else None
+        if found is None or found == "boolean":
+            return Looks("string")
+        stripped = stripped.filter(~stripped.is_in(signs))
+    else:
+        signs = []
+    if found in ("integer", "number"):
+        return Looks(found, (*signs, *_sentinels(stripped.cast(pl.Float64))))
+    return Looks(found, tuple(signs))
+
+
+def _signs(values: pl.Series, texts: pl.Series) -> list[str]:
+    """The few texts among numbers or dates that stand for a missing value, most frequent first.
+
+    Words that often mean it are taken for one; another text only where it repeats among many values.
+    """
+    odd = texts.filter(~(texts.str.contains(NUMBER) | texts.str.contains(DATETIME)))
+    if not 0 < len(odd) <= MOST_SIGNS:
+        return []
+    times = {text: int((values == text).sum()) for text in odd.to_list()}
+    many = len(texts) - len(odd) > FEW
+    known = all(text.lower() in SIGNS or (many and times[text] > 1) for text in times)
+    return sorted(times, key=lambda text: (-times[text], text)) if known else []
+
+
+def _sentinels(numbers: pl.Series) -> tuple[str, ...]:
+    """Numbers such as -9 that repeat where everything else is at least 0."""
+    negative = numbers.filter(numbers < 0)
+    if not 1 < len(negative) < len(numbers) or not negative.is_in(list(SENTINELS)).all():
+        return ()
+    return tuple(written(value) for value in sorted(negative.unique().to_list(), reverse=True))
+
+
+def _fits(texts: pl.Series) -> Type | None:
+    """The type that all of some different texts have; None where it is text."""
+    if texts.is_empty():
+        return "string"
+    if texts.str.contains(NUMBER).all():
+        numbers = texts.cast(pl.Float64, strict=False)
+        if texts.str.contains("^[+-]?0[0-9]").any() or not numbers.is_finite().all():
+            return "string"
+        whole = (numbers == numbers.floor()).all() and not texts.str.contains(r"\.").any()
+        return "integer" if whole else "number"
+    if texts.str.to_lowercase().is_in(["true", "false"]).all():
+        return "boolean"
+    if texts.str.contains(DATE).all() and _readable(texts, "date"):
+        return "date"
+    return "datetime" if texts.str.contains(DATETIME).all() and _readable(texts, "datetime") else None
+
+
+def _readable(texts: pl.Series, kind: Type) -> bool:
+    return not read(Field.model_construct(name="", type=kind), texts, ()).unreadable.any()
+
+
+def few(values: Sequence[object] | pl.Series, different: int, most: int = FEW) -> bool:
+    """Whether whole numbers are so few, and repeat so often, that they are codes rather than amounts."""
+    return different <= most and len(values) >= 4 * different
+
+
+def mostly_different(column: pl.Series) -> bool:
+    """Whether more than every second record has a value of its own."""
+    different = column.n_unique()
+    return different > FEW and 2 * different > len(column)
+
+
+def numbers_records(column: pl.Series, type_: Type) -> bool:
+    """Whether whole numbers are long and all different, as numbers of cases and accounts are."""
+    if type_ != "integer":
+        return False
+    numbers = column.cast(pl.Float64, strict=False).drop_nulls()
+    if len(numbers) <= FEW or numbers.n_unique() < len(numbers) or not (numbers >= 1e5).all():
+        return False
+    digits = np.floor(np.log10(numbers.to_numpy()))
+    rising = bool(numbers.is_sorted()) or bool(numbers.is_sorted(descending=True))
+    return bool(digits.min() == digits.max() and (rising or digits.min() >= 6))
+
+
+def repeats_like_an_identifier(column: pl.Series, type_: Type) -> bool:
+    """Whether each of many values has a few records, all of them about as many: as people come back.
+
+    A name that says so is believed. Without one only texts with digits are, because whole amounts may repeat
+    as evenly.
+    """
+    times = column.drop_nulls().value_counts(sort=False, name="times")["times"].to_numpy()
+    different, records = len(times), int(times.sum())
+    if type_ not in ("string", "integer") or different <= FEW or not 1.2 <= records / different <= 50:
+        return False
+    if times.max() > 10 + 6 * records / different:
+        return False
+    if identifies_a_person(column.name) or identifies(column.name):
+        return True
+    if type_ != "string" or different <= MOST_CATEGORIES:
+        return False
+    texts = column.drop_nulls().cast(pl.String)
+    return int(texts.str.contains("[0-9]").sum()) > 0.9 * len(texts)
+
+
+def usual_number(column: pl.Series) -> int:
+    """A round number of records that nine of ten values do not exceed."""
+    times = column.drop_nulls().value_counts(sort=False, name="times")["times"].to_numpy()
+    usual = float(np.quantile(times, 0.9))
+    return next((many for many in (1, 2, 3, 5, 10, 20) if many >= usual), 50)
+
+
+def decimals_of(values: NDArray[np.float64]) -> int | None:
+    """How many decimals some numbers have at most; None for more than people write."""
+    return next((many for many in range(_FINEST + 1) if (np.round(values, many) == values).all()), None)
+
+
+def spikes_in(values: NDArray[np.float64], edges: Edges) -> list[float]:
+    """The values that stand out: at least 1 in 30, half of their bin, and five times what is usual."""
+    different, times = np.unique(values, return_counts=True)
+    if len(different) <= FEW:
+        return []
+    codes = edges.codes(different)
+    in_bin = np.bincount(codes, weights=times, minlength=edges.count)[codes]
+    usual = float(np.median(times))
+    high = (30 * times >= len(values)) & (2 * times >= in_bin) & (times >= 5 * usual)
+    wide = np.array([edges.span(int(code))[0] < edges.span(int(code))[1] for code in codes])
+    largest = np.argsort(-times, kind="stable")
+    return sorted(float(different[place]) for place in largest if high[place] and wide[place])[:MOST_SPIKES]
+
+
+@dataclass(frozen=True)
+class EventLog:
+    """The columns of an event log: whose events they are, when they were, what they were.
+
+    `named` says whether their names, and not their values alone, say so.
+    """
+
+    case: str
+    time: str | None
+    activity: str
+    named: bool
+
+
+def event_log(frame: pl.DataFrame, markers: tuple[str, ...]) -> EventLog | None:
+    """The event log that a frame seems to be, from names, types and repetitions; None where it seems none."""
+    types = {column.name: looks(column, markers).type for column in frame}
+    different = {name: frame[name].n_unique() for name, type_ in types.items() if type_ is not None}
+
+    def first(names: Sequence[str]) -> str | None:
+        """The first of some columns whose values repeat, or the first of them."""
+        repeated = [name for name in names if 3 * different[name] <= 2 * frame.height]
+        return next(iter([*repeated, *names]), None)
+
+    times = [name for name in different if types[name] in ("date", "datetime")]
+    plain = [name for name in different if types[name] in ("string", "integer")]
+    hinted = [
+        first([name for name in plain if test(name)])
+        for test in (lambda name: bool(_CASE.match(name)), identifies_a_person, identifies)
+    ]
+    alike = [name for name in plain if repeats_like_an_identifier(frame[name], types[name] or "string")]
+    case = next((name for name in [*hinted, *alike] if name is not None), None)
+    symbols = [name for name in plain if name != case and different[name] <= MOST_CATEGORIES]
+    named = [name for name in symbols if _ACTIVITY.match(name)]
+    if case is None or not symbols:
+        return None
+    moments = sorted(times, key=lambda name: (types[name] != "datetime", name != "time:timestamp"))
+    words = [name for name in symbols if types[name] == "string"]
+    return EventLog(
+        case, next(iter(moments), None), next(iter([*named, *words, *symbols])), bool(named and hinted[0])
+    )

@@ -1,0 +1,199 @@
+"""Answers that rest on noisy counts alone: which tables see a question, and what they say together.
+
+A table of noisy counts sees a question when every one of its cells lies wholly inside or wholly outside.
+Then the sum of the cells inside is an unbiased answer, and the sum of those outside says what all records
+have in common with it. Several tables, each with noise of its own, are combined by generalised least squares
+in two unknowns, the records inside and outside; the number of records, where it is public, is the sum of
+both. So an answer is a weighted sum of noisy counts with known weights. All of it is post-processing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.releases.error_bars import Noises, half_width
+
+Reals = NDArray[np.float64]
+Truth = NDArray[np.bool_]
+
+MOST_CELLS = 1 << 18
+"""Combinations of codes of the columns of one question; beyond it, the model answers."""
+
+_LEAST = 1e-6  # noise of sensitivity 0 has no deviation; weights need one
+
+
+@dataclass(frozen=True, eq=False)
+class CountedTable:
+    """Noisy counts with one axis for each of some attributes, and the deviation of the noise of each cell.
+
+    `places` gives for each attribute the place of every code along its axis: several codes may share one,
+    and a place may belong to none. `possible` is false for cells that the schema declares impossible: they
+    hold noise alone and are left out of every sum.
+    """
+
+    attributes: tuple[str, ...]
+    places: tuple[NDArray[np.int64], ...]
+    counts: NDArray[np.number]
+    deviation: float
+    possible: Truth | None = None
+
+    def place(self, name: str) -> NDArray[np.int64]:
+        return self.places[self.attributes.index(name)]
+
+    def without(self, impossible: Iterable[tuple[tuple[str, ...], Truth]]) -> CountedTable:
+        """The same table, told which combinations of codes of which attributes cannot occur."""
+        possible = np.ones(self.counts.shape, dtype=np.bool_)
+        for names, table in impossible:
+            if set(names) <= set(self.attributes):
+                shape = [self.counts.shape[self.attributes.index(name)] for name in names]
+                _, some = _extremes(~table, [self.place(name) for name in names], shape)
+                axes = [self.attributes.index(name) for name in names]
+                turned = np.transpose(some > 0, np.argsort(axes))
+                lengths = [size if axis in axes else 1 for axis, size in enumerate(self.counts.shape)]
+                possible &= turned.reshape(lengths)
+        return CountedTable(self.attributes, self.places, self.counts, self.deviation, possible)
+
+    def seen(self, names: Sequence[str], weights: Reals) -> Seen | None:
+        """What the table says about a question with these weights of the codes; None if it sees too little.
+
+        A weight of NaN marks a combination of codes that cannot occur.
+        """
+        if not set(names) <= set(self.attributes):
+            return None
+        axes = [self.attributes.index(name) for name in names]
+        shape = [self.counts.shape[axis] for axis in axes]
+        least, most = _extremes(weights, [self.place(name) for name in names], shape)
+        known = np.isfinite(most)
+        if (least[known] != most[known]).any() or not np.isin(most[known], (0.0, 1.0)).all():
+            return None
+        kept = np.ones(self.counts.shape, dtype=np.bool_) if self.possible is None else self.possible
+        others = tuple(axis for axis in range(self.counts.ndim) if axis not in axes)
+        order = np.argsort(np.argsort(axes))
+        sums = np.transpose(np.where(kept, self.counts, 0).sum(axis=others), order)
+        cells = np.transpose(kept.sum(axis=others), order)
+        inside, outside = known & (most == 1.0), known & (most == 0.0)
+        return Seen(
+            float(sums[inside].sum()),
+            int(cells[inside].sum()),
+            float(sums[outside].sum()),
+            int(cells[outside].sum()),
+            max(self.deviation, _LEAST),
+        )
+
+    def everything(self) -> Seen:
+        """The table as a count of all records."""
+        kept = np.ones(self.counts.shape, dtype=np.bool_) if self.possible is None else self.possible
+        return Seen(float(self.counts[kept].sum()), int(kept.sum()), 0.0, 0, max(self.deviation, _LEAST))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The noisy sums of the cells inside and outside of a question, of how many cells, and their noise."""
+
+    inside: float
+    cells_inside: int
+    outside: float
+    cells_outside: int
+    deviation: float
+
+
+def combined(seen: Sequence[Seen], totals: Sequence[Seen], public: float | None) -> tuple[float, float]:
+    """The records inside a question and the half-width of their 95 % interval.
+
+    `seen` are tables that tell inside from outside, both of which have cells; `totals` count all records.
+
+    >>> combined([Seen(40.0, 1, 62.0, 1, 10.0)], [], public=100.0)
+    (39.0, 14.5...)
+    """
+    if public is not None:
+        inner = [1 / (each.cells_inside * each.deviation**2) for each in seen]
+        outer = [1 / (each.cells_outside * each.deviation**2) for each in seen]
+        whole = sum(inner) + sum(outer)
+        value = sum(w * each.inside for w, each in zip(inner, seen, strict=True))
+        value += sum(w * (public - each.outside) for w, each in zip(outer, seen, strict=True))
+        shares = [
+            Noises(w / whole, each.deviation, number)
+            for weights, cells in ((inner, "cells_inside"), (outer, "cells_outside"))
+            for w, each in zip(weights, seen, strict=True)
+            if (number := getattr(each, cells))
+        ]
+        return value / whole, half_width(shares)
+    common = sum(1 / (each.cells_inside * each.deviation**2) for each in totals)
+    a = sum(1 / (each.cells_inside * each.deviation**2) for each in seen) + common
+    b = sum(1 / (each.cells_outside * each.deviation**2) for each in seen) + common
+    determinant = a * b - common**2
+    value, shares = 0.0, []
+    for each in seen:
+        for sign, amount, number in (
+            (b / determinant, each.inside, each.cells_inside),
+            (-common / determinant, each.outside, each.cells_outside),
+        ):
+            weight = sign / (number * each.deviation**2)
+            value += weight * amount
+            shares.append(Noises(weight, each.deviation, number))
+    for each in totals:
+        weight = (b - common) / determinant / (each.cells_inside * each.deviation**2)
+        value += weight * each.inside
+        shares.append(Noises(weight, each.deviation, each.cells_inside))
+    return value, half_width(shares)
+
+
+def total(tables: Sequence[Seen]) -> tuple[float, float]:
+    """The number of all records from several counts of it, and the half-width of its 95 % interval.
+
+    >>> total([Seen(100.0, 1, 0.0, 0, 10.0), Seen(104.0, 1, 0.0, 0, 10.0)])
+    (102.0, 14.5...)
+    """
+    weights = [1 / (each.cells_inside * each.deviation**2) for each in tables]
+    whole = sum(weights)
+    value = sum(w * each.inside for w, each in zip(weights, tables, strict=True)) / whole
+    shares = [
+        Noises(w / whole, each.deviation, each.cells_inside) for w, each in zip(weights, tables, strict=True)
+    ]
+    return value, half_width(shares)
+
+
+def answered(
+    tables: Sequence[CountedTable], names: Sequence[str], weights: Reals, public: float | None
+) -> tuple[float, float] | None:
+    """What all tables that see a question say about it, with the half-width; None where no table sees it."""
+    found = [(table, table.seen(names, weights)) for table in tables]
+    able = [seen for _, seen in found if seen is not None]
+    if not able:
+        return None
+    if all(not seen.cells_outside for seen in able):  # it holds for every record
+        return total([table.everything() for table in tables]) if public is None else (public, 0.0)
+    if all(not seen.cells_inside for seen in able):  # it holds for none
+        return 0.0, 0.0
+    telling = [seen for seen in able if seen.cells_inside and seen.cells_outside]
+    others = [table.everything() for table, seen in found if seen is None]
+    value, error = combined(telling, others, public)
+    most = np.inf if public is None else public
+    return float(min(max(value, 0.0), most)), error
+
+
+def identity(sizes: Mapping[str, int], names: Sequence[str]) -> tuple[NDArray[np.int64], ...]:
+    """The places of codes in a table that holds all of them."""
+    return tuple(np.arange(sizes[name]) for name in names)
+
+
+def _extremes(
+    values: NDArray[np.generic], places: Sequence[NDArray[np.int64]], shape: Sequence[int]
+) -> tuple[Reals, Reals]:
+    """The least and the largest value among the codes at each place; +inf and -inf where there is none.
+
+    Codes whose value is NaN do not occur, and do not count.
+    """
+    least = np.asarray(values, dtype=np.float64)
+    most = least
+    for axis, (lookup, size) in enumerate(zip(places, shape, strict=True)):
+        low = np.full((*least.shape[:axis], size, *least.shape[axis + 1 :]), np.inf)
+        high = np.full(low.shape, -np.inf)
+        np.fmin.at(np.moveaxis(low, axis, 0), lookup, np.moveaxis(least, axis, 0))
+        np.fmax.at(np.moveaxis(high, axis, 0), lookup, np.moveaxis(most, axis, 0))
+        least, most = low, high
+    return least, most

@@ -1,0 +1,424 @@
+"""Mutants of methods and mechanisms, as data: what is wrong, where, and who must notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One wrong line. `check` is 'replay' with methods, or 'tests' with what pytest is to run."""
+
+    what: str
+    file: str
+    old: str
+    new: str
+    check: str
+    of: tuple[str, ...]
+
+    @property
+    def room(self) -> str:
+        return self.file.rpartition("/")[0]
+
+
+LAWS = ("tests/privacy/laws/test_laws.py",)
+NOISE = "privacy/mechanisms/noise.py"
+CHOICE = "privacy/mechanisms/choice.py"
+TABLE, POINTS = "kinds/table/data.py", "kinds/points/data.py"
+SEQUENCES, ITEMSETS = "kinds/sequences/data.py", "kinds/itemsets/data.py"
+
+
+def replay(what: str, file: str, old: str, new: str, *methods: str) -> Mutant:
+    return Mutant(what, file, old, new, "replay", methods)
+
+
+def tests(what: str, file: str, old: str, new: str, *nodes: str) -> Mutant:
+    return Mutant(what, file, old, new, "tests", nodes)
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    # Mechanisms --------------------------------------------------------------------------------------
+    replay(
+        "Laplace noise of half the scale",
+        NOISE,
+        "    return sealed.sensitivity.l1 / exact(epsilon)\n",
+        "    return sealed.sensitivity.l1 / exact(epsilon) / 2\n",
+        "independent",
+    ),
+    replay(
+        "Laplace noise scaled by the largest coordinate, not by all",
+        NOISE,
+        "    return sealed.sensitivity.l1 / exact(epsilon)\n",
+        "    return sealed.sensitivity.linf / exact(epsilon)\n",
+        "laplace-marginals",
+    ),
+    replay(
+        "Laplace noise drawn around a count that is clamped at the raw value 1",
+        NOISE,
+        "source.draw(LaplaceAround(value, scale))",
+        "source.draw(LaplaceAround(value, scale * (1 + int(value.sum() == 0))))",
+        "uniform",
+    ),
+    replay(
+        "zero counts get no noise",
+        NOISE,
+        "    return _whole(sealed, held(source.draw(LaplaceAround(value, scale))))\n",
+        "    told = held(source.draw(LaplaceAround(value, scale)))\n"
+        "    return _whole(sealed, np.where(value == 0, 0, told))\n",
+        "contingency",
+    ),
+    replay(
+        "negative noisy counts are replaced by the raw ones",
+        NOISE,
+        "    return _whole(sealed, held(source.draw(LaplaceAround(value, scale))))\n",
+        "    told = held(source.draw(LaplaceAround(value, scale)))\n"
+        "    return _whole(sealed, np.where(told < 0, value, told))\n",
+        "contingency",
+    ),
+    replay(
+        "bits for noise are taken past the seam",
+        NOISE,
+        "    return _whole(sealed, held(source.draw(LaplaceAround(value, scale))))\n",
+        "    return _whole(sealed, held(LaplaceAround(value, scale).draw(source)))\n",
+        "independent",
+    ),
+    replay(
+        "a choice at the monotone price where scores move apart",
+        "privacy/seals/sensitivity.py",
+        "        natural = self.linf if self.monotone else min(2 * self.linf, self.l1)\n",
+        "        natural = self.linf\n",
+        "mwem",
+        "privbayes",
+    ),
+    replay(
+        "the best of several is paid once and chosen several times",
+        CHOICE,
+        "    rate = plan.rate(epsilon / many)\n",
+        "    rate = plan.rate(epsilon)\n",
+        "select-items",
+    ),
+    replay(
+        "gaps of scores are squared",
+        CHOICE,
+        "    return np.where(scores <= top, gaps, np.uint64(0))\n",
+        "    return np.where(scores <= top, gaps * gaps, np.uint64(0))\n",
+        "top-strings",
+        "select-items",
+    ),
+    tests(
+        "PrivTree without a bias against depth",
+        "privacy/mechanisms/splitting.py",
+        "* inverse - depth * slope\n",
+        "* inverse\n",
+        "tests/privacy/mechanisms/test_splitting.py",
+        "tests/audit/test_privtree_loss.py",
+    ),
+    tests(
+        "PrivTree without a floor under the biased score",
+        "privacy/mechanisms/splitting.py",
+        "        clamped: Integers = np.maximum(biased, -slope)\n",
+        "        clamped: Integers = biased\n",
+        "tests/privacy/mechanisms/test_splitting.py",
+        "tests/audit/test_privtree_loss.py",
+    ),
+    replay(
+        "PrivTree's constant forgotten",
+        "privacy/mechanisms/splitting.py",
+        "        factor = noise_constant(slope, constant) + (1 if relation is Relation.REPLACE else 0)\n",
+        "        factor = Fraction(1)\n",
+        "privtree",
+        "privtree-sequences",
+    ),
+    replay(
+        "a sparse vector without noise for its second yes",
+        "privacy/mechanisms/sparse_design.py",
+        "        return self.sensitivity * (1 if self.monotone else 2) * self.c / self.queries\n",
+        "        return self.sensitivity * (1 if self.monotone else 2) / self.queries / 8\n",
+        "select-items",
+        "select-categories",
+    ),
+    replay(
+        "a sparse vector whose threshold has next to no noise",
+        "privacy/mechanisms/sparse_design.py",
+        "        return self.sensitivity * (self.c if self.redraw else 1) / self.threshold\n",
+        "        return self.sensitivity * (self.c if self.redraw else 1) / self.threshold / 50\n",
+        "select-items",
+    ),
+    tests(
+        "randomised response a little too honest",
+        "privacy/laws/coins.py",
+        "            bottom = one * one // (one + (size - 1) * high)\n",
+        "            bottom = one * one // (one + (size - 2) * high)\n",
+        "tests/privacy/mechanisms/test_response.py",
+    ),
+    tests(
+        "rounding to the lattice is not paid for",
+        NOISE,
+        "    scale = (l1 / step + size) / epsilon\n",
+        "    scale = (l1 / step) / epsilon\n",
+        "tests/privacy/mechanisms/test_noise.py",
+    ),
+    tests(
+        "Gaussian noise of half the variance",
+        "privacy/budgets/accounting.py",
+        "    return l2_squared / (2 * rho)\n",
+        "    return l2_squared / (4 * rho)\n",
+        "tests/privacy/mechanisms/test_noise.py",
+        "tests/privacy/budgets",
+    ),
+    tests(
+        "the stability histogram names values below its threshold",
+        "privacy/laws/naming.py",
+        "if count >= self.least}",
+        "if count >= self.least - 1}",
+        "tests/privacy/laws/test_laws.py",
+        "tests/drafting/test_private_drafts.py",
+    ),
+    tests(
+        "the stability histogram's threshold forgets the user's other records",
+        "drafting/bounds.py",
+        "    most = max(epsilon, ln_up(Fraction(records)) + rate)\n",
+        "    most = epsilon / 2\n",
+        "tests/drafting/test_private_drafts.py",
+    ),
+    # Laws and samplers: enumeration -------------------------------------------------------------------
+    tests(
+        "permute-and-flip's law forgets the other heads",
+        "privacy/laws/choices.py",
+        "            mean = mean + chance / Between.of(1 + number)\n",
+        "            mean = mean + chance\n",
+        *LAWS,
+    ),
+    tests(
+        "one-shot's law forgets the orders inside a cell",
+        "privacy/laws/tops.py",
+        "share / Between.of(factorial(more))",
+        "share",
+        *LAWS,
+    ),
+    tests(
+        "the sparse vector's law puts its cut one step off",
+        "privacy/laws/comparisons.py",
+        "            exponent = Fraction(shortfall if high else 1 - shortfall)\n",
+        "            exponent = Fraction(shortfall if high else -shortfall)\n",
+        *LAWS,
+    ),
+    tests(
+        "the Gaussian's normaliser forgets a tail",
+        "privacy/laws/additive.py",
+        "        total = total + Between.of(2) * (",
+        "        total = total + Between.of(1) * (",
+        *LAWS,
+    ),
+    tests(
+        "discrete Laplace noise from one geometric variable",
+        "privacy/randomness/samplers.py",
+        "    difference: Integers = pairs[:count] - pairs[count:]\n",
+        "    difference: Integers = pairs[:count]\n",
+        "tests/privacy/randomness/test_samplers.py",
+    ),
+    tests(
+        "exponential weights rounded down",
+        "privacy/randomness/samplers.py",
+        "        cells = (cells * table[left % base] + ((1 << bits) - 1)) >> bits\n",
+        "        cells = (cells * table[left % base]) >> bits\n",
+        "tests/privacy/randomness/test_samplers.py",
+        "tests/privacy/mechanisms/test_choice.py",
+    ),
+    # Tables ------------------------------------------------------------------------------------------
+    replay(
+        "a marginal's sensitivity forgets the user's other records",
+        TABLE,
+        "records * marginals, linf=records, l2_squared=records**2 * marginals, monotone=True\n",
+        "marginals, linf=1, l2_squared=marginals, monotone=True\n",
+        "independent",
+    ),
+    replay(
+        "replacing a record counts as one move",
+        TABLE,
+        "        return Sensitivity.of(2 * records * marginals, linf=records,",
+        "        return Sensitivity.of(records * marginals, linf=records,",
+        "independent",
+    ),
+    replay(
+        "shares of the budget by the raw size",
+        "kinds/table/confluence/method.py",
+        "        measured = self._one_ways(self._size())\n",
+        "        measured = self._one_ways(1 + 400 * self.table._engine.length)\n",
+        "confluence",
+    ),
+    replay(
+        "gaps of pairs stated at half of their sensitivity",
+        "kinds/table/confluence/pairs.py",
+        "        return Sensitivity.scores(moves, candidates=len(self.candidates))\n",
+        "        return Sensitivity.scores(Fraction(moves) / 4, candidates=len(self.candidates))\n",
+        "confluence",
+    ),
+    replay(
+        "the mean gap's sensitivity forgets the number of pairs",
+        "kinds/table/confluence/pairs.py",
+        "            Sensitivity.of(gaps.sensitivity.linf * len(self.couples)),\n",
+        "            Sensitivity.of(gaps.sensitivity.linf / 4),\n",
+        "confluence",
+    ),
+    replay(
+        "MWEM's errors in the unit of one record",
+        "kinds/table/baselines/mwem.py",
+        "            Sensitivity.scores(STEPS * counts.sensitivity.linf, believed.size),\n",
+        "            Sensitivity.scores(counts.sensitivity.linf, believed.size),\n",
+        "mwem",
+    ),
+    replay(
+        "Fourier coefficients at the sensitivity of one",
+        "kinds/table/baselines/fourier.py",
+        "        Sensitivity.of(moves * count, linf=moves, l2_squared=moves**2 * count),\n",
+        "        Sensitivity.of(moves, linf=moves, l2_squared=moves**2),\n",
+        "fourier-marginals",
+    ),
+    replay(
+        "marginals end to end at the sensitivity of one",
+        "privacy/seals/sealed.py",
+        "        sum((part.sensitivity.l1 for part in parts), Fraction(0)),\n",
+        "        max(part.sensitivity.l1 for part in parts),\n",
+        "laplace-marginals",
+    ),
+    replay(
+        "scores of networks stated at a quarter of their sensitivity",
+        "kinds/table/privbayes/sensitivity.py",
+        "        largest_change(name, relation, binary=binary, n=n, records=records, bound=bound),\n",
+        "        largest_change(name, relation, binary=binary, n=n, records=records, bound=bound) / 4,\n",
+        "privbayes",
+    ),
+    replay(
+        "the first attribute of a network is drawn past the seam",
+        "kinds/table/privbayes/structure.py",
+        "coins.draw(AnyBelow(len(variables)))",
+        "coins.below(len(variables))",
+        "privbayes",
+    ),
+    replay(
+        "the total of a contingency table is the raw one",
+        "kinds/table/baselines/contingency.py",
+        "        total = float(values.sum()) if",
+        "        total = float(table._engine.length) if",
+        "contingency",
+    ),
+    # Points ------------------------------------------------------------------------------------------
+    replay(
+        "points of a user count as one",
+        POINTS,
+        "        return Sensitivity.of(records, linf=records, l2_squared=records**2, monotone=True)\n",
+        "        return Sensitivity.of(1, monotone=True)\n",
+        "privtree",
+        "uniform-grid",
+    ),
+    replay(
+        "wavelet coefficients at the sensitivity of one level",
+        "kinds/points/baselines/privelet.py",
+        "        moves = prod(1 + levels for _ in chosen)\n",
+        "        moves = 1\n",
+        "privelet",
+    ),
+    replay(
+        "the grids of a hierarchy are told as they are",
+        "kinds/points/baselines/hierarchy.py",
+        "noise.counts(points.histogram(sides), pay=pay)",
+        "(noise.counts(points.histogram(sides), pay=pay) * 0 + points.histogram(sides)._Sealed__value)",
+        "hierarchy",
+    ),
+    replay(
+        "DAWA's costs with half of the noise",
+        "kinds/points/baselines/dawa.py",
+        "        return (4 * size - 2) * self.scale\n",
+        "        return (4 * size - 2) * self.scale / 2\n",
+        "dawa",
+    ),
+    replay(
+        "no noise on the costs of single cells, as in software in circulation",
+        "kinds/points/baselines/dawa.py",
+        "        return (4 * size - 2) * self.scale\n",
+        "        return (4 * size - 4 + Fraction(1, 100)) * self.scale\n",
+        "dawa",
+    ),
+    replay(
+        "PrivTree paid for one point where a user has several",
+        "kinds/points/privtree.py",
+        "            paths=points.schema.unit.records,\n",
+        "            paths=1,\n",
+        "privtree",
+    ),
+    # Sequences ---------------------------------------------------------------------------------------
+    replay(
+        "a sequence touches one path",
+        SEQUENCES,
+        "        return self.longest * self.schema.unit.records\n",
+        "        return self.schema.unit.records\n",
+        "privtree-sequences",
+        "top-strings",
+    ),
+    replay(
+        "what is left for a string is not passed on",
+        "kinds/sequences/exploration.py",
+        "        left = tuple(before - amount for before, amount in zip(self.left, amounts, strict=True))\n",
+        "        left = self.left\n",
+        "n-gram",
+    ),
+    replay(
+        "histograms of strings with noise for one place",
+        "kinds/sequences/exploration.py",
+        "LaplaceAround(counts[rows], self.places / amount)",
+        "LaplaceAround(counts[rows], 1 / amount)",
+        "n-gram",
+    ),
+    replay(
+        "the choice of a length at the sensitivity of the numerator",
+        SEQUENCES,
+        "step = max(share.numerator, share.denominator - share.numerator)",
+        "step = min(share.numerator, share.denominator - share.numerator)",
+        "privtree-sequences",
+    ),
+    # Item sets and selection ----------------------------------------------------------------------------
+    replay(
+        "baskets are not cut to their largest size",
+        ITEMSETS,
+        "        most = size if largest is None else min(size, largest * self.schema.unit.records)\n",
+        "        most = 1\n",
+        "select-items",
+    ),
+    replay(
+        "the selected are counted at the price of one",
+        "learn/selection/select.py",
+        "Sensitivity.of(min(moves.l1, len(chosen) * moves.linf), linf=moves.linf, monotone=moves.monotone)",
+        "Sensitivity.of(moves.linf / 2, monotone=moves.monotone)",
+        "select-items",
+    ),
+    # Budgets, seals and engines ---------------------------------------------------------------------------
+    tests(
+        "a part may be spent twice",
+        "privacy/budgets/budget.py",
+        "            self._closed = True\n            return randomness.charged(charge)\n",
+        "            return randomness.charged(charge)\n",
+        "tests/privacy/budgets",
+    ),
+    tests(
+        "disjoint parts are paid for under replace",
+        "privacy/budgets/budget.py",
+        "            if self._disjoint and used is not Relation.ADD_REMOVE:\n",
+        "            if False:\n",
+        "tests/privacy/budgets",
+    ),
+    tests(
+        "a sum of counts wraps around",
+        "privacy/seals/sealed.py",
+        "        held = min(max((high << 32) + low, int(bounds.min)), int(bounds.max))\n",
+        "        held = int(np.sum(values))\n",
+        "tests/privacy/test_ends_of_ranges.py",
+    ),
+    tests(
+        "records of a user are sampled by their place in the file",
+        "engine/bound.py",
+        '    return Users(users.rank("dense").to_numpy().astype(np.uint32) - np.uint32(1), users)\n',
+        "    return Users(np.arange(len(users), dtype=np.uint32), users)\n",
+        "tests/engine/test_bound.py",
+    ),
+)

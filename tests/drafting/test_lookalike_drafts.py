@@ -1,0 +1,213 @@
+"""Drafts of files as custodians bring them: codes, signs, spikes, identifiers and event logs are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from tests.lookalikes import ACTIVITIES, Lookalike, census, churn, event_log, hospital
+
+import penstock
+from penstock.drafting.proposal import draft
+from penstock.kinds.sequences.layout import SequenceLayout
+from penstock.schema import Schema
+
+TABLES = [census, churn, hospital]
+
+
+def confirmed(proposal: Schema) -> Schema:
+    return Schema.from_yaml(proposal.to_yaml().replace("review: true", "review: false"))
+
+
+@pytest.mark.parametrize("make", TABLES)
+def test_planted_facts_are_drafted_and_marked(make: Callable[[], Lookalike]) -> None:
+    made = make()
+    proposal = draft(made.frame)
+    assert set(proposal.names) == set(made.frame.columns) - set(made.identifiers)
+    assert proposal.to_review() == [*proposal.names, "unit"]
+    for name, codes in made.codes.items():
+        field = proposal.field(name)
+        assert (field.type, field.values) == ("integer", codes)
+    for name, marker in made.markers.items():
+        field = proposal.field(name)
+        assert field.type in ("integer", "number")
+        assert field.missing == "value"
+        assert not marker or (field.missing_values or ())[0] == marker
+    for name, spikes in made.spikes.items():
+        field = proposal.field(name)
+        assert field.spikes == spikes or set(spikes) <= set(field.constraints.enum or ())
+    assert Schema.from_yaml(proposal.to_yaml()) == proposal
+
+
+def test_nobody_gets_a_code_that_nobody_has() -> None:
+    """The codes 1 and 2 of a small file used to become the range 0..3."""
+    made = census(300)
+    schema = confirmed(draft(made.frame))
+    rows = penstock.release(made.frame, schema, epsilon=1, method="independent", seed=1).sample(2000, seed=1)
+    assert set(rows["SEX"]) == {1, 2}
+    assert set(rows["ETHNICITY"]) <= {1, 2, 3, 4, 10, 11}
+    assert rows["YEARS_HERE"].null_count() > 0
+    assert (rows["WORK"] == -9).any()
+
+
+def test_decimals_are_those_of_the_data() -> None:
+    proposal = draft(hospital().frame)
+    assert proposal.field("bmi").decimals == 1
+    assert draft(churn().frame).field("monthly_charges").decimals == 2
+    rows = confirmed(proposal).decode({"bmi": np.arange(10)}, np.random.default_rng(1))
+    assert (rows["bmi"] == rows["bmi"].round(1)).all()
+    fine = pl.DataFrame({"x": np.random.default_rng(1).random(50)})
+    assert draft(fine).field("x").decimals is None
+
+
+def test_those_who_come_back_are_the_unit() -> None:
+    proposal = draft(hospital().frame)
+    assert (proposal.unit.protects, proposal.unit.column, proposal.unit.at_most) == ("user", "patient_id", 5)
+    assert proposal.unit.review
+    assert "'patient_id' repeats like an identifier" in proposal.to_yaml()
+    assert draft(churn().frame).unit.protects == "record"
+    renamed = draft(hospital().frame.rename({"patient_id": "whose"}))
+    assert renamed.unit.column == "whose"
+    assert draft(hospital().frame, kind="points").unit.protects == "user"
+
+
+@pytest.mark.parametrize("name", ["case_no", "CaseNumber", "CASE_ID", "invoice no", "fall"])
+def test_a_case_number_is_no_field(name: str) -> None:
+    made = hospital(500).frame.rename({"case_no": name})
+    assert name not in draft(made).names
+    assert f"Left out: '{name}' looks like an identifier" in draft(made).to_yaml()
+
+
+def test_amounts_are_not_taken_for_identifiers() -> None:
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {
+            "salary": rng.integers(18_000, 90_000, 400),
+            "day": rng.integers(0, 365, 400),
+            "town": rng.choice([f"Town {i}" for i in range(60)], 400),
+            "member": rng.choice(["no", "yes"], 400),
+        }
+    )
+    proposal = draft(frame)
+    assert set(proposal.names) == {"salary", "day", "town", "member"}
+    assert proposal.unit.protects == "record"
+
+
+def as_csv(frame: pl.DataFrame, folder: Path) -> Path:
+    frame.write_csv(folder / "data.csv")
+    return folder / "data.csv"
+
+
+def as_parquet(frame: pl.DataFrame, folder: Path) -> Path:
+    frame.write_parquet(folder / "data.parquet")
+    return folder / "data.parquet"
+
+
+def as_objects(frame: pl.DataFrame, folder: Path) -> pd.DataFrame:
+    """Numbers and their signs in one pandas column, as spreadsheets are read."""
+    columns: dict[str, list[Any]] = {}
+    for column in frame:
+        numbers = column.cast(pl.Float64, strict=False).to_list()
+        texts = column.to_list()
+        columns[column.name] = [
+            text if value is None else int(value) if value == int(value) else value
+            for text, value in zip(texts, numbers, strict=True)
+        ]
+    return pd.DataFrame(columns, dtype=object)
+
+
+@pytest.mark.parametrize("make", TABLES)
+def test_the_draft_is_the_same_wherever_the_records_are(
+    make: Callable[..., Lookalike], tmp_path: Path
+) -> None:
+    made = make(600)
+    reference = draft(made.frame)
+    for source in (as_csv(made.frame, tmp_path), as_parquet(made.typed, tmp_path), made.typed):
+        assert penstock.draft(source) == reference
+    assert draft(made.typed).names == reference.names
+    kept = [name for name in reference.names if name not in ("monthly_charges", "total_charges", "bmi")]
+    found = penstock.draft(as_objects(made.frame, tmp_path))
+    assert [found.field(name) for name in kept] == [reference.field(name) for name in kept]
+
+
+def test_whole_numbers_that_pandas_made_floats_stay_whole() -> None:
+    frame = pd.DataFrame({"rooms": [1.0, 2.0, None, 3.0] * 50, "rent": [450.0, None, 820.0, 1010.0] * 50})
+    frame["rent"] += np.arange(200)
+    proposal = penstock.draft(frame)
+    assert proposal.field("rooms").values == (1, 2, 3)
+    assert proposal.field("rent").type == "integer"
+
+
+def test_words_among_numbers_are_signs_only_where_they_mean_it() -> None:
+    values = [str(i) for i in range(40)] * 3
+    frame = pl.DataFrame(
+        {
+            "known": [*values[:-2], "Unknown", "unknown"],
+            "repeated": [*values[:-2], "ask later", "ask later"],
+            "once": [*values[:-1], "Jane Doe"],
+            "many": [*values[:-4], "a", "b", "c", "d"],
+            "codes": ["1", "2", "3", "E"] * 30,
+        }
+    )
+    proposal = draft(frame)
+    assert proposal.field("known").missing_values == ("Unknown", "unknown", "")
+    assert proposal.field("repeated").missing_values == ("ask later", "")
+    assert proposal.field("codes").values == ("1", "2", "3", "E")
+    assert [proposal.field(name).type for name in ("once", "many")] == ["string", "string"]
+
+
+def test_categories_that_are_partly_numbers_come_in_numeric_order() -> None:
+    frame = pl.DataFrame({"grade": ["10", "2", "1", "11", "b", "a"] * 10})
+    assert draft(frame).field("grade").values == ("1", "2", "10", "11", "a", "b")
+
+
+@pytest.mark.parametrize("offset", ["+02:00", "Z", "", "-0530", "+01"])
+def test_event_logs_are_recognised_whatever_their_offset(offset: str) -> None:
+    made = event_log(60, offset=offset)
+    proposal = draft(made.frame, kind="sequences")
+    layout = SequenceLayout.of(proposal)
+    assert (layout.user, layout.time, layout.symbol) == (
+        "case:concept:name",
+        "time:timestamp",
+        "concept:name",
+    )
+    assert proposal.field("concept:name").values == tuple(sorted(ACTIVITIES))
+    as_table = draft(made.frame)
+    assert as_table.field("time:timestamp").type == "datetime"
+    assert "look like an event log" in as_table.to_yaml()
+    assert "case:concept:name" not in as_table.names
+
+
+@pytest.mark.parametrize("names", [
+    ("case_id", "timestamp", "activity"), ("ticket", "at", "event name"), ("patient_id", "when", "ward step"),
+])  # fmt: skip
+def test_event_logs_are_recognised_under_other_names(names: tuple[str, str, str]) -> None:
+    log = event_log(60).frame.select(
+        pl.col("org:resource"), *(pl.col(old).alias(new) for old, new in zip(
+            ("case:concept:name", "time:timestamp", "concept:name"), names, strict=True))
+    )  # fmt: skip
+    layout = SequenceLayout.of(draft(log, kind="sequences"))
+    assert (layout.user, layout.time, layout.symbol) == names
+
+
+def test_events_with_offsets_are_read_in_the_order_of_time() -> None:
+    from penstock.kinds.sequences.reading import open_sequences
+
+    frame = pl.DataFrame(
+        {
+            "case_id": ["1"] * 4,
+            "at": ["2024-01-01T10:00:00.5+02:00", "2024-01-01T08:00:00.25Z", "2024-01-01T07:59-00:30",
+                   "2024-01-01 07:00"],
+            "step": ["c", "b", "d", "a"],
+        }
+    )  # fmt: skip
+    schema = Schema.from_yaml(
+        "kind: sequences\nsequence: {user: case_id, time: at, symbol: step, longest: 9}\n"
+        "fields: [{name: step, constraints: {enum: [a, b, c, d]}}]"
+    )
+    assert open_sequences(frame, schema).codes.tolist() == [0, 1, 2, 3]
