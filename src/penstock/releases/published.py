@@ -50,6 +50,8 @@ class Published(ABC):
     kinds: ClassVar[tuple[str, ...]]
     answer: ClassVar[str]
     form: ClassVar[str]
+    sampled: ClassVar[str] = "records"
+    """What the number given to `sample` counts."""
 
     method: str
     schema: Schema

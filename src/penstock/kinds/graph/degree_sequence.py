@@ -44,7 +44,7 @@ class DegreeSequence(Method[Graph]):
     >>> graph = Graph.open(star, Schema.from_yaml("{kind: graph, edges: {nodes: 25}}"))
     >>> release = DegreeSequence().fit(graph, Budget(2, randomness=Randomness.seeded(1)))
     >>> print(release.count("edge"))
-    19 ± 7 edges
+    19 ± 7 edges (counted)
     """
 
     name: ClassVar[str] = "degree-sequence"
@@ -92,9 +92,8 @@ class DegreeSequenceRelease(GraphRelease):
         text = pattern.strip().lower()
         if text in ("edge", "edges"):
             spread = noise.standard_deviation(2 * self.receipt.unit.records, self.receipt.epsilon)
-            return Answer(
-                max(0.0, float(self.degrees.totals.sum()) / 2), 1.96 * spread * sqrt(self.n) / 2, "edges"
-            )
+            error = 1.96 * spread * sqrt(self.n) / 2
+            return Answer(max(0.0, float(self.degrees.totals.sum()) / 2), error, "edges", "counted")
         k = text.removesuffix("-star")
         if not k.isdecimal() or not 2 <= int(k) <= 1000 or not text.endswith("-star"):
             raise QueryError(
@@ -123,8 +122,8 @@ class DegreeSequenceRelease(GraphRelease):
 
     def questions(self) -> Mapping[str, Question]:
         return {
-            "pattern": Question("edges and stars are counted", self.count),
-            "degree": Question("nodes of a degree are counted", self.with_degree),
+            "pattern": Question("edges and stars are counted", self.count, example="2-star"),
+            "degree": Question("nodes of a degree are counted", self.with_degree, example="0..2"),
         }
 
     def model(self) -> Model:

@@ -116,14 +116,17 @@ class DegreeTriangleRelease(SyntheticGraphRelease):
         """The noisy number of edges, stars or triangles of the original graph, not below zero."""
         text = name.strip().lower()
         if text == "triangle":
-            return Answer(max(0, self.triangles), None, "triangles")
+            return Answer(max(0, self.triangles), None, "triangles", "counted")
         known = {"edge": 1, "edges": 1, "2-star": 2, "3-star": 3}
         if text not in known:
             raise QueryError(f"'{name}' was not counted; this release has edge, 2-star, 3-star and triangle.")
         return Answer(self.degrees.stars(known[text]), None, f"{text.removesuffix('s')}s")
 
     def questions(self) -> Mapping[str, Question]:
-        return {"pattern": Question("patterns are counted", self.count), **super().questions()}
+        return {
+            "pattern": Question("patterns are counted", self.count, example="triangle"),
+            **super().questions(),
+        }
 
     def model(self) -> Model:
         saved = _Saved(

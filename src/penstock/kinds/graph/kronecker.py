@@ -185,7 +185,10 @@ class KroneckerRelease(SyntheticGraphRelease):
         return Answer(max(0.0, self.counts[found]), None, f"{found}s")
 
     def questions(self) -> Mapping[str, Question]:
-        return {"pattern": Question("patterns are counted", self.count), **super().questions()}
+        return {
+            "pattern": Question("patterns are counted", self.count, example="triangle"),
+            **super().questions(),
+        }
 
     def model(self) -> Model:
         entries = [self.initiator.a, self.initiator.b, self.initiator.c]

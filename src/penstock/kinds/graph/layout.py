@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, ClassVar
 
 from pydantic import Field as Described
@@ -59,12 +60,14 @@ class EdgeLayout(Layout):
             return []
         return [{"name": "node", "type": "integer", "constraints": {"minimum": 1, "maximum": self.nodes}}]
 
-    def refuse(self, schema: Schema) -> None:
-        if len(schema.fields) != 1:
+    def refuse_undeclared(self, key: str, names: Collection[str]) -> None:
+        if len(names) > 1:
+            last = sorted(names)[-1]
             raise SchemaError(
-                "fields: a graph has one field, with the names of its nodes, and no others. Remove "
-                f"'{schema.fields[-1].name}'."
+                f"fields: a graph has one field, with the names of its nodes, and no others. Remove '{last}'."
             )
+
+    def refuse(self, schema: Schema) -> None:
         node = schema.fields[0]
         size = _size(node)
         if self.nodes is not None and self.nodes != size:

@@ -29,6 +29,7 @@ class SyntheticGraphRelease(GraphRelease):
     """
 
     answer: ClassVar[str] = "synthetic data"
+    sampled: ClassVar[str] = "graphs"
 
     @property
     @abstractmethod
@@ -114,7 +115,7 @@ class SyntheticGraphRelease(GraphRelease):
             stream.write("</graph>\n</graphml>\n")
 
     def questions(self) -> Mapping[str, Question]:
-        return {"graph": Question("a synthetic graph is written", self._written)}
+        return {"graph": Question("a synthetic graph is written", self._written, example="graph.txt")}
 
     def _written(self, text: str) -> Written:
         from penstock.releases.disk import whole_file
@@ -125,7 +126,7 @@ class SyntheticGraphRelease(GraphRelease):
             raise UsageError(
                 f"'{text}' must end in {' or '.join(self.files())}, so that it is clear what to write."
             )
-        rows = self.sample(1)
+        rows = self.sample(1, seed=0)
         with whole_file(path) as partial:
             writer(rows, partial)
         return Written(path, f"a synthetic graph of {self.drawn_nodes:,} nodes and {rows.height:,} edges")
