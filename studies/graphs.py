@@ -44,9 +44,10 @@ from penstock.schema import Schema
 PLACE = RESULTS / "graphs.json"
 NOISY_RUNS = 2001
 FITTED = ("GrQc", "HepTh", "AS20")
-RUNS = 60
-SHAPE_RUNS = 5
+RUNS = 20
+SHAPE_RUNS = 3
 TOLERANCE = 0.10
+GRAPHS = 30
 
 
 # Counts ----------------------------------------------------------------------------------------------
@@ -170,7 +171,7 @@ def fits(runs: int) -> dict[str, Any]:
             rng = np.random.default_rng(3)
             drawn = [
                 SimpleGraph.of(2**levels, *kronecker.draw(Initiator(*entries3[name]), levels, rng))
-                for _ in range(100)
+                for _ in range(GRAPHS)
             ]
             found[f"graphs of {source}|{name}"] = [
                 float(np.mean([one.m for one in drawn])),
@@ -350,7 +351,7 @@ def page(known: dict[str, Any]) -> Page:
             _compared_table(rows),
             "## Initiators",
             _fit_table(known["fits"]),
-            "## Means of 100 graphs from published parameters",
+            "## Means of 30 graphs from published parameters",
             _graphs_table(known["fits"]),
         ],
     )
@@ -417,7 +418,7 @@ def _shape_text() -> str:
         "the "
         "logarithms of\nhop plot, eigenvalues and network values; the mean gap of the clustering by "
         "degree. Nodes "
-        "without links are left out.\nOne graph without noise, the mean of five releases with it."
+        "without links are left out.\nOne graph without noise, the mean of three releases with it."
     )
 
 

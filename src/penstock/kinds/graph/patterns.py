@@ -40,7 +40,7 @@ from penstock.privacy.laws.rungs import Rungs
 from penstock.privacy.randomness.samplers import Integers
 
 Reach = Literal["common neighbours", "degree"]
-LARGEST_MOVE = 1 << 1000
+LARGEST_MOVE = 1 << 900
 
 
 class Pattern(ABC):
@@ -57,6 +57,10 @@ class Pattern(ABC):
     @abstractmethod
     def limit(self, n: int) -> int:
         """How far one edge can move the count in any graph of n nodes."""
+
+    def most(self, n: int) -> int:
+        """An upper bound on how many there can be among n nodes: every link has its largest effect."""
+        return self.limit(n) * comb(n, 2)
 
     @abstractmethod
     def count(self, graph: SimpleGraph) -> int:
@@ -90,7 +94,7 @@ class Pattern(ABC):
         """Raise for a graph that is too large for this pattern."""
         if self.limit(n) >= LARGEST_MOVE:
             raise UsageError(
-                f"counts: one edge can move the number of {self.name}s among {n} nodes by more than 2**1000; "
+                f"counts: one edge can move the number of {self.name}s among {n} nodes by more than 2**900; "
                 "choose a smaller pattern. Nothing was spent."
             )
 

@@ -69,7 +69,7 @@ class SimpleGraph:
     @cached_property
     def below(self) -> Matrix:
         """Links to nodes of lower number, which have at least as many links."""
-        return sp.tril(self.adjacency, k=-1, format="csr")
+        return sp.tril(self.adjacency, k=-1, format="csr").astype(np.int32)  # sums are taken in 64 bits
 
     def linked(self, rows: Numbers, columns: Numbers) -> NDArray[np.bool_]:
         """Whether pairs of nodes are linked."""

@@ -29,6 +29,7 @@ from penstock.kinds.graph.patterns import CustomPattern, Pattern, Reach, pattern
 from penstock.kinds.graph.release import GraphRelease
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws.rungs import Rungs
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.mechanisms.ladder import ladder, margin
 from penstock.progress import progress
@@ -37,6 +38,7 @@ from penstock.report.picture import Picture
 from penstock.schema import Schema
 
 CONFIDENCE = 0.975  # of the largest number and of the count, so that both hold in 95 of 100 releases
+MOST = 10**300
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,9 @@ class LadderCounts(Method[Graph]):
     @property
     def patterns(self) -> tuple[Pattern, ...]:
         named = [text for text in self.counts.split(",") if text.strip()]
-        if not all(isinstance(each, CustomPattern) for each in self.custom):
+        if not isinstance(self.custom, tuple) or not all(
+            isinstance(one, CustomPattern) for one in self.custom
+        ):
             raise UsageError("custom: give patterns made with CustomPattern. Nothing was spent.")
         return (*(pattern(text) for text in named), *self.custom)
 
@@ -113,7 +117,7 @@ class LadderCounts(Method[Graph]):
                 rate = pay.epsilon / (2 * graph.together)
                 values[each.name] = ladder(graph.rungs(each), pay=pay)
                 known = None if largest is None else each.bounding(graph.n, largest[each.reach])
-                errors[each.name] = None if known is None else float(margin(known, rate, CONFIDENCE))
+                errors[each.name] = None if known is None else _error(known, rate)
                 step(1)
         return SubgraphCountsRelease(
             method=self.name,
@@ -128,6 +132,12 @@ class LadderCounts(Method[Graph]):
             counts=values,
             errors=errors,
         )
+
+
+def _error(known: Rungs, rate: Fraction) -> float | None:
+    """The error bar of a ladder; None where it has hundreds of digits."""
+    found = margin(known, rate, CONFIDENCE)
+    return float(found) if found < MOST else None
 
 
 def _largest(graph: Graph, patterns: Sequence[Pattern], pay: Budget) -> dict[Reach, int]:
@@ -166,13 +176,15 @@ class SubgraphCountsRelease(GraphRelease):
     errors: Mapping[str, float | None]
 
     def count(self, name: str) -> Answer:
-        """The number of a pattern, not below zero."""
+        """The number of a pattern, not below zero nor above what is possible."""
         asked = name.strip().lower()
         known = {each.lower(): each for each in self.counts}
         if asked not in known:
             raise QueryError(f"'{name}' was not counted; this release has {', '.join(self.counts)}.")
         found = known[asked]
-        return Answer(max(0, self.counts[found]), self.errors[found], f"{found}s", "counted")
+        custom = found in self.parameters.get("custom", ())
+        most = MOST if custom else pattern(found).most(self.n)
+        return Answer(min(max(0, self.counts[found]), most), self.errors[found], f"{found}s", "counted")
 
     def questions(self) -> Mapping[str, Question]:
         return {"pattern": Question("patterns are counted", self.count, example=next(iter(self.counts)))}

@@ -29,6 +29,8 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.rungs import OnRungs, Rungs
 from penstock.privacy.seals.sealed import Sealed, open_seal
 
+_SMALLEST = 1e-290
+
 
 def ladder(sealed: Sealed[Rungs], pay: Budget) -> int:
     """A whole number on a ladder of rungs; pays all that is left of `pay`. Pure epsilon (see above).
@@ -62,7 +64,7 @@ def log_total(rungs: Rungs, rate: Fraction | float) -> float:
     >>> round(exp(log_total(rungs, Fraction(1, 2))), 10)
     6.6408226537
     """
-    _, logs = _log_weights(rungs, float(rate))
+    _, logs = _log_weights(rungs, max(float(rate), _SMALLEST))
     top = float(logs.max())
     return top + log(float(np.exp(logs - top).sum()))
 
@@ -83,7 +85,7 @@ def margin(rungs: Rungs, rate: Fraction | float, confidence: float = 0.95) -> in
     """The smallest m such that the noise stays within -m ... m with this probability."""
     if rungs.limit == 0:
         return 0
-    rate = float(rate)
+    rate = max(float(rate), _SMALLEST)
     heights, logs = _log_weights(rungs, rate)
     shares = np.exp(logs - log_total(rungs, rate))
     below = np.cumsum(shares)
