@@ -191,7 +191,7 @@ class account:  # noqa: N801  # reads as a word in a with statement
     def __enter__(self) -> tuple[str, Callable[[], Fraction]]:
         Ledger.create(self.path)
         ledger = Ledger.open(self.path)
-        ledger.set_limit("data", 10)
+        ledger.set_limit("data", 10, "1/10")
         return str(self.path), lambda: Ledger.open(self.path).account("data").balance().left[0]
 
     def __exit__(self, *_: object) -> None:

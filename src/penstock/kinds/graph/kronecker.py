@@ -29,7 +29,7 @@ from penstock.kinds.graph.data import Graph
 from penstock.kinds.graph.degree_sequence import private_degrees
 from penstock.kinds.graph.models import kronecker as model_of
 from penstock.kinds.graph.models.kronecker import FEATURES, Distance, Initiator, Norm, levels_of
-from penstock.kinds.graph.patterns import Star, Triangle
+from penstock.kinds.graph.patterns import Pattern, Star, Triangle
 from penstock.kinds.graph.simple import Numbers
 from penstock.kinds.graph.synthetic import SyntheticGraphRelease
 from penstock.privacy.budgets.amounts import Amount, exact
@@ -124,22 +124,29 @@ class Kronecker(Method[Graph]):
         return {
             "edge": degrees.stars(1),
             "2-star": degrees.stars(2),
-            "triangle": float(triangles),
+            "triangle": _held(triangles, Triangle(), graph.n),
             "3-star": degrees.stars(3),
         }
 
     def _from_ladders(self, graph: Graph, budget: Budget) -> dict[str, float]:
-        parts = [budget.part(name, "1/4", delta_share=1 if name == "triangle" else 0) for name in FEATURES]
-        edges, hairpins, triangles, tripins = parts
-        pure, sealed = self.preset == "pure", graph.rungs(Triangle())
+        pure = self.preset == "pure"
+        edges, hairpins, triangles, tripins = (
+            budget.part(name, "1/4", delta_share=0 if pure or name != "triangle" else 1) for name in FEATURES
+        )
+        sealed = graph.rungs(Triangle())
+        noisy = ladder(sealed, pay=triangles) if pure else smooth.laplace(sealed, pay=triangles)
         return {
             "edge": float(noise.counts(graph.size(), pay=edges)[0]),
-            "2-star": float(ladder(graph.rungs(Star(2)), pay=hairpins)),
-            "triangle": float(
-                ladder(sealed, pay=triangles) if pure else smooth.laplace(sealed, pay=triangles)
-            ),
-            "3-star": float(ladder(graph.rungs(Star(3)), pay=tripins)),
+            "2-star": _held(ladder(graph.rungs(Star(2)), pay=hairpins), Star(2), graph.n),
+            "triangle": _held(noisy, Triangle(), graph.n),
+            "3-star": _held(ladder(graph.rungs(Star(3)), pay=tripins), Star(3), graph.n),
         }
+
+
+def _held(count: int, pattern: Pattern, n: int) -> float:
+    """A noisy count, not further from zero than there can be copies of the pattern among n nodes."""
+    most = pattern.most(n)
+    return float(min(max(count, -most), most))
 
 
 class _Saved(BaseModel):
