@@ -227,6 +227,9 @@ def models() -> str:
     for info in map(catalogue.form, catalogue.forms()):
         made = [method for method in catalogue.methods() if method.form == info.name]
         tables = [f"`{name}`: {coded(columns)}" for name, columns in info.tables.items()]
+        tables += [
+            f"`{name}`: {coded(columns)} (not always)" for name, columns in info.optional_tables.items()
+        ]
         rows.append(
             (
                 f"`{info.name}`",

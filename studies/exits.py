@@ -64,11 +64,14 @@ def prepared(folder: Path) -> dict[str, Command]:
 
 
 def codes(command: Command, runs: int) -> Counter[int]:
-    """The exit codes of so many runs, some of them at once."""
+    """The exit codes of so many runs, some of them at once; what the others say goes to stderr."""
 
     def once(run: int) -> int:
         words = [word.replace("{run}", str(run)) for word in command]
-        return subprocess.run([sys.executable, "-m", "penstock", *words], capture_output=True).returncode
+        done = subprocess.run([sys.executable, "-m", "penstock", *words], capture_output=True, text=True)
+        if done.returncode:
+            print(f"run {run} ended with {done.returncode}: {done.stderr[-500:]}", file=sys.stderr)
+        return done.returncode
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return Counter(pool.map(once, range(runs)))
@@ -93,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             wrong += sum(others.values())
             words = ", ".join(f"{times} with {code}" for code, times in others.items())
             rows.append([name, str(runs), str(found[0]), words or "none"])
+            print(*rows[-1], sep=" | ", file=sys.stderr)
     print("\n".join(markdown(HEADS, rows)))
     return 1 if wrong else 0
 

@@ -145,10 +145,10 @@ MUTANTS: tuple[Mutant, ...] = (
         "select-items",
     ),
     tests(
-        "randomised response a little too honest",
-        "privacy/laws/coins.py",
-        "            bottom = one * one // (one + (size - 1) * high)\n",
-        "            bottom = one * one // (one + (size - 2) * high)\n",
+        "randomised response twice as honest as was paid for",
+        "privacy/mechanisms/response.py",
+        "    return source.draw(Told(truth, size, strength))\n",
+        "    return source.draw(Told(truth, size, 2 * strength))\n",
         "tests/privacy/mechanisms/test_response.py",
     ),
     tests(
@@ -244,7 +244,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "shares of the budget by the raw size",
         "kinds/table/confluence/method.py",
         "        measured = self._one_ways(self._size())\n",
-        "        measured = self._one_ways(1 + 400 * self.table._engine.length)\n",
+        "        measured = self._one_ways(1 + 400 * self.table.size()._Sealed__value[0])\n",
         "confluence",
     ),
     replay(
@@ -282,25 +282,26 @@ MUTANTS: tuple[Mutant, ...] = (
         "        max(part.sensitivity.l1 for part in parts),\n",
         "laplace-marginals",
     ),
-    replay(
+    tests(
         "scores of networks stated at a quarter of their sensitivity",
         "kinds/table/privbayes/sensitivity.py",
         "        largest_change(name, relation, binary=binary, n=n, records=records, bound=bound),\n",
         "        largest_change(name, relation, binary=binary, n=n, records=records, bound=bound) / 4,\n",
-        "privbayes",
+        "tests/kinds/table/privbayes/test_sensitivity.py",
+        "tests/kinds/table/privbayes/test_structure.py",
     ),
     replay(
         "the first attribute of a network is drawn past the seam",
         "kinds/table/privbayes/structure.py",
-        "coins.draw(AnyBelow(len(variables)))",
-        "coins.below(len(variables))",
+        "coins.draw(AnyBelow(len(firsts)))",
+        "coins.below(len(firsts))",
         "privbayes",
     ),
     replay(
         "the total of a contingency table is the raw one",
         "kinds/table/baselines/contingency.py",
         "        total = float(values.sum()) if",
-        "        total = float(table._engine.length) if",
+        "        total = float(table.size()._Sealed__value[0]) if",
         "contingency",
     ),
     # Points ------------------------------------------------------------------------------------------
@@ -356,12 +357,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "privtree-sequences",
         "top-strings",
     ),
-    replay(
+    tests(
         "what is left for a string is not passed on",
         "kinds/sequences/exploration.py",
         "        left = tuple(before - amount for before, amount in zip(self.left, amounts, strict=True))\n",
         "        left = self.left\n",
-        "n-gram",
+        "tests/kinds/sequences/test_baselines.py",
     ),
     replay(
         "histograms of strings with noise for one place",
@@ -388,7 +389,7 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "the selected are counted at the price of one",
         "learn/selection/select.py",
-        "Sensitivity.of(min(moves.l1, len(chosen) * moves.linf), linf=moves.linf, monotone=moves.monotone)",
+        "Sensitivity.of(min(moves.l1, len(chosen) * moves.linf), linf=each, monotone=moves.monotone)",
         "Sensitivity.of(moves.linf / 2, monotone=moves.monotone)",
         "select-items",
     ),

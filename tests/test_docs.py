@@ -43,7 +43,7 @@ def test_the_guide_runs_as_printed(name: str, tmp_path: Path, monkeypatch: pytes
                 )
                 assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
                 assert "Traceback" not in done.stderr
-                if line.endswith('"age < 30"'):
+                if line.endswith('"age <= 30"'):
                     assert "±" in done.stdout, "the guide promises an error bar"
                 ran += 1
         elif language == "python":

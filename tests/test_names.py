@@ -20,7 +20,7 @@ DEFAULT = "the kind of data that is meant where nobody says which: a promise of 
 PACKAGE = "a word of Frictionless data packages: a resource that is a table"
 NOUN = "what is counted or drawn, in words for people"
 BLOCK = "a sort of block on a page"
-FIRST_FORMAT = "what folders of the first format say"
+EARLIER = "what folders of earlier formats say, or lack"
 
 MEANT: dict[tuple[str, str], str] = {
     ("api.py", "table"): DEFAULT,
@@ -40,10 +40,11 @@ MEANT: dict[tuple[str, str], str] = {
     ("report/maps.py", "points"): NOUN,
     ("report/pictures.py", "points"): NOUN,
     **{
-        ("releases/formats.py", word): FIRST_FORMAT
+        ("releases/formats.py", word): EARLIER
         for word in (
             *("marginals", "selection", "top-strings", "privbayes", "network", "confluence"),
             *("select-items", "select-categories", "itemsets", "table", "sequences"),
+            *("suffix-tree", "n-gram", "simple-tree"),
         )
     },
 }

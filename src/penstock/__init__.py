@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from penstock.api import draft as draft
     from penstock.api import evaluate as evaluate
     from penstock.api import load as load
+    from penstock.api import recover as recover
     from penstock.api import release as release
     from penstock.api import select as select
     from penstock.privacy.budgets.budget import Budget as Budget
@@ -38,11 +39,23 @@ _EXPORTS = {
     "draft": "penstock.api",
     "evaluate": "penstock.api",
     "load": "penstock.api",
+    "recover": "penstock.api",
     "release": "penstock.api",
     "select": "penstock.api",
 }
 
-__all__ = ["Budget", "Ledger", "Release", "Schema", "draft", "evaluate", "load", "release", "select"]
+__all__ = [
+    "Budget",
+    "Ledger",
+    "Release",
+    "Schema",
+    "draft",
+    "evaluate",
+    "load",
+    "recover",
+    "release",
+    "select",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The verbs of the command line, as Python functions: draft, release, select, load, evaluate.
+"""The commands of the command line, as Python functions: draft, release, recover, select, load, evaluate.
 
 `release` keeps the order that makes mistakes free: the request is checked, then the schema, the
 destination and the ledger, then the records are read and compared with the schema, and only then
@@ -7,42 +7,52 @@ is anything charged.
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
+from operator import index
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, SupportsIndex
 
 from penstock import catalogue
 from penstock.catalogue import MethodInfo
 from penstock.contracts.method import Method
+from penstock.contracts.parameters import Whole
 from penstock.contracts.plug import data_class, method_class
 from penstock.drafting.private import COUNTING, draft_private
 from penstock.drafting.proposal import draft as propose
 from penstock.drafting.proposal import kind_draft
 from penstock.engine import Source, read
+from penstock.engine.connection import spilling
 from penstock.engine.header import RECORDS, Header, refuse_names_of_categories, refuse_record_among
 from penstock.errors import (
     LedgerError,
     PenstockError,
     PenstockWarning,
+    ReleaseError,
     SchemaError,
     UsageError,
 )
 from penstock.evaluation import Evaluation
 from penstock.evaluation import evaluate as compare
 from penstock.learn.selection.release import SelectionRelease
-from penstock.privacy.budgets.amounts import Amount
+from penstock.lifetime import hold
+from penstock.privacy.budgets.amounts import Amount, shown
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.budgets.till import Account
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.randomness.generator import Randomness
 from penstock.releases import Release
 from penstock.releases import load as open_folder
-from penstock.releases.disk import reserved
+from penstock.releases.disk import forget_reservation, reserved
+from penstock.releases.folder import save_paid
+from penstock.releases.kept import Kept, meant_for
+from penstock.releases.paths import absolute
+from penstock.releases.room import room
 from penstock.schema import Relation, Schema, Unit
 
 Place = str | PathLike[str]
@@ -60,6 +70,7 @@ def draft(
     delta: Amount = 0,
     ledger: Ledger | str | None = None,
     account: str | None = None,
+    holds_at_most: int | None = None,
 ) -> Schema:
     """A proposal for the schema of some data; every fact that was read off the data is marked for review.
 
@@ -79,7 +90,7 @@ def draft(
     True
     """
     if epsilon is None:
-        if ledger is not None or account is not None or delta != 0:
+        if ledger is not None or account is not None or holds_at_most is not None or delta != 0:
             raise UsageError(
                 "A delta, a ledger and an account belong to a private draft; give its epsilon too."
             )
@@ -96,13 +107,16 @@ def draft(
             "Headers alone cost nothing, so there is nothing to pay epsilon for; drop one of them."
         )
     whole = Budget(epsilon, delta)
-    paying = _account(ledger, account, "private draft of a schema")
+    paying = _account(ledger, account, "private draft of a schema", holds_at_most)
     Budget(epsilon, delta, account=paying).check(Relation.ADD_REMOVE)
     # Two entries: where the records turn out to be too few for the amount, the second is never booked.
     counting = Budget(
-        whole.epsilon * COUNTING, account=_account(ledger, account, "number of records, for a private draft")
+        whole.epsilon * COUNTING,
+        account=_account(ledger, account, "number of records, for a private draft", holds_at_most),
     )
     budget = Budget(whole.epsilon * (1 - COUNTING), whole.delta, account=paying)
+    for part in (counting, budget):
+        part.protect(unit or Unit())
     with _what_is_spent(counting), _what_is_spent(budget):
         records = _told_if_empty(read(source, table=table, header=header))
         schema = draft_private(records, budget, counting=counting, kind=kind, unit=unit)
@@ -134,8 +148,10 @@ def release(
     engine: str = "auto",
     ledger: Ledger | str | None = None,
     account: str | None = None,
+    holds_at_most: int | None = None,
     seed: int | None = None,
     accept_unreviewed_draft: bool = False,
+    spill: Place | Literal[False] | None = None,
     out: Place | None = None,
 ) -> Release:
     """Release data under differential privacy, and save the release when `out` names a folder.
@@ -145,6 +161,13 @@ def release(
     and for that very reason the release unpublishable. A method with a pure guarantee has no use for a
     `delta`, and none is booked for it.
 
+    An account of a ledger is about one unit. Where the release protects another, say how many of its units
+    one of the account's `holds_at_most` in these data (how many records a user has, say): it is booked at the
+    price of so many. Otherwise it is refused, before anything is spent.
+
+    Where records do not fit into DuckDB's memory, it writes them in clear to a private folder inside `spill`;
+    with `spill=False` they are refused instead.
+
     >>> from penstock import Schema
     >>> from penstock.demo import survey, survey_schema
     >>> made = release(survey(500), Schema.from_yaml(survey_schema()), epsilon="1/2", method="independent")
@@ -153,7 +176,8 @@ def release(
     >>> made.sample(1000).height
     1000
     """
-    described = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
+    _refuse_other_types(method, parameters, seed, out)
+    described = _described(schema)
     info = catalogue.default_method(described.kind) if method is None else catalogue.method(method)
     chosen = configure(info, parameters or {})
     _refuse_wrong_kind(info, described)
@@ -163,21 +187,25 @@ def release(
         described.refuse_if_unreviewed()
     chosen.check(described)
     name = "a release that was not saved" if out is None else Path(fspath(out)).name
-    with nullcontext() if out is None else reserved(fspath(out)):
-        paying = _account(ledger, account, f"{info.name} for {name}")
+    needed = room(described, chosen.cells(described))
+    with nullcontext() if out is None else reserved(fspath(out), room=needed):
+        paying = _account(ledger, account, f"{info.name} for {name}", holds_at_most)
         budget = Budget(epsilon, 0 if info.pure else delta, randomness=randomness, account=paying)
+        budget.protect(described.unit)
         budget.check(described.relation)
         order_key = None if seed is None else f"seed {seed}".encode()
         handle = data_class(catalogue.kind(described.kind))
         source = handle.read(data, described, table=table, header=header)
         if isinstance(source, Source):
             source = _with_names(source, described)
-        opened = handle.open(source, described, engine=engine, order_key=order_key)
+        to = spill if spill is None or spill is False else fspath(spill)
+        with spilling(to):
+            opened = handle.open(source, described, engine=engine, order_key=order_key)
         with _what_is_spent(budget):
             records, rest = opened.prepared(budget)
             made = chosen.fit(records, rest)
             if out is not None:
-                made.save(Path(fspath(out)))
+                save_paid(made, fspath(out))
         _complete(budget, name)
     return made
 
@@ -197,8 +225,10 @@ def select(
     engine: str = "auto",
     ledger: Ledger | str | None = None,
     account: str | None = None,
+    holds_at_most: int | None = None,
     seed: int | None = None,
     accept_unreviewed_draft: bool = False,
+    spill: Place | Literal[False] | None = None,
     out: Place | None = None,
 ) -> SelectionRelease:
     """Select the c most frequent items or categories, or those above a threshold, under epsilon.
@@ -213,7 +243,7 @@ def select(
     >>> len(found.items)
     2
     """
-    described = schema if isinstance(schema, Schema) else Schema.load(fspath(schema))
+    described = _described(schema)
     asked = {"c": c, "threshold": threshold, "counts": counts, "mechanism": mechanism, "column": column}
     info = _selecting(described.kind)
     known = [parameter.name for parameter in method_class(info).parameters()]
@@ -233,8 +263,10 @@ def select(
         engine=engine,
         ledger=ledger,
         account=account,
+        holds_at_most=holds_at_most,
         seed=seed,
         accept_unreviewed_draft=accept_unreviewed_draft,
+        spill=spill,
         out=out,
     )
     assert isinstance(made, SelectionRelease)
@@ -264,6 +296,53 @@ def load(folder: Place) -> Release:
     1
     """
     return open_folder(fspath(folder))
+
+
+def recover(destination: Place, *, to: Place | None = None, ledger: Ledger | str | None = None) -> Release:
+    """Finish a release that was paid for and interrupted, from its model that was kept; costs nothing more.
+
+    `destination` is the folder that it was meant for, `to` another one. With the `ledger` that paid, its
+    entry is noted as complete. ReleaseError when nothing is kept for this destination.
+
+    >>> recover("never-begun")
+    Traceback (most recent call last):
+    penstock.errors.ReleaseError: Nothing is kept for 'never-begun'; 'penstock recover' lists what is.
+    """
+    kept = _kept_for(destination)[-1]
+    held = hold(kept.folder)
+    if held is None:
+        raise ReleaseError(f"'{fspath(destination)}' is being written by another process; wait for it.")
+    try:
+        kept.tidy()
+        made = open_folder(kept.folder)
+        place = made.save(fspath(destination if to is None else to))
+        if ledger is not None and made.receipt.ledger is not None:
+            opened = Ledger.open(ledger) if isinstance(ledger, str) else ledger
+            entry = made.receipt.ledger
+            opened.account(entry.rpartition("/")[0]).complete(entry, place.name)
+        kept.discard()
+        forget_reservation(kept.destination)
+    finally:
+        os.close(held)
+    return made
+
+
+def discard(destination: Place) -> list[Kept]:
+    """Remove the models that are kept for a destination; what they cost stays spent."""
+    found = _kept_for(destination)
+    for kept in found:
+        if kept.busy:
+            raise ReleaseError(f"'{fspath(destination)}' is being written by another process; wait for it.")
+        kept.discard()
+        forget_reservation(kept.destination)
+    return found
+
+
+def _kept_for(destination: Place) -> list[Kept]:
+    found = meant_for(absolute(fspath(destination)))
+    if not found:
+        raise ReleaseError(f"Nothing is kept for '{fspath(destination)}'; 'penstock recover' lists what is.")
+    return found
 
 
 def evaluate(
@@ -296,6 +375,35 @@ def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Method[Any]:
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}."
             raise UsageError(f"{info.name} has no parameter '{name}'; {hint}")
     return method(**parameters)
+
+
+def _refuse_other_types(method: object, parameters: object, seed: object, out: object) -> None:
+    """Refuse what a request cannot consist of: no annotation keeps a notebook from passing it."""
+    named = parameters is None or (
+        isinstance(parameters, Mapping) and all(isinstance(name, str) for name in parameters)
+    )
+    whole = (
+        isinstance(seed, SupportsIndex) and not isinstance(seed, bool) and Whole(least=0).accepts(index(seed))
+    )
+    for name, given, fits, words in (
+        ("method", method, method is None or isinstance(method, str), "the name of a method"),
+        ("parameters", parameters, named, "a dictionary of names and values"),
+        ("seed", seed, seed is None or whole, "a whole number from 0 on"),
+        ("out", out, out is None or isinstance(out, str | PathLike), "the path of a folder"),
+    ):
+        if not fits:
+            raise UsageError(f"{name} must be {words}, not {shown(given)}. Nothing was spent.")
+
+
+def _described(schema: object) -> Schema:
+    """The schema itself, or the one in a file."""
+    if isinstance(schema, Schema):
+        return schema
+    if not isinstance(schema, str | PathLike):
+        raise UsageError(
+            f"schema must be a Schema or the path of one, not {shown(schema)}. Nothing was spent."
+        )
+    return Schema.load(fspath(schema))
 
 
 def _with_names(source: Source, schema: Schema) -> Source:
@@ -332,9 +440,16 @@ def _refuse_wrong_kind(info: MethodInfo, schema: Schema) -> None:
         )
 
 
-def _account(ledger: Ledger | str | None, account: str | None, label: str) -> Account | None:
+def _account(
+    ledger: Ledger | str | None, account: str | None, label: str, holds_at_most: int | None
+) -> Account | None:
     """The ledger's account that pays, or None when the release is made without a ledger."""
     if ledger is None and account is None:
+        if holds_at_most is not None:
+            raise UsageError(
+                "--holds-at-most says how a release is booked in a ledger; give the ledger and the account, "
+                "or leave it out."
+            )
         return None
     if ledger is None or account is None:
         missing = "a ledger (--ledger)" if ledger is None else "an account (--account)"
@@ -342,7 +457,7 @@ def _account(ledger: Ledger | str | None, account: str | None, label: str) -> Ac
             f"A release that is booked needs both a ledger and an account; {missing} is missing."
         )
     opened = Ledger.open(ledger) if isinstance(ledger, str) else ledger
-    return opened.account(account, label)
+    return opened.account(account, label, holds_at_most=holds_at_most)
 
 
 def _complete(budget: Budget, name: str) -> None:

@@ -1,8 +1,12 @@
 """What can go wrong for a user, each as one clear sentence and a remedy.
 
 Messages may quote the custodian's own data (a row number, an offending value): they are for
-the custodian's terminal and never become part of a release.
+the custodian's terminal and never become part of a release. They never quote a password (`without_password`).
 """
+
+from __future__ import annotations
+
+import re
 
 _LONGEST = 1000
 
@@ -52,3 +56,27 @@ class QueryError(PenstockError):
 
 class PenstockWarning(UserWarning):
     """Something that went well enough, and that the custodian should hear of."""
+
+
+def without_password(text: str) -> str:
+    """A URL, or a text with one, fit to be shown: rather too much of it is hidden than too little.
+
+    A password may stand before the host, where it runs to the last @ whatever is in it, or in any parameter
+    whose name speaks of one, also within an encoded connection string.
+
+    >>> without_password("postgres://ann:secret@host/base")
+    'postgres://ann@host/base'
+    >>> without_password("postgres://ann:s/e@cret@host/base?sslmode=require&password=secret")
+    'postgres://ann@host/base?sslmode=require&password=***'
+    """
+    before_host = _WHOLE if re.match(r"[A-Za-z][\w+.:-]*://", text) and "\n" not in text else _WITHIN
+    return _PARAMETER.sub(r"\1***", before_host.sub(r"\1@", text))
+
+
+_WHOLE = re.compile(r"(://[^/@:?#]*):.*@")
+_WITHIN = re.compile(r"(://[^/@:?#\s]*):\S*@")
+_PARAMETER = re.compile(
+    r"([\w.-]*(?:pass|pwd|secret|token|key|credential)[\w.-]*\s?(?:=|%3d)\s?)"
+    r"(?:'[^']*'|\"[^\"]*\"|\{[^}]*\}|(?:(?!%3b)[^&;\s'\")])+)",
+    re.IGNORECASE,
+)

@@ -24,7 +24,7 @@ import penstock
 from fuzzing import mutation
 from penstock import Ledger, Schema
 from penstock.engine import open_engine, read
-from penstock.engine.connection import without_password
+from penstock.errors import without_password
 from penstock.releases import Release, load
 
 TABLE = """

@@ -7,24 +7,29 @@ keeps it from its next input, is put down to the input it was at, and the rest i
 from __future__ import annotations
 
 import multiprocessing
+import os
 import resource
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from statistics import median
-from time import process_time
+from time import monotonic, process_time
 from typing import Any
 
 from fuzzing.loaders import LOADERS, Loader
 from penstock.errors import PenstockError
 
 LONGEST_SENTENCE = 1200
-PATIENCE = 120.0
-"""Seconds that a worker may take for one input on a busy machine before it is ended."""
+PATIENCE = 60.0
+"""CPU seconds that a worker may take for one input before it is ended; a busy machine is no finding."""
+LONGEST_WAIT = 3600.0
+"""Seconds after which a worker that does nothing at all is ended."""
+GLANCE = 5.0
+"""Seconds between two looks at a worker."""
 SLOW = 10.0
 """CPU seconds after which an input that did end counts as a hang all the same."""
 STRETCH = 5_000
@@ -167,12 +172,7 @@ def watched(name: str, seed: int, numbers: range) -> Iterator[tuple[int, Tally]]
         process = context.Process(target=_work, args=(name, seed, stretch, at, sending))
         process.start()
         sending.close()
-        last = at.value
-        while not receiving.poll(PATIENCE):
-            if at.value == last:
-                process.kill()
-                break
-            last = at.value
+        _watch(process.pid or 0, at, receiving, process.kill)
         try:
             tally, end = receiving.recv(), stretch.stop
         except EOFError:
@@ -181,6 +181,26 @@ def watched(name: str, seed: int, numbers: range) -> Iterator[tuple[int, Tally]]
         process.join()
         begin = end
         yield end, tally
+
+
+def _watch(pid: int, at: Any, receiving: Connection, end: Callable[[], None]) -> None:
+    """Wait for a worker's results, or end it where one input takes all its time."""
+    last, since, began = at.value, _cpu(pid), monotonic()
+    while not receiving.poll(GLANCE):
+        if at.value != last:
+            last, since, began = at.value, _cpu(pid), monotonic()
+        elif _cpu(pid) - since > PATIENCE or monotonic() - began > LONGEST_WAIT:
+            end()
+            return
+
+
+def _cpu(pid: int) -> float:
+    """The CPU seconds of a process so far; 0 where the system does not tell, or the process is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _ended(name: str, seed: int, begin: int, number: int, code: int | None) -> Tally:

@@ -152,6 +152,26 @@ def test_a_name_that_reads_as_a_pattern_is_refused(cli: Cli, desk: Desk, name: s
         assert (done.code, "reads as a pattern of names" in done.err) == (1, True), done.err
 
 
+@pytest.mark.parametrize("name", ["^x$", "*"])
+@pytest.mark.parametrize(
+    ("kind", "layout"),
+    [
+        ("sequences", {"sequence": {"symbol": "page", "user": "NAME", "longest": 4}}),
+        ("sequences", {"sequence": {"symbol": "page", "user": "who", "time": "NAME", "longest": 4}}),
+        ("itemsets", {"items": {"item": "page", "transaction": "NAME"}}),
+    ],
+)
+def test_a_layout_s_column_that_reads_as_a_pattern_is_refused(
+    cli: Cli, desk: Desk, kind: str, layout: dict[str, Any], name: str
+) -> None:
+    """Such a column is no field, and was read all the same."""
+    desk.write([("ada", "home", "1")], header=("who", "page", name))
+    field = {"name": "page", "constraints": {"enum": ["home"]}}
+    text = json.dumps({"kind": kind, "fields": [field], **layout}).replace("NAME", name)
+    desk.schema.write_text(text, encoding="utf-8")
+    assert "reads as a pattern of names" in refused(cli, desk).err
+
+
 def test_ragged_rows(cli: Cli, desk: Desk) -> None:
     desk.write([*ROWS, ("ada", "31", "1200", "and more")])
     assert str(len(ROWS) + 2) in refused(cli, desk).err or str(len(ROWS) + 1) in refused(cli, desk).err

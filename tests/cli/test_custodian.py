@@ -147,7 +147,7 @@ def test_the_ledger_shows_what_is_left(cli: Cli, desk: Desk) -> None:
     assert cli(*release, *booked).code == 0
     [account] = json.loads(cli("ledger", "show", desk.ledger, "--json").out)["accounts"]
     assert account["left"]["epsilon"] == "8/3"
-    [entry] = account["book"]
+    [entry] = account["ledger"]
     assert entry["status"] == "complete"
     assert entry["release"] == desk.out.name
     assert json.loads((desk.out / "receipt.json").read_text())["ledger"] == entry["name"]
@@ -178,6 +178,50 @@ def test_a_ledger_is_not_made_twice_nor_opened_where_there_is_none(cli: Cli, des
     assert cli("ledger", "show", desk.ledger, "--account", "strangers").code == 1
 
 
+def test_releases_for_records_and_for_users_are_added_up_by_conversion_or_not_at_all(
+    cli: Cli, desk: Desk
+) -> None:
+    """Epsilon 1 for a user and 1/4 for each of up to 8 records are 3 for that user, and not 5/4."""
+    users = desk.folder / "users.yaml"
+    unit = "unit: {protects: user, column: name, at_most: 2}\n"
+    users.write_text(unit + desk.schema.read_text(encoding="utf-8"), encoding="utf-8")
+    booked = ("--ledger", desk.ledger, "--account", "people", "--method", "independent")
+    first = cli("release", desk.data, "-s", users, "-e", "1", "-o", desk.out, *booked)
+    assert first.code == 0, first.err
+    second = ("release", desk.data, "-s", desk.schema, "-e", "1/4", "-o", desk.folder / "second", *booked)
+    refused = cli(*second)
+    assert refused.code == 1
+    assert "kept for one user (name)" in refused.err
+    assert "--holds-at-most N" in refused.err
+    assert "Nothing was spent." in refused.err
+    assert not (desk.folder / "second").exists()
+    assert cli(*second, "--holds-at-most", "8").code == 0
+    [account] = json.loads(cli("ledger", "show", desk.ledger, "--json").out)["accounts"]
+    assert (account["spent"]["epsilon"], account["unit"]) == ("3", "user:name")
+    assert [(entry["unit"]["protects"], entry["holds_at_most"]) for entry in account["ledger"]] == [
+        ("user", 1), ("record", 8),
+    ]  # fmt: skip
+    shown = cli("ledger", "show", desk.ledger, "--account", "people").out
+    assert "user:name, at most 2" in shown
+    assert "8 times" in shown
+
+
+def test_an_account_is_about_a_unit_that_there_is(cli: Cli, desk: Desk) -> None:
+    for odd, told in (("records", "is no unit"), ("user", "user:COLUMN"), ("record:age", "as 'record'")):
+        done = cli("ledger", "limit", desk.ledger, "people", "--epsilon", "1", "--unit", odd)
+        assert done.code == 2
+        assert told in done.err
+    assert cli("ledger", "limit", desk.ledger, "new", "--epsilon", "1", "--unit", "user:name").code == 0
+    assert "user:name" in cli("ledger", "show", desk.ledger).out
+
+
+def test_a_conversion_without_a_ledger_is_refused(cli: Cli, desk: Desk) -> None:
+    asked = ("-e", "1", "-o", desk.out, "--holds-at-most", "8")
+    done = cli("release", desk.data, "-s", desk.schema, *asked)
+    assert (done.code, desk.out.exists()) == (2, False)
+    assert "give the ledger and the account" in done.err
+
+
 def test_a_full_account_refuses_the_next_release(cli: Cli, desk: Desk) -> None:
     booked = ("--ledger", desk.ledger, "--account", "people", "--schema", desk.schema, "--epsilon", "2")
     assert cli("release", desk.data, *booked, "--out", desk.folder / "one").code == 0
@@ -196,7 +240,7 @@ def test_of_two_releases_to_one_place_one_pays(cli: Cli, desk: Desk) -> None:
     assert done.code == 1
     assert "is being written by another release" in done.err
     [account] = json.loads(cli("ledger", "show", desk.ledger, "--json").out)["accounts"]
-    assert (account["spent"]["epsilon"], account["book"]) == ("0", [])
+    assert (account["spent"]["epsilon"], account["ledger"]) == ("0", [])
     (desk.folder / f".{desk.out.name}.reserved").touch()  # as a killed process leaves it
     assert cli(*command, *booked).code == 0
     assert not list(desk.folder.glob(".*"))
@@ -325,7 +369,21 @@ def test_the_demo_runs_from_end_to_end(
     assert report is not None
     assert Path(report[1]).read_text(encoding="utf-8").startswith("<!doctype html>")
     ran = re.findall(r"^\$ penstock (\w+)", done.out, re.MULTILINE)
-    assert ran == ["draft", "ledger", "ledger", "release", "inspect", "query", "sample", "evaluate", "ledger"]
+    told = [
+        "draft",
+        "ledger",
+        "ledger",
+        "release",
+        "inspect",
+        "query",
+        "query",
+        "sample",
+        "evaluate",
+        "ledger",
+    ]
+    assert ran == told
+    assert re.search(r"± .* \(counted\)", done.out)
+    assert re.search(r"\((model|spread evenly): no error bar\)", done.out)
     public = {path.name for path in (tmp_path / "demo-release").iterdir()}
     assert "report.html" in public
     assert not {

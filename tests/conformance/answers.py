@@ -23,13 +23,16 @@ SAMPLES = (0, 1, 2, 20, 57)
 
 
 def saves_and_loads(info: MethodInfo, place: Path) -> None:
-    """What was saved is loaded: the same words, the same rows, the same page."""
+    """What was saved is loaded: the same words, the same rows, the same page, every parameter as given."""
     for number, example in enumerate(examples(info)):
         release = fitted(info, example)
         again = penstock.load(release.save(place / f"release {number}"))
         assert type(again) is type(release)
         assert words_of(again) == words_of(release)
         assert again.report() == release.report()
+        for name, value in example.parameters.items():
+            said = again.parameters.get(name, "nothing")
+            assert str(said) == str(value), f"{name} was {value}, and the release says {said}"
         if release.can_sample:
             assert again.size == release.size
             assert again.sample(20, seed=3).equals(release.sample(20, seed=3))
@@ -131,3 +134,4 @@ def draws_its_report(info: MethodInfo, place: Path) -> None:
         pictures = release.pictures()
         assert pictures or release.answer == "selection"
         assert all(picture.title and picture.caption for picture in pictures)
+        assert all(picture.columns and picture.rows for picture in pictures), "a picture of nothing"

@@ -20,10 +20,14 @@ from penstock.catalogue import MethodInfo
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Number, OneOf, Parameter, Share, Text, Whole, YesNo
 from penstock.errors import PenstockError
+from penstock.privacy.budgets.amounts import DIGITS
 from penstock.schema import Schema
 
-HUGE = 10**400  # no double holds it, and neither does a word of 64 bits
-LITTLE = Fraction(1, HUGE)
+HUGE = 10**5000  # nobody may give it: Python does not write so many digits
+LARGE = (
+    10**DIGITS - 1
+)  # the largest that may be given; no double holds it, and neither does a word of 64 bits
+LITTLE = Fraction(1, 10 ** (DIGITS - 1))
 COPIES = 70
 
 
@@ -39,8 +43,8 @@ def ends(parameter: Parameter) -> list[Any]:
         found += ["", "no such name"]
     elif isinstance(domain, Whole):
         found += [
-            -HUGE if domain.least is None else domain.least,
-            HUGE if domain.most is None else domain.most,
+            -LARGE if domain.least is None else domain.least,
+            LARGE if domain.most is None else domain.most,
         ]
     elif isinstance(domain, Number):
         low = domain.least if domain.above is None else nextafter(float(domain.above), inf)
@@ -50,10 +54,15 @@ def ends(parameter: Parameter) -> list[Any]:
     elif isinstance(domain, Exact):
         low = domain.least if domain.above is None else Fraction(domain.above) + LITTLE
         high = domain.most if domain.below is None else Fraction(domain.below) - LITTLE
-        found += [-HUGE if low is None else low, HUGE if high is None else high]
+        found += [-LARGE if low is None else low, LARGE if high is None else high]
         found += [Fraction(1, 2) + LITTLE] if domain.accepts(Fraction(1, 2) + LITTLE) else []
         found += [0] if isinstance(domain, Share) and domain.none else []
     return found
+
+
+def too_long() -> list[int | Fraction]:
+    """Numbers that no parameter takes, whatever its range, because of their digits."""
+    return [HUGE, -HUGE, LARGE + 1, Fraction(1, HUGE), Fraction(1, 2) + Fraction(1, HUGE)]
 
 
 def driven(method: type[Method[Any]], base: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

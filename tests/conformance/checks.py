@@ -151,6 +151,16 @@ def has_its_page(info: MethodInfo, place: Path) -> None:
     text = (DOCS / "methods" / f"{info.name}.md").read_text(encoding="utf-8")
     titles = re.findall(r"^## (.+)$", text, re.MULTILINE)
     assert [title for title in titles if title in SECTIONS] == list(SECTIONS)
+    for title in SECTIONS:
+        assert has_text(text, title), f"{info.name}: nothing is said under '{title}'"
+
+
+def has_text(page: str, title: str) -> bool:
+    """Whether a section of a page says something below its heading, besides further headings."""
+    section = re.search(rf"^## {re.escape(title)}$(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    return section is not None and any(
+        line.strip() and not line.startswith("#") for line in section[1].splitlines()
+    )
 
 
 def is_audited(info: MethodInfo, place: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.conformance.bounds import driven, largest, neighbours, refusal, with_many_fields
+from tests.conformance.bounds import HUGE, driven, largest, neighbours, refusal, too_long, with_many_fields
 from tests.conformance.examples import Example, examples, fitted
 
 import penstock
@@ -117,7 +117,7 @@ def wrong_values(parameter: Parameter) -> list[Any]:
     if isinstance(domain, OneOf | YesNo):
         wrong += ["none of them", 17]
     if isinstance(domain, Whole | Number | Exact | YesNo):
-        wrong += [float("nan"), "many words"]
+        wrong += [float("nan"), "many words", *too_long()]
     if isinstance(domain, Whole):
         wrong += [True, 1.5, np.int64(1)]
         wrong += [] if domain.least is None else [domain.least - 1, -(10**30)]
@@ -212,8 +212,19 @@ def charges_nothing_for_mistakes(info: MethodInfo, place: Path) -> None:
         {"epsilon": 0},
         {"epsilon": "a lot"},
         {"epsilon": 11},
+        {"epsilon": HUGE},
+        {"epsilon": Fraction(1, 2) + Fraction(1, HUGE)},
+        {"delta": Fraction(1, HUGE)},
         {"delta": 2},
         {"engine": "abacus"},
+        {"parameters": {1: 2}},
+        {"parameters": {1: HUGE}},
+        {"parameters": ["least"]},
+        {"method": 5},
+        {"schema": None},
+        {"schema": facts},
+        {"out": 5},
+        *({"seed": seed} for seed in ("x", 1.5, -1, True, HUGE, -HUGE)),
         {"data": lacking},
         {"data": place / "no such file.csv"},
     ]
@@ -232,7 +243,9 @@ def charges_nothing_for_mistakes(info: MethodInfo, place: Path) -> None:
             }
             with pytest.raises(PenstockError) as caught:
                 penstock.release(request.pop("data"), request.pop("schema"), **request)
-            assert "\n" not in str(caught.value)
+            said = str(caught.value)
+            assert said.endswith((".", "?"))
+            assert "\n" not in said
             assert left() == 10, mistake
         paid = penstock.release(
             example.frame,

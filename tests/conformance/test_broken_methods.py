@@ -36,6 +36,7 @@ def broken(name: str, form: str | None = None, answer: str = "counts") -> Iterat
         ("RefusesInFit", spending.refuses_before_it_charges, UsageError, "about two candidates"),
         ("TooWide", spending.works_up_to_the_ends_of_its_ranges, OverflowError, "too large"),
         ("Undeclared", spending.declares_its_parameters, AssertionError, "undeclared among"),
+        ("Silent", answers.saves_and_loads, AssertionError, "the release says nothing"),
         ("Constant", checks.is_never_the_same_without_a_seed, AssertionError, "again and again"),
     ],
 )
@@ -52,6 +53,7 @@ def test_a_broken_method_is_caught(
     [
         ("Forgetful", "counts", answers.answers_the_same_once_loaded),
         ("Blank", "counts", answers.draws_its_report),
+        ("Empty", "counts", answers.draws_its_report),
         ("Generous", "synthetic data", answers.samples_as_many_as_asked),
     ],
 )
@@ -59,3 +61,9 @@ def test_a_broken_release_is_caught(name: str, answer: str, caught_by: Check, tm
     assert caught_by in checks.CHECKS
     with broken(name, f"{name}Release", answer) as info, pytest.raises(AssertionError):
         caught_by(info, tmp_path)
+
+
+def test_a_page_of_headings_is_caught() -> None:
+    page = "## Limits\n\n### Of it\n\n## Reference\n\nA paper.\n"
+    assert not checks.has_text(page, "Limits")
+    assert checks.has_text(page, "Reference")

@@ -86,9 +86,9 @@ def test_one_more_unit_changes_nothing_but_itself(kind: KindInfo, source: Source
 AGES = """
 unit: {protects: user, column: person, at_most: 2}
 fields:
-  - {name: age, type: integer, constraints: {minimum: 0, maximum: 99}, bins: {count: 4}, outside: missing,
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 99}, bins: {count: 4}, outside: other,
      missing: value}
-  - {name: code, constraints: {enum: ['1', '2', '03']}, outside: missing, missing: value}
+  - {name: code, constraints: {enum: ['1', '2', '03']}, outside: other, missing: value}
 """
 ODD = (("1.5", "1"), ("", "03"), ("1e30", "2"), ("about 40", "3.0"), ("2020-01-01", "x"), ("17", ""))
 

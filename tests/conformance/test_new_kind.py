@@ -22,6 +22,9 @@ from penstock import catalogue
 from penstock.audit import run as audit
 from penstock.audit import targets
 from penstock.audit.harness import Status
+from penstock.audit.replays import hostile, usable
+from penstock.audit.tampering import TAMPERINGS, caught
+from penstock.audit.targets import every_audit
 from penstock.catalogue import OptionInfo
 from penstock.cli import query
 from penstock.cli import run as command
@@ -114,6 +117,18 @@ def test_a_new_kind_may_ask_with_several_words() -> None:
             penstock.release(votes, schema, epsilon=1, out=f"{place}/poll")
             query.query(f"{place}/poll", votes_of="red")
     query.with_options()
+
+
+@pytest.mark.usefixtures("ballots")
+def test_a_new_method_is_replayed_and_its_sabotaged_copies_are_caught() -> None:
+    info, every = catalogue.method("poll"), every_audit()
+    settings = usable(info, every)
+    assert settings
+    for setting in settings:
+        found = hostile(info, setting)
+        assert not found.problems
+        assert found.share == 1
+    assert all(caught(info, every, wrong) for _, wrong in TAMPERINGS.values())
 
 
 def test_nothing_of_it_stays_behind() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.engine import read
-from penstock.engine.connection import without_password
-from penstock.errors import DataError
+from penstock.errors import DataError, without_password
 
 URLS = [
     "postgres://ann:hunter2@host/base",

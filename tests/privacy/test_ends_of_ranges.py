@@ -269,7 +269,7 @@ def test_gaps_of_pairs_move_by_no_more_than_stated_wherever_expectations_lie(far
 def test_errors_of_a_distribution_move_by_no_more_than_stated_however_large_it_is(n: float) -> None:
     counts = np.array([0, 5, 2**40, 1])
     errors = [
-        MWEM(way=1)._errors(sealed(values), Weights((2, 2), n))
+        MWEM(way=1)._errors(sealed(values), Weights((2, 2), n), way=1)
         for values in (counts, counts + np.eye(4)[1].astype(int))
     ]
     gaps = np.abs(open_seal(errors[0]).astype(object) - open_seal(errors[1]).astype(object))

@@ -137,6 +137,20 @@ def test_every_birth_of_a_sealed_value_states_its_reason() -> None:
     assert count > 40
 
 
+def test_every_sparse_vector_states_why_its_queries_move_no_further() -> None:
+    count = 0
+    for module in MODULES:
+        for call in calls(parsed(module), "paid"):
+            if ast.unparse(call.func) not in ("SparseVector.paid", "cls.paid"):
+                continue
+            where = f"{name_of(module)}:{call.lineno}"
+            (reason,) = [keyword.value for keyword in call.keywords if keyword.arg == "because"] or [None]
+            literal = isinstance(reason, ast.Constant) and len(str(reason.value).split()) >= 4
+            assert literal or (isinstance(reason, ast.Name) and reason.id == "because"), where
+            count += 1
+    assert count >= 2
+
+
 def test_one_search_lists_every_privacy_argument() -> None:
     """The search of ARCHITECTURE.md, CONTRIBUTING.md and the docs meets every birth."""
     command = ["grep", "-rn", "because=", str(SOURCE), "--include=*.py"]

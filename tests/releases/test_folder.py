@@ -19,6 +19,7 @@ from tests.releases.tiny import SURVEY, Tiny, paid, tiny
 from penstock import catalogue
 from penstock.errors import QueryError, ReleaseError, UsageError
 from penstock.releases import Manifest, Model, Release, check_destination, disk, load
+from penstock.releases.room import REPORT, room
 from penstock.schema import Schema
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -419,9 +420,19 @@ def test_a_full_disk_is_noticed_before_anything_is_spent(
 ) -> None:
     free = disk.shutil.disk_usage(tmp_path)._replace(free=disk.ROOM - 1)
     monkeypatch.setattr(disk.shutil, "disk_usage", lambda _: free)
-    with pytest.raises(ReleaseError, match=r"31 MB are free on its disk.*Nothing was spent"):
+    with pytest.raises(ReleaseError, match=r"7 MB are free on its disk.* may need 8\..*Nothing was spent"):
         check_destination(tmp_path / "new" / "release")
     assert names(tmp_path) == set()
+
+
+def test_the_room_that_a_release_needs_follows_from_public_facts() -> None:
+    few = Schema.from_yaml("{size: 1000, fields: [{name: smoker, type: boolean}]}")
+    many = Schema.from_yaml("{size: 1000000, fields: [{name: smoker, type: boolean}]}")
+    wide = Schema.from_yaml("fields: [{name: job, constraints: {enum: [" + "x" * 1000 + ", b]}}]")
+    assert room(few, 10) < 8 << 20
+    assert room(many, 10) - REPORT > 1_000_000 * len("false,")
+    assert room(wide, 10) - REPORT > 100_000 * 1000
+    assert room(few, 10**9) - room(few, 0) == 8 * 10**9
 
 
 def test_a_disk_that_fills_while_writing_is_one_sentence_and_leaves_nothing(

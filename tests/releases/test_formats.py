@@ -1,7 +1,8 @@
 """Folders of earlier formats are read for ever.
 
-The folders under format-1 were made by the last version that wrote that format, with a seed, and only
-their reports (five megabytes each) were replaced by a line before they were listed.
+The folders under format-1 were made by the last version that wrote that format, those under format-2 by one
+whose models lacked what the third format added; with a seed, and only their reports (five megabytes each)
+were replaced by a line before they were listed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock import catalogue
 from penstock.errors import ReleaseError
 from penstock.kinds.sequences.top_strings import TopStringsRelease
 from penstock.learn.selection.release import SelectionRelease
@@ -20,12 +22,19 @@ from penstock.releases import load
 from penstock.releases.formats import FORMAT, upgraded
 
 FIRST = Path(__file__).parent / "format-1"
+SECOND = Path(__file__).parent / "format-2"
 ANSWERED = {
     "table": ("table", "synthetic data"),
     "points": ("points", "synthetic data"),
     "strings": ("sequences", "selection"),
     "items": ("itemsets", "selection"),
     "categories": ("table", "selection"),
+}
+ADDED: dict[str, dict[str, object]] = {
+    "suffix-tree": {"length_deviation": 0.0, "gap_scale": 0.0},
+    "n-gram": {"gap_scale": 0.0},
+    "simple-tree": {"inner": False},
+    "selection": {"mechanism": "histogram"},
 }
 
 
@@ -85,9 +94,13 @@ def test_a_folder_of_the_first_format_can_be_saved_again_in_todays(name: str, tm
     again = load(FIRST / name).save(tmp_path / name)
     assert about(again)["format"] == FORMAT
     assert (about(again)["kind"], about(again)["answer"]) == ANSWERED[name]
-    kept = {path.name for path in again.iterdir()} - {"datapackage.json", "report.html"}
-    assert kept == {path.name for path in (FIRST / name).iterdir()} - {"datapackage.json", "report.html"}
-    for file in kept:
+    assert json.loads((FIRST / name / "model.json").read_text()).items() <= (
+        json.loads((again / "model.json").read_text()).items()
+    )
+    told = {"datapackage.json", "report.html"}
+    kept = {path.name for path in again.iterdir()} - told
+    assert kept == {path.name for path in (FIRST / name).iterdir()} - told
+    for file in kept - {"model.json"}:
         if not file.endswith(".parquet"):  # whose bytes depend on the version of Polars
             assert (again / file).read_bytes() == (FIRST / name / file).read_bytes(), file
     before, after = load(FIRST / name), load(again)
@@ -129,6 +142,59 @@ def test_a_block_of_another_kind_was_ignored_in_the_first_format_and_is(
     package["penstock"]["form"] = load(FIRST / name).form
     (folder / "datapackage.json").write_text(json.dumps(package))
     with pytest.raises(ReleaseError, match="this block belongs to data of kind"):
+        load(folder)
+
+
+def test_the_folders_of_the_second_format_lack_what_the_third_added() -> None:
+    assert {folder.name for folder in SECOND.iterdir() if folder.is_dir()} == set(ADDED)
+    for name, added in ADDED.items():
+        assert (about(SECOND / name)["format"], about(SECOND / name)["form"]) == (2, name)
+        held = json.loads((SECOND / name / "model.json").read_text())
+        assert [key for key in catalogue.form(name).keys if key not in held] == list(added)
+        assert {key: load(SECOND / name).model().json[key] for key in added} == added
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "value", "error"),
+    [
+        ("suffix-tree", "home", 106.0, 45.0),
+        ("suffix-tree", "$", 196.0, 22.0),
+        ("n-gram", "home", 129.0, None),
+        ("n-gram", "home,news", 36.5, None),
+        ("selection", "m", 133.0, None),
+    ],
+)
+def test_a_folder_of_the_second_format_answers(
+    name: str, question: str, value: float, error: float | None
+) -> None:
+    answer = load(SECOND / name).query(question)
+    assert answer.value == pytest.approx(value, abs=0.1)
+    assert answer.error == (None if error is None else pytest.approx(error, abs=1.5))
+
+
+def test_what_decided_about_a_leaf_is_still_told_of_a_tree_of_the_second_format() -> None:
+    caveats = load(SECOND / "simple-tree").query("x < 0.5").caveats
+    assert any("decided by the same noisy counts" in caveat for caveat in caveats)
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_a_folder_of_the_second_format_can_be_saved_again_in_todays(name: str, tmp_path: Path) -> None:
+    before = load(SECOND / name)
+    after = load(before.save(tmp_path / name))
+    assert about(tmp_path / name)["format"] == FORMAT
+    assert after.summary() == before.summary()
+    assert after.model().json == before.model().json
+    for table, frame in before.model().tables.items():
+        assert after.model().tables[table].equals(frame)
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_in_todays_format_a_model_without_one_of_its_keys_is_refused(name: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(SECOND / name, tmp_path / name))
+    package = json.loads((folder / "datapackage.json").read_text())
+    package["penstock"]["format"] = FORMAT
+    (folder / "datapackage.json").write_text(json.dumps(package))
+    with pytest.raises(ReleaseError, match=r"model\.json is not a model of this kind of release"):
         load(folder)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
@@ -75,6 +76,26 @@ def test_what_is_no_sentence_of_penstock_is_a_find(monkeypatch: pytest.MonkeyPat
     tally = trial.try_all("broken", 0, range(6))
     assert (tally.crashes, tally.refused) == (5, 1)
     assert [find.number for find in tally.finds] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("busy", "ended"), [(True, True), (False, False)])
+def test_a_worker_is_ended_for_its_own_time_and_not_for_a_busy_machine(
+    monkeypatch: pytest.MonkeyPatch, busy: bool, ended: bool
+) -> None:
+    class Results:
+        """Come after three glances."""
+
+        glances = 0
+
+        def poll(self, seconds: float) -> bool:
+            self.glances += 1
+            return self.glances > 3
+
+    used = iter(range(0, 1000, 50)) if busy else iter([0] * 20)
+    monkeypatch.setattr(trial, "_cpu", lambda pid: float(next(used)))
+    calls: list[bool] = []
+    trial._watch(1, SimpleNamespace(value=7), Results(), lambda: calls.append(True))  # type: ignore[arg-type]
+    assert bool(calls) is ended
 
 
 def test_what_is_finished_is_kept(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from penstock import catalogue
 from penstock.audit.neighbours import Pair
 from penstock.audit.replay import NONE, Outcome, Records, Replays, Tampering, Trial
 from penstock.audit.replay import replay as play
+from penstock.audit.transcript import Recording, Transcript
 from penstock.errors import PenstockError
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.unit import Relation
@@ -36,15 +37,13 @@ class Ground:
     """Where methods of a kind are replayed: a public schema, and records that a hostile input is made of.
 
     `records` are rows of the schema's fields; the column that says whose they are is added where users are
-    protected. `parameters` hold what a method needs on this ground, and `only` the one method that it is
-    about, where it is not about all of the kind.
+    protected. `parameters` hold what a method needs on this ground.
     """
 
     label: str
     schema: str
     records: Sequence[tuple[Any, ...]]
     columns: Sequence[str] = ()
-    only: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -144,10 +143,13 @@ def refused(made: Trial, ground: Ground) -> str | None:
     """Why a method does not work on this ground at all, which is public; None where it does."""
     public = made.schema.size or 0
     some = ((ground.records[0],), (ground.records[-1],))[:public]
+    transcript = Transcript()
     try:
-        made.release(some, Randomness.seeded(0))
+        made.release(some, Recording(Randomness.seeded(0), transcript))
     except PenstockError as refusal:
-        return str(refusal)
+        return (
+            None if transcript.charges else str(refusal)
+        )  # after a charge it is no refusal, it is a mistake
     return None
 
 

@@ -16,7 +16,7 @@ guarantee. A replay that passes proves nothing about other records and outputs, 
 searched for (`penstock.audit.hostile`). Randomness that is not private (post-processing, rows) is the same on
 both sides by construction, and the random choice of the records that a user keeps is made with the same key.
 
-Pure guarantees bound the loss of every output. An approximate one lets single outputs lose more, if they are
+Pure mechanisms bound the loss of every output. An approximate one lets single outputs lose more, if they are
 rare: for an output o it implies P[o | D] <= e^epsilon P[o | D'] + delta, and that is checked. Gaussian noise
 is paid in rho, and |f(D) - f(D')|^2 / (2 sigma^2), exactly, may not exceed the rho that was paid.
 """
@@ -32,6 +32,7 @@ from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from penstock import catalogue
 from penstock.audit.transcript import Departure, Drawn, Recording, Replaying, Transcript
@@ -126,8 +127,6 @@ class Trial:
 
 def _named(records: Records) -> Iterable[tuple[int, Sequence[tuple[Any, ...]]]]:
     seen: dict[str, int] = {}
-    from zlib import crc32
-
     for unit in records:
         turn = seen.get(text := repr(unit), 0)
         seen[text] = turn + 1
@@ -166,6 +165,8 @@ def replay(trial: Trial, first: Records, second: Records, seed: int = 0, *, fold
     try:
         one = trial.release(first, source)
     except PenstockError as refusal:
+        if recorded.charges:
+            return Outcome(epsilon=trial.epsilon, problems=(f"Refused after it was paid for: {refusal}",))
         return Outcome(epsilon=trial.epsilon, refused=str(refusal))
     except Departure as problem:
         return Outcome(epsilon=trial.epsilon, problems=(str(problem),))
@@ -178,11 +179,16 @@ def replay(trial: Trial, first: Records, second: Records, seed: int = 0, *, fold
         return Outcome(epsilon=trial.epsilon, problems=(f"Only the neighbour is refused: {words}",))
     problems = _left_out(recorded, replayed)
     problems += _different(*((_saved if folders else _published)(release) for release in (one, two)))
-    charges, more = _losses(recorded, replayed)
+    charges, more = losses(recorded, replayed)
     total = Log()
     for _, _, loss in charges:
         total = total + loss
-    if trial.delta == 0 and total.exceeds(trial.epsilon):
+    pure = not any(drawn.law.approximate for drawn in recorded.draws)
+    if (
+        pure
+        and not any(isinstance(charge, Portion) for charge, _, _ in charges)
+        and total.exceeds(trial.epsilon)
+    ):
         more.append(f"All draws together lose {float(total):.6g}, and epsilon {trial.epsilon} was promised.")
     return Outcome(total, trial.epsilon, charges, (*problems, *more))
 
@@ -192,8 +198,8 @@ def _left_out(recorded: Transcript, replayed: Transcript) -> list[str]:
     return [f"On the neighbour {left[0]} draws and {left[1]} charges are missing."] if any(left) else []
 
 
-def _losses(recorded: Transcript, replayed: Transcript) -> tuple[list[tuple[Any, Fraction, Log]], list[str]]:
-    """For each charge what was paid and what was lost, and where the second is more."""
+def losses(recorded: Transcript, replayed: Transcript) -> tuple[list[tuple[Any, Fraction, Log]], list[str]]:
+    """For each charge of two transcripts what was paid and what was lost, and where the second is more."""
     together: dict[int | None, list[tuple[Drawn, Drawn]]] = {}
     for one, two in zip(recorded.draws, replayed.draws, strict=False):
         together.setdefault(one.charge, []).append((one, two))
@@ -210,6 +216,7 @@ def _losses(recorded: Transcript, replayed: Transcript) -> tuple[list[tuple[Any,
         loss, chance = _loss(draws)
         paid, slack = (charge.epsilon, charge.delta) if isinstance(charge, Charge) else (Fraction(0),) * 2
         found.append((charge, paid, loss))
+        slack = slack if any(one.law.approximate for one, _ in draws) else Fraction(0)
         if loss.exceeds(paid) and not (slack and _rare(chance, loss, paid, slack)):
             who = f"'{charge.label}' paid {paid}" if isinstance(charge, Charge) else "Nobody paid"
             problems.append(f"{who}, and lost {float(loss):.6g}.")

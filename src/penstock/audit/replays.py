@@ -113,16 +113,17 @@ def _usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
     known = grounds(info, every)
     engines = catalogue.kind(info.kind).engines
     relations = [Relation(relation) for relation in info.relations]
-    found = [
-        setting
-        for ground, relation in product(known, relations)
-        if (setting := _first(info, (Setting(ground, relation, base, engines[0]) for base in different)))
-    ]
+    found = []
+    for (place, ground), relation in product(enumerate(known), relations):
+        own = bases[place : place + 1]  # the grounds of the method's own audits come first, in their order
+        options = (Setting(ground, relation, base, engines[0]) for base in (*own, *different))
+        if (setting := _first(info, options)) is not None:
+            found.append(setting)
     found += _accepted(
         info,
         (
-            Setting(known[0], relation, base, engines[0], FEW)
-            for relation, base in product(relations, different[1:])
+            Setting(ground, relation, base, engines[0], FEW)
+            for ground, relation, base in product(known, relations, different[1:])
         ),
     )
     found += _accepted(

@@ -118,16 +118,18 @@ class MethodInfo:
 class FormInfo:
     """A form of saved release: where its class stands, and the words that its model is written in.
 
-    `keys` are those of model.json, `tables` the tables beside it with their columns. Folders outlive
-    programs, so these words never change: a model with other parts is another form. `optional` are columns
-    that may be absent.
+    `keys` are those of model.json, `tables` the tables beside it with their columns, and `optional_tables`
+    those behind them that a release has only where they were paid for; `optional_columns` may be absent
+    likewise. Folders outlive programs, so under one number of the format these words never change: a model
+    with other parts is another form.
     """
 
     name: str
     where: str
     keys: tuple[str, ...]
     tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    optional: tuple[str, ...] = ()
+    optional_tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    optional_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -287,20 +287,22 @@ FORMS = (
     FormInfo(
         "simple-tree",
         "penstock.kinds.points.baselines.simple_tree:SimpleTreeRelease",
-        keys=("together", "deepest", "deviation"),
+        keys=("together", "deepest", "deviation", "inner"),
         tables={"nodes": ("split",), "leaves": ("count",), "inner": ("count",)},
     ),
     FormInfo(
         "suffix-tree",
         "penstock.kinds.sequences.suffix_tree:SuffixTreeRelease",
         keys=("longest", "deviation", "length_deviation", "gap_scale"),
-        tables={"contexts": ("split",), "counts": ("count",), "lengths": ("count",)},
+        tables={"contexts": ("split",), "counts": ("count",)},
+        optional_tables={"lengths": ("count",), "starts": ("count",), "gaps": ("count",)},
     ),
     FormInfo(
         "n-gram",
         "penstock.kinds.sequences.ngram:NGramRelease",
-        keys=("longest", "length_deviation", "gap_scale"),
+        keys=("longest", "gap_scale"),
         tables={"strings": ("before", "symbol"), "counts": ("count",)},
+        optional_tables={"starts": ("count",), "gaps": ("count",)},
     ),
     FormInfo(
         "top-strings", "penstock.kinds.sequences.top_strings:TopStringsRelease", keys=("longest", "strings")
@@ -308,9 +310,9 @@ FORMS = (
     FormInfo(
         "selection",
         "penstock.learn.selection.release:SelectionRelease",
-        keys=("field", "counted", "candidates", "margin"),
+        keys=("field", "mechanism", "counted", "candidates", "margin"),
         tables={"selected": ("rank", "selected", "count")},
-        optional=("count",),
+        optional_columns=("count",),
     ),
     FormInfo(
         "degree-sequence",
@@ -335,5 +337,5 @@ FORMS = (
         keys=("counts", "errors"),
     ),
 )
-"""What is written to disk and read for ever; entries are added and never changed, but for parts that older
-folders may lack."""
+"""What is written to disk and read for ever: entries are added. One whose model gets other parts is another
+form, or the number of the format is raised and older folders are given these parts while they are read."""

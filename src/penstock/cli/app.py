@@ -1,7 +1,8 @@
 """The `penstock` command: its subcommands, and what becomes of whatever goes wrong in them.
 
 Exit codes: 0 done, 1 the input or the request is wrong, 2 the command line is wrong, 70 a bug in
-Penstock, 130 interrupted. A traceback can quote records, so none is shown unless `--debug` asks.
+Penstock, 130 interrupted (by another signal than Ctrl-C: 128 and its number). A traceback can quote
+records, so none is shown unless `--debug` asks.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from penstock.cli import (
     ledger,
     methods,
     query,
+    recover,
     release,
     sample,
     select,
 )
 from penstock.cli.screen import complain, paragraphs
+from penstock.cli.signals import Heard, listening
 from penstock.errors import PenstockError, PenstockWarning, UsageError
 
 WRONG_INPUT, WRONG_USAGE, BUG, INTERRUPTED = 1, 2, 70, 130
@@ -91,6 +94,7 @@ for _module, _panel in (
     (draft, "Release"),
     (release, "Release"),
     (select, "Release"),
+    (recover, "Release"),
     (inspect, "Use a release"),
     (sample, "Use a release"),
     (query, "Use a release"),
@@ -114,14 +118,16 @@ def run(arguments: Sequence[str]) -> int:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", PenstockWarning)
             warnings.showwarning = _remark
-        return _run(arguments, debug=debug)
+        with listening() as heard:
+            code = _run(arguments, debug=debug, heard=heard)
+        return code if heard.number is None else 128 + heard.number
 
 
 def _remark(message: Warning | str, *_: object, **__: object) -> None:
     complain(str(message))
 
 
-def _run(arguments: Sequence[str], *, debug: bool) -> int:
+def _run(arguments: Sequence[str], *, debug: bool, heard: Heard) -> int:
     try:
         code = app(list(arguments), prog_name="penstock", standalone_mode=False)
         sys.stdout.flush()
@@ -139,6 +145,8 @@ def _run(arguments: Sequence[str], *, debug: bool) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as problem:
+        if heard.number is not None:  # a library made something else of the interruption
+            return _interrupted()
         if debug:
             raise
         complain(
@@ -149,8 +157,13 @@ def _run(arguments: Sequence[str], *, debug: bool) -> int:
         return BUG
     # Newer versions of Typer make this code of an interruption themselves.
     if code == INTERRUPTED:
-        complain("Interrupted. Nothing is left half-written; what the ledger has booked stays booked.")
+        return _interrupted()
     return code if isinstance(code, int) else 0
+
+
+def _interrupted() -> int:
+    complain("Interrupted. Nothing is left half-written; what the ledger has booked stays booked.")
+    return INTERRUPTED
 
 
 def _explain_usage(problem: Exception) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from penstock import catalogue
-from penstock.cli.options import AccountName, File, HeaderNames, LedgerUrl, NoHeader, TableName
+from penstock.cli.options import AccountName, File, HeaderNames, HoldsAtMost, LedgerUrl, NoHeader, TableName
 
 _KINDS = ", ".join(info.name for info in catalogue.kinds())
 
@@ -57,6 +57,7 @@ def draft(
     ] = False,
     ledger: LedgerUrl = None,
     account: AccountName = None,
+    holds_at_most: HoldsAtMost = None,
     user: Annotated[
         str | None,
         typer.Option(
@@ -122,6 +123,7 @@ def draft(
             delta=0 if delta == "0" else delta,
             ledger=ledger,
             account=account,
+            holds_at_most=holds_at_most,
         )
     write(target, schema.to_yaml())
     marks = len(schema.to_review())

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from penstock import catalogue
 from penstock.cli.options import Json
 from penstock.cli.screen import paragraphs
+from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from penstock.privacy.ledger.entries import Balance
     from penstock.privacy.ledger.ledger import Ledger
+    from penstock.privacy.unit import Unit
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -42,19 +45,14 @@ def init(ledger: LedgerPlace) -> None:
         penstock ledger init postgresql+psycopg://host/privacy
     """
     from penstock.cli.screen import clean, note
-    from penstock.engine.connection import without_password
     from penstock.privacy.ledger.ledger import Ledger
-    from penstock.releases.custodian import owner_only, refuse_inside_release
+    from penstock.releases.custodian import refuse_inside_release
 
     file = _file(ledger)
     if file is not None:
         refuse_inside_release(file, "a ledger")
-    with owner_only():
-        made = Ledger.create(ledger)
-    note(
-        f"{clean(without_password(made.place))}: an empty ledger. "
-        "Open an account with 'penstock ledger limit'."
-    )
+    made = Ledger.create(ledger)
+    note(f"{clean(made.place)}: an empty ledger. Open an account with 'penstock ledger limit'.")
 
 
 def _file(ledger: str) -> str | None:
@@ -84,6 +82,26 @@ def limit(
     relation: Annotated[
         Literal["add-remove", "replace"], typer.Option(help="The relation under which the account is kept.")
     ] = "add-remove",
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="UNIT",
+            show_default=False,
+            help="Whom the account is about: record, user:COLUMN, ...; when not given, whatever its first "
+            "release protects.",
+        ),
+    ] = None,
+    holds_at_most: Annotated[
+        int | None,
+        typer.Option(
+            "--holds-at-most",
+            min=1,
+            metavar="N",
+            show_default=False,
+            help="To move an account with entries to a larger --unit, of which each holds at most N of what "
+            "the account was about.",
+        ),
+    ] = None,
 ) -> None:
     """Decide what the data of an account may cost in all; opens the account when there is none.
 
@@ -93,15 +111,26 @@ def limit(
 
         penstock ledger limit ledger.db people --epsilon 3
         penstock ledger limit ledger.db visits --epsilon 1/2 --delta 1e-6
+        penstock ledger limit ledger.db patients --epsilon 3 --unit user:patient_id
     """
     from penstock.cli.screen import clean, note
     from penstock.privacy.budgets.amounts import plain
     from penstock.privacy.ledger.ledger import Ledger
 
+    if unit is not None:
+        _refuse_unknown(unit)
     opened = Ledger.open(ledger)
-    opened.set_limit(account, epsilon, delta, relation)
+    opened.set_limit(account, epsilon, delta, relation, unit=unit, holds_at_most=holds_at_most)
     balance = opened.account(account).balance()
     note(f"{clean(account)}: epsilon {plain(balance.left[0])} left of {plain(balance.limit[0])}.")
+
+
+def _refuse_unknown(unit: str) -> None:
+    """A unit is one that some kind of data knows, with a column just where it needs one."""
+    word, colon, _ = unit.partition(":")
+    if catalogue.unit(word).bounded != bool(colon):
+        right = f"{word}:COLUMN" if not colon else word
+        raise UsageError(f"The unit '{word}' is written as '{right}', not as '{unit}'.")
 
 
 def show(
@@ -123,7 +152,6 @@ def show(
         penstock ledger show ledger.db --json
     """
     from penstock.cli.screen import print_json, screen
-    from penstock.engine.connection import without_password
     from penstock.privacy.ledger.ledger import Ledger
 
     opened = Ledger.open(ledger)
@@ -131,11 +159,11 @@ def show(
     if as_json:
         print_json(
             {
-                "ledger": without_password(opened.place),
+                "ledger": opened.place,
                 "accounts": [
                     {
                         **balance.to_dict(),
-                        "book": [entry.to_dict() for entry in opened.account(balance.account).entries()],
+                        "ledger": [entry.to_dict() for entry in opened.account(balance.account).entries()],
                     }
                     for balance in balances
                 ],
@@ -159,8 +187,9 @@ def _accounts(out: Console, balances: list[Balance]) -> None:
 
     with_delta = any(balance.limit[1] for balance in balances)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
-    for title in ("account", "relation", "entries", "limit", "spent", "left", ""):
-        table.add_column(title, justify="left" if title in ("account", "relation", "") else "right")
+    for title in ("account", "unit", "relation", "entries", "limit", "spent", "left", ""):
+        words = title in ("account", "unit", "relation", "")
+        table.add_column(title, justify="left" if words else "right")
     for balance in balances:
         cells = [
             _amount(plain(pair[0]), plain(pair[1]), with_delta)
@@ -169,7 +198,8 @@ def _accounts(out: Console, balances: list[Balance]) -> None:
         share = float(balance.spent[0] / balance.limit[0]) if balance.limit[0] else 1.0
         filled = round(min(1.0, share) * 20)
         bar = f"[{ACCENT}]{'█' * filled}[/][dim]{'░' * (20 - filled)}[/]"
-        table.add_row(clean(balance.account), balance.relation.value, str(balance.entries), *cells, bar)
+        unit = "-" if balance.unit is None else clean(balance.unit.name)
+        table.add_row(clean(balance.account), unit, balance.relation.value, str(balance.entries), *cells, bar)
     out.print(table)
 
 
@@ -184,7 +214,7 @@ def _entries(out: Console, opened: Ledger, account: str) -> None:
     from penstock.privacy.budgets.amounts import plain
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
-    for title in ("entry", "when", "epsilon", "delta", "status", "for"):
+    for title in ("entry", "when", "epsilon", "delta", "of each", "counted", "status", "for"):
         table.add_column(title, justify="right" if title in ("epsilon", "delta") else "left")
     for entry in opened.account(account).entries():
         table.add_row(
@@ -192,11 +222,17 @@ def _entries(out: Console, opened: Ledger, account: str) -> None:
             clean(entry.time.replace("T", " ")[:16]),
             plain(entry.epsilon),
             plain(entry.delta),
+            "not recorded" if entry.unit is None else clean(_unit(entry.unit)),
+            "" if entry.holds_at_most == 1 else f"{entry.holds_at_most} times",
             clean(entry.status),
             clean(entry.release or entry.label),
         )
     out.print()
     out.print(table)
+
+
+def _unit(unit: Unit) -> str:
+    return unit.entity.name + ("" if unit.at_most is None else f", at most {unit.at_most}")
 
 
 for _command in (init, limit, show):

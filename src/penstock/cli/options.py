@@ -47,6 +47,17 @@ AccountName = Annotated[
     str | None,
     typer.Option("--account", metavar="NAME", help="The account in the ledger: your own name for the data."),
 ]
+HoldsAtMost = Annotated[
+    int | None,
+    typer.Option(
+        "--holds-at-most",
+        min=1,
+        metavar="N",
+        show_default=False,
+        help="For an account about a larger unit than the release: one of the account's (a user, say) holds "
+        "at most N of what is protected here (records, say) in these data. Booked at the price of N.",
+    ),
+]
 SchemaFile = Annotated[
     str,
     typer.Option("--schema", "-s", metavar="SCHEMA.yaml", show_default=False, help="The reviewed schema."),
@@ -64,6 +75,20 @@ Epsilon = Annotated[
 EngineName = Annotated[
     Literal["auto", "memory", "duckdb"],
     typer.Option("--engine", help="Where to count a table: in memory, or in DuckDB when it is large."),
+]
+Spill = Annotated[
+    str | None,
+    typer.Option(
+        "--spill",
+        metavar="FOLDER",
+        show_default=False,
+        help="Where DuckDB writes records that do not fit into memory: in clear, in a folder that only you "
+        "can read, until the end. An encrypted disk is a good place.",
+    ),
+]
+NoSpill = Annotated[
+    bool,
+    typer.Option("--no-spill", help="Never write records to disk; refuse what does not fit into memory."),
 ]
 Seed = Annotated[
     int | None,
@@ -106,6 +131,13 @@ def parameters(pairs: Sequence[str], info: MethodInfo) -> dict[str, Any]:
             raise UsageError(f"--param {key} is given twice; keep one of them.")
         values[key] = declared[key].read(text.strip()) if key in declared else text
     return values
+
+
+def spilling_to(spill: str | None, no_spill: bool) -> str | Literal[False] | None:
+    """What --spill and --no-spill say together."""
+    if no_spill and spill is not None:
+        raise UsageError("--spill names a folder and --no-spill forbids one; keep one of them.")
+    return False if no_spill else spill
 
 
 def note_unpublishable(made: Release, verb: str) -> None:

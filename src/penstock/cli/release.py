@@ -14,10 +14,13 @@ from penstock.cli.options import (
     Epsilon,
     File,
     HeaderNames,
+    HoldsAtMost,
     LedgerUrl,
     NoHeader,
+    NoSpill,
     SchemaFile,
     Seed,
+    Spill,
     TableName,
 )
 
@@ -61,8 +64,11 @@ def release(
     engine: EngineName = "auto",
     ledger: LedgerUrl = None,
     account: AccountName = None,
+    holds_at_most: HoldsAtMost = None,
     seed: Seed = None,
     accept_unreviewed_draft: AcceptDraft = False,
+    spill: Spill = None,
+    no_spill: NoSpill = False,
 ) -> None:
     """Release FILE under differential privacy, as a folder of plain files.
 
@@ -82,7 +88,7 @@ def release(
     """
     from penstock.api import release as make
     from penstock.cli.options import header as names
-    from penstock.cli.options import note_unpublishable, parameters
+    from penstock.cli.options import note_unpublishable, parameters, spilling_to
     from penstock.cli.screen import ACCENT, clean, note, progress_bars
     from penstock.releases.formulas import formulas
     from penstock.schema import Schema
@@ -103,8 +109,10 @@ def release(
             engine=engine,
             ledger=ledger,
             account=account,
+            holds_at_most=holds_at_most,
             seed=seed,
             accept_unreviewed_draft=accept_unreviewed_draft,
+            spill=spilling_to(spill, no_spill),
             out=out,
         )
     note(f"[{ACCENT}]{clean(out)}[/]: {clean(made.receipt.guarantee)}.")

@@ -82,7 +82,7 @@ def note(text: str) -> None:
 
 def complain(message: str) -> None:
     """An error, as plain text and without any password: in a terminal with a red mark before it."""
-    from penstock.engine.connection import without_password
+    from penstock.errors import without_password
 
     message = without_password(message)
     if sys.stderr.isatty():

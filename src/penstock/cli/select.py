@@ -13,11 +13,14 @@ from penstock.cli.options import (
     Epsilon,
     File,
     HeaderNames,
+    HoldsAtMost,
     Json,
     LedgerUrl,
     NoHeader,
+    NoSpill,
     SchemaFile,
     Seed,
+    Spill,
     TableName,
 )
 from penstock.learn.selection.mechanism import Mechanism
@@ -74,8 +77,11 @@ def select(
     engine: EngineName = "auto",
     ledger: LedgerUrl = None,
     account: AccountName = None,
+    holds_at_most: HoldsAtMost = None,
     seed: Seed = None,
     accept_unreviewed_draft: AcceptDraft = False,
+    spill: Spill = None,
+    no_spill: NoSpill = False,
     as_json: Json = False,
 ) -> None:
     """Select the most frequent items of FILE, or those above a threshold, under differential privacy.
@@ -96,7 +102,7 @@ def select(
     """
     from penstock.api import select as choose
     from penstock.cli.options import header as names
-    from penstock.cli.options import note_unpublishable
+    from penstock.cli.options import note_unpublishable, spilling_to
     from penstock.cli.screen import clean, note, print_json, progress_bars
 
     with progress_bars():
@@ -114,8 +120,10 @@ def select(
             engine=engine,
             ledger=ledger,
             account=account,
+            holds_at_most=holds_at_most,
             seed=seed,
             accept_unreviewed_draft=accept_unreviewed_draft,
+            spill=spilling_to(spill, no_spill),
             out=out,
         )
     if as_json:

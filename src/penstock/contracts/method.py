@@ -60,9 +60,17 @@ class Method(ABC, Generic[D]):
         make whatever the budget pays for unpublishable.
         """
         self.check(data.declared)
+        budget.protect(data.schema.unit)
         budget.ready(data.relation)
         if data.repeatable:
             budget.mark_repeatable()
+
+    def cells(self, schema: Schema) -> int:
+        """About how many numbers the model may hold, to foresee its room on the disk from public facts.
+
+        A million, unless a method knows more from the schema and its parameters.
+        """
+        return 1 << 20
 
     @abstractmethod
     def fit(self, data: D, budget: Budget) -> Release:

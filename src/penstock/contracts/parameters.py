@@ -24,7 +24,7 @@ from math import isfinite
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from penstock.errors import BudgetError, UsageError
-from penstock.privacy.budgets.amounts import exact, plain
+from penstock.privacy.budgets.amounts import exact, is_long, shown
 
 Bound = int | float | Fraction
 
@@ -65,7 +65,7 @@ class Whole(Domain):
         # NumPy's own numbers are no plain JSON, and a release must be writable once it is paid for
         if not isinstance(value, int) or isinstance(value, bool):
             return False
-        return _within(value, least=self.least, most=self.most)
+        return not is_long(value) and _within(value, least=self.least, most=self.most)
 
     def read(self, text: str) -> object:
         return int(text)
@@ -103,7 +103,11 @@ class Number(_Bounded):
     def accepts(self, value: object) -> bool:
         if not isinstance(value, int | float) or isinstance(value, bool):
             return False
-        return isfinite(value) and self.holds(float(value))
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number that no double holds
+            return False
+        return isfinite(number) and self.holds(number)
 
     def read(self, text: str) -> object:
         value = float(text)
@@ -256,8 +260,7 @@ class Parameter:
             raise self._complaint(text) from None
 
     def _complaint(self, value: object) -> UsageError:
-        said = plain(value) if isinstance(value, Fraction) else f"{value!r:.60}"
-        return UsageError(f"{self.name} must be {self.domain.words}, not {said}. Nothing was spent.")
+        return UsageError(f"{self.name} must be {self.domain.words}, not {shown(value)}. Nothing was spent.")
 
 
 @cache

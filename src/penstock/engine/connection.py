@@ -2,56 +2,92 @@
 
 from __future__ import annotations
 
-import re
+import os
 import secrets
-import shutil
 import tempfile
 import weakref
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from penstock.errors import DataError
+from penstock.errors import DataError, without_password
+from penstock.lifetime import can_be_stopped, made_and_held, marked, remove, sweep
 from penstock.schema.fact import nearest
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
+_SPILLED = "penstock-spill-"
 _FILES = ("duckdb", "sqlite")
 _EXTRAS = {"postgresql": "postgres", "pyspark": "spark"}  # where the extra is not called like the scheme
+
+
+_spill: ContextVar[str | Path | Literal[False] | None] = ContextVar("penstock_spill", default=None)
+
+
+@contextmanager
+def spilling(to: str | Path | Literal[False] | None) -> Iterator[None]:
+    """Where DuckDB puts records that do not fit into memory, within the block.
+
+    A folder, such as one on an encrypted disk; False: nowhere, and what does not fit is refused; None: the
+    system's folder for temporary files.
+    """
+    token = _spill.set(to)
+    try:
+        yield
+    finally:
+        _spill.reset(token)
+
+
+def _chosen() -> str | Path | Literal[False] | None:
+    """What `spilling` says, or else the environment: PENSTOCK_SPILL is a folder, or 'none'."""
+    said = _spill.get()
+    if said is not None:
+        return said
+    named = os.environ.get("PENSTOCK_SPILL") or None
+    return False if named is not None and named.lower() == "none" else named
 
 
 class Duck:
     """An embedded DuckDB that stays within its memory and spills the rest to a private folder.
 
     `memory` is a limit such as "1GiB", `threads` a number (None: all cores), `spill` an existing
-    folder for what does not fit (None: the system's). Spilled records are as sensitive as the
-    source: the folder inside `spill` is readable by its owner only, and goes with the connection.
+    folder for what does not fit (False: nowhere; None: what `spilling` says). Spilled records are as
+    sensitive as the source, and DuckDB writes them in clear: the folder inside `spill` is readable by its
+    owner only and goes with the connection. What a killed process left there, the next one removes.
     """
 
     def __init__(
-        self, memory: str = "1GiB", threads: int | None = None, spill: str | Path | None = None
+        self,
+        memory: str = "1GiB",
+        threads: int | None = None,
+        spill: str | Path | Literal[False] | None = None,
     ) -> None:
         import ibis
 
-        try:
-            folder = tempfile.mkdtemp(prefix="penstock-", dir=spill)
-        except OSError as problem:
-            raise DataError(
-                f"{spill}: no folder can be made there ({problem.strerror}). Choose another."
-            ) from None
-        settings: dict[str, Any] = {"memory_limit": memory, "temp_directory": folder}
+        chosen = _chosen() if spill is None else spill
+        folder = None if chosen is False else _Folder(chosen)
+        # Without a folder of ours, DuckDB would make one in the current folder.
+        settings: dict[str, Any] = {
+            "memory_limit": memory,
+            "temp_directory": "" if folder is None else str(folder.path),
+        }
         if threads is not None:
             settings["threads"] = threads
         try:
             self.backend = ibis.duckdb.connect(**settings)
         except Exception as problem:
+            if folder is not None:
+                folder.remove()
             raise DataError(
                 f"DuckDB does not accept these limits ({first_line(problem)}). Correct them."
             ) from None
-        # Tables keep the backend alive, and the folder must be there as long as they are.
-        weakref.finalize(self.backend, shutil.rmtree, folder, ignore_errors=True)
+        if folder is not None:
+            # Tables keep the backend alive, and the folder must be there as long as they are.
+            weakref.finalize(self.backend, folder.remove)
+        can_be_stopped(self.backend, lambda backend: backend.con.interrupt())
         self.backend.con.execute("SET preserve_insertion_order = false")
 
     def registered(self, arrow: Any) -> ir.Table:
@@ -64,6 +100,30 @@ class Duck:
         return self.backend.read_parquet(
             list(files), table_name="source", hive_partitioning=hive, hive_types_autocast=False
         )
+
+
+class _Folder:
+    """A folder for spilled records: its owner's alone, locked while this process lives."""
+
+    def __init__(self, parent: str | Path | None) -> None:
+        place = Path(tempfile.gettempdir() if parent is None else parent)
+        try:
+            sweep(place, _SPILLED)
+            self.path, self._held = made_and_held(lambda: self._made(place))
+        except OSError as problem:
+            raise DataError(
+                f"{place}: no folder can be made there ({problem.strerror}). Choose another."
+            ) from None
+
+    @staticmethod
+    def _made(place: Path) -> Path:
+        path = place / f"{_SPILLED}{marked()}"
+        path.mkdir(mode=0o700)
+        return path
+
+    def remove(self) -> None:
+        remove(self.path)
+        os.close(self._held)
 
 
 class Stored:
@@ -148,28 +208,19 @@ def _database_file(rest: str, shown: str) -> Path:
     raise DataError(f"{shown}: there is no such database file. Check the path.")
 
 
-def without_password(text: str) -> str:
-    """A URL, or a text with one, fit to be shown: rather too much of it is hidden than too little.
-
-    A password may stand before the host, where it runs to the last @ whatever is in it, or in any parameter
-    whose name speaks of one, also within an encoded connection string.
-
-    >>> without_password("postgres://ann:secret@host/base")
-    'postgres://ann@host/base'
-    >>> without_password("postgres://ann:s/e@cret@host/base?sslmode=require&password=secret")
-    'postgres://ann@host/base?sslmode=require&password=***'
-    """
-    before_host = _WHOLE if re.match(r"[A-Za-z][\w+.:-]*://", text) and "\n" not in text else _WITHIN
-    return _PARAMETER.sub(r"\1***", before_host.sub(r"\1@", text))
+def stopped(problem: Exception) -> bool:
+    """Whether a database gave up because somebody asked this process to end."""
+    return type(problem).__name__ == "InterruptException" or str(problem) == "Query interrupted"
 
 
-_WHOLE = re.compile(r"(://[^/@:?#]*):.*@")
-_WITHIN = re.compile(r"(://[^/@:?#\s]*):\S*@")
-_PARAMETER = re.compile(
-    r"([\w.-]*(?:pass|pwd|secret|token|key|credential)[\w.-]*\s?(?:=|%3d)\s?)"
-    r"(?:'[^']*'|\"[^\"]*\"|\{[^}]*\}|(?:(?!%3b)[^&;\s'\")])+)",
-    re.IGNORECASE,
-)
+def too_large(problem: Exception) -> DataError | None:
+    """What to tell somebody whose records do not fit into memory and may not be spilled; None otherwise."""
+    if type(problem).__name__ != "OutOfMemoryException":
+        return None
+    return DataError(
+        "The records do not fit into the memory that DuckDB may use, and must not be written to disk. Allow "
+        "it with '--spill FOLDER', on an encrypted disk perhaps, or use the memory engine. Nothing was spent."
+    )
 
 
 def first_line(problem: Exception) -> str:

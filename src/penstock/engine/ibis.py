@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from penstock.engine.arrow_memory import owned
 from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody, user_in_database
-from penstock.engine.connection import Stored, first_line
+from penstock.engine.connection import Stored, first_line, stopped, too_large
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
 from penstock.engine.marginal import Columns, Marginal
 from penstock.engine.plan import cover
@@ -215,7 +215,9 @@ class IbisEngine:
         except PenstockError:
             raise
         except Exception as problem:
-            raise self._failure(problem) from problem
+            if stopped(problem):
+                raise KeyboardInterrupt from None
+            raise (too_large(problem) or self._failure(problem)) from problem
 
 
 def _code(number: int) -> str:

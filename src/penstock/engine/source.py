@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.engine.connection import Duck, first_line, named_table, without_password
+from penstock.engine.connection import Duck, first_line, named_table
 from penstock.engine.delimited import GZIP, Delimited
 from penstock.engine.header import FIRST, Header, refuse_record, told
 from penstock.engine.pandas_frame import plain, typed
-from penstock.errors import DataError
+from penstock.errors import DataError, without_password
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

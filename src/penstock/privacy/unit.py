@@ -5,10 +5,16 @@ the *relation* between the two datasets are public facts chosen by the custodian
 decide every sensitivity that follows.
 """
 
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, model_validator
+
+_WORD = r"[a-z][a-z -]{0,39}"
 
 
 class Relation(StrEnum):
@@ -26,6 +32,47 @@ class Relation(StrEnum):
         return "one unit added or removed" if self is Relation.ADD_REMOVE else "one unit replaced by another"
 
 
+@dataclass(frozen=True)
+class Entity:
+    """Whose presence a guarantee hides, whatever the bound on what they contribute.
+
+    Two amounts can be added up only when they are about the same entity: users told apart by one column are
+    other entities than users told apart by another.
+
+    >>> Entity.named("user:patient_id").words
+    'one user (patient_id)'
+    """
+
+    protects: str
+    column: str | None = None
+
+    @classmethod
+    def named(cls, text: str) -> Entity:
+        """The entity behind its `name`; ValueError where there is none."""
+        protects, colon, column = text.partition(":")
+        if not re.fullmatch(_WORD, protects) or (colon and not column.strip()):
+            raise ValueError(f"a unit is a word such as record, or user:COLUMN, not '{text:.80}'")
+        return cls(protects, column if colon else None)
+
+    @property
+    def name(self) -> str:
+        """One word, as it is written on the command line and in ledgers."""
+        return self.protects if self.column is None else f"{self.protects}:{self.column}"
+
+    @property
+    def words(self) -> str:
+        return f"one {self.protects}" + ("" if self.column is None else f" ({self.column})")
+
+    def can_hold(self, other: Entity) -> bool:
+        """Whether the other can be a whole part of this one, so that without this one it is gone as well.
+
+        That is so for an entity that a column tells apart, as users are: it gathers whatever stands in its
+        rows. Never the other way round: a record less leaves its user there, with other records. That is a
+        user removed and another added, and no guarantee for records follows from a group of whole users.
+        """
+        return self == other or self.column is not None
+
+
 class Unit(BaseModel):
     """The entity whose presence the guarantee hides.
 
@@ -38,7 +85,7 @@ class Unit(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    protects: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z -]{0,39}$")] = "record"
+    protects: Annotated[str, StringConstraints(pattern=f"^{_WORD}$")] = "record"
     column: str | None = None
     at_most: int | None = None
     review: bool = False
@@ -58,6 +105,11 @@ class Unit(BaseModel):
     def records(self) -> int:
         """The largest number of records that one unit contributes."""
         return self.at_most or 1
+
+    @property
+    def entity(self) -> Entity:
+        """Whom it protects, without the bound."""
+        return Entity(self.protects, self.column)
 
     @property
     def words(self) -> str:

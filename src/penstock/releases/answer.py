@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from penstock import catalogue
 from penstock.report.numbers import readable
 
 if TYPE_CHECKING:
@@ -91,8 +92,9 @@ class Answer:
 
 
 def contributions(schema: Schema) -> tuple[str, ...]:
-    """What a bound on the records of one user means for a count: a caveat, where there is one."""
-    if schema.unit.protects != "user":
+    """What a bound on the records of one unit means for a count: a caveat, where there is one."""
+    unit = catalogue.unit(schema.unit.protects)
+    if not unit.bounded:
         return ()
     records = "record" if schema.unit.records == 1 else "records"
-    return (f"At most {schema.unit.records} {records} of one user were counted.",)
+    return (f"At most {schema.unit.records} {records} of one {unit.called} were counted.",)

@@ -29,16 +29,6 @@ def refuse_inside_release(path: str | Path, what: str) -> None:
 
 
 @contextmanager
-def owner_only() -> Iterator[None]:
-    """Whatever file the block makes, by whatever library, is readable by its owner alone."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)
-
-
-@contextmanager
 def custodians_file(path: str | Path, what: str) -> Iterator[Path]:
     """A hidden file to fill, readable by its owner alone from the first byte; see `whole_file`."""
     refuse_inside_release(path, what)

@@ -1,9 +1,9 @@
 """Folders that appear whole or not at all, and files that are read without trusting them.
 
 Writing: everything goes into a hidden sibling of the destination, is forced to disk, and takes its
-final name in one rename. A crash leaves at most a hidden `.name.partial-…` folder, which the next
-writer to the same place removes; it is locked while its writer lives. Single files are written the
-same way.
+final name in one rename. A crash leaves at most a hidden `.name.partial-…`, which the next writer in the
+same folder removes, unless it holds a model that was paid for (`penstock.releases.kept`); it is locked
+while its writer lives. Single files are written the same way.
 
 Reading: only plain file names directly inside the folder, only regular files, never through a
 symbolic link, never more bytes than announced.
@@ -14,31 +14,35 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
 import shutil
 import stat
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import sleep
 
 from penstock.errors import ReleaseError
+from penstock.lifetime import hold, machine, made_and_held, marked, remove, sweep
+from penstock.releases.kept import is_kept, marker, meant_for
+from penstock.releases.paths import absolute
 
 AGAIN = "Get the release again from its publisher."
 DISTRUST = "Do not trust this release."
 
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}\Z")
-ROOM = 32 << 20
-"""Bytes that must be free before anything is spent on a release: its report alone has five million."""
+ROOM = 8 << 20
+"""Bytes that must be free for a release whose model nobody knows: its report alone has five million."""
 
 _CHUNK = 1 << 20
+_TRIES, _PAUSE = 10, 0.02  # seconds
 
 
-def check_destination(folder: str | Path, *, overwrite: bool = False) -> Path:
-    """Make sure that a release can be written here, before anything is spent on it.
+def check_destination(folder: str | Path, *, overwrite: bool = False, room: int = ROOM) -> Path:
+    """Make sure that a release of `room` bytes can be written here, before anything is spent on it.
 
-    Really creates and removes folders there: permission bits alone do not tell whether a file
-    system is read-only or full, nor whether it takes the name.
+    Really creates and removes a hidden folder there: permission bits alone do not tell whether a file
+    system is read-only or full. The name itself is only asked for: a process that is killed in between must
+    not leave an empty folder that looks like a release.
     """
     target = _target(folder)
     taken = os.path.lexists(target)
@@ -51,9 +55,12 @@ def check_destination(folder: str | Path, *, overwrite: bool = False) -> Path:
         _refuse_unless_release(target, folder)
     try:
         made = _make_parents(target.parent)
-        for probe in [_sibling(target, "probe")] + [target] * (not taken):
-            probe.mkdir()
+        probe = _sibling(target, "probe")
+        probe.mkdir(mode=0o700)
+        with suppress(FileNotFoundError):  # whoever sweeps may be quicker
             probe.rmdir()
+        with suppress(FileNotFoundError):
+            os.lstat(target)
         for parent in made:
             parent.rmdir()
         free = shutil.disk_usage(made[-1].parent if made else target.parent).free
@@ -62,27 +69,23 @@ def check_destination(folder: str | Path, *, overwrite: bool = False) -> Path:
             f"'{folder}' cannot be written: {reason(problem)}. Choose another output folder. "
             "Nothing was spent."
         ) from None
-    if free < ROOM:
+    if free < room:
         raise ReleaseError(
-            f"'{folder}' cannot be written: {free >> 20} MB are free on its disk, and a release may need "
-            f"{ROOM >> 20}. Make room, or choose another output folder. Nothing was spent."
+            f"'{folder}' cannot be written: {free >> 20} MB are free on its disk, and this release may need "
+            f"{-(-room >> 20)}. Make room, or choose another output folder. Nothing was spent."
         )
     return target
 
 
 @contextmanager
-def reserved(folder: str | Path) -> Iterator[None]:
+def reserved(folder: str | Path, *, room: int = ROOM) -> Iterator[None]:
     """Check a destination and hold it while a release is paid for and made: of two, one is refused unpaid.
 
     A hidden file beside the destination is locked for as long as this process lives; one that a killed
     process left behind holds nobody up. On Windows, which has no such locks, the check is all there is.
     """
     target = _target(folder)
-    if sys.platform == "win32":
-        check_destination(folder)
-        yield
-        return
-    place = target.parent / _hidden(target, "reserved").removesuffix("-")
+    place = _reservation(target)
     made: list[Path] = []
     try:
         try:
@@ -101,7 +104,8 @@ def reserved(folder: str | Path) -> Iterator[None]:
         try:
             # Only whoever holds the place tries it out: a folder made for a trial would be in the way of
             # another's that is finished, and removing one could remove that.
-            check_destination(folder)
+            _refuse_paid_twice(target, folder)
+            check_destination(folder, room=room)
             yield
         finally:
             place.unlink(missing_ok=True)
@@ -112,54 +116,92 @@ def reserved(folder: str | Path) -> Iterator[None]:
                 parent.rmdir()
 
 
+def forget_reservation(target: Path) -> None:
+    """Remove the mark of a process that held a destination and was killed."""
+    _forget(_reservation(target))
+
+
+def _forget(place: Path) -> None:
+    with suppress(OSError):
+        if place.is_symlink() or place.read_text(encoding="ascii", errors="replace") not in ("", machine()):
+            return  # of another machine, whose locks a shared disk may not show
+        held = hold(place)
+        if held is not None:
+            place.unlink(missing_ok=True)
+            os.close(held)
+
+
+def _reservation(target: Path) -> Path:
+    return target.parent / _hidden(target, "reserved").removesuffix("-")
+
+
 def _held(place: Path) -> int | None:
     """A lock on a file that is made for it; None while another process, or another thread, holds it."""
-    import fcntl
+    tries = 0
+    while tries < _TRIES:
+        os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        held = hold(place)
+        if held is not None:
+            place.write_text(machine(), encoding="ascii")
+            return held
+        # Whoever sweeps holds it for a moment too; and its holder may have removed it just now.
+        tries += place.exists()
+        sleep(_PAUSE)
+    return None
 
-    while True:
-        descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if place.exists() and os.path.samestat(os.fstat(descriptor), place.stat()):
-                return descriptor
-        except FileNotFoundError:
-            pass
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
-        os.close(descriptor)  # its holder removed it between our opening and our locking: make it anew
+
+def _refuse_paid_twice(target: Path, folder: str | Path) -> None:
+    if meant_for(target):
+        raise ReleaseError(
+            f"A release to '{folder}' was paid for and interrupted, and its model is kept; finish it with "
+            f"'penstock recover {folder}', or drop it with '--discard'. Nothing was spent."
+        )
 
 
 @contextmanager
 def whole_folder(folder: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """A hidden folder to fill, which takes its final name when the block ends without an error."""
+    """A hidden folder to fill, which takes its final name when the block ends without an error.
+
+    When the block fails, it goes, unless the block said with `kept.keep` that it holds a paid model.
+    """
     target = _target(folder)
     if os.path.lexists(target) and not overwrite:
         raise ReleaseError(f"'{folder}' exists already; choose another output folder or remove it first.")
-    partial = _sibling(target, "partial")
-    lock = -1
+    begun = False
     try:
-        try:
-            _make_parents(target.parent)
-            _remove_leftovers(target)
-            partial.mkdir()
-            lock = _lock(partial)
-        except OSError as problem:
-            raise ReleaseError(
-                f"'{folder}' cannot be written: {reason(problem)}. Choose another output folder."
-            ) from None
-        try:
+        with hidden_folder(target) as partial:
+            begun = True
             yield partial
-            _force_to_disk(partial)
+            force_to_disk(partial)
             _take_place(partial, target, folder, overwrite=overwrite)
-        except OSError as problem:
-            raise ReleaseError(f"'{folder}' could not be written: {reason(problem)}.") from None
+            target.chmod(0o777 & ~_mask())  # not before: until it has its place it is its owner's alone
+            marker(partial).unlink(missing_ok=True)
+    except OSError as problem:
+        remedy = "" if begun else " Choose another output folder."
+        how = "could not" if begun else "cannot"
+        raise ReleaseError(f"'{folder}' {how} be written: {reason(problem)}.{remedy}") from None
+
+
+@contextmanager
+def hidden_folder(target: Path) -> Iterator[Path]:
+    """A hidden folder beside the target, its owner's alone, which goes when the block fails.
+
+    Not when it holds a paid model. It is locked for as long as the block runs. What dead processes left
+    here is removed first.
+    """
+    _make_parents(target.parent)
+    sweep(target.parent, r"\..*\.(?:partial|probe)-", spare=is_kept)
+    for place in target.parent.glob(".*.reserved"):
+        _forget(place)
+    partial, lock = made_and_held(lambda: _made(_sibling(target, "partial")))
+    try:
+        yield partial
     except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
+        if not is_kept(partial):
+            remove(partial)
         raise
     finally:
-        if lock >= 0:
-            os.close(lock)
+        os.close(lock)
 
 
 @contextmanager
@@ -172,9 +214,15 @@ def whole_file(path: str | Path, *, mode: int = 0o666) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         yield target  # a pipe or a device has no sibling to be exchanged with
         return
-    partial = _sibling(target, "partial")
+    sweep(target.parent, rf"{re.escape(_hidden(target, 'partial'))}")
+
+    def make() -> Path:
+        place = _sibling(target, "partial")
+        os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+        return place
+
+    partial, lock = made_and_held(make)
     try:
-        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
         yield partial
         _fsync(partial)
         os.replace(partial, target)
@@ -182,6 +230,8 @@ def whole_file(path: str | Path, *, mode: int = 0o666) -> Iterator[Path]:
         with suppress(OSError):
             partial.unlink()
         raise
+    finally:
+        os.close(lock)
 
 
 def read(folder: Path, name: str, *, at_most: int) -> bytes:
@@ -245,14 +295,26 @@ def _target(folder: str | Path) -> Path:
     text = os.fspath(folder)
     if not text or "\0" in text:
         raise ReleaseError("The output folder needs a name. Nothing was spent.")
-    target = Path(os.path.abspath(Path(text).expanduser()))
+    target = absolute(text)
     if not target.name:
         raise ReleaseError(f"'{folder}' cannot be an output folder; name a new folder. Nothing was spent.")
     return target
 
 
 def _sibling(target: Path, purpose: str) -> Path:
-    return target.parent / f"{_hidden(target, purpose)}{secrets.token_hex(6)}"
+    return target.parent / f"{_hidden(target, purpose)}{marked()}"
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+def _mask() -> int:
+    """What the process takes away from the permissions of what it makes; there is no way to only ask."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _hidden(target: Path, purpose: str) -> str:
@@ -279,33 +341,8 @@ def _refuse_unless_release(target: Path, folder: str | Path) -> None:
         )
 
 
-def _lock(partial: Path) -> int:
-    """Hold the folder for as long as this process lives; on Windows, which has no such locks, nothing."""
-    if sys.platform == "win32":
-        return -1
-    import fcntl
-
-    descriptor = os.open(partial, os.O_RDONLY)
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return descriptor
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Remove what earlier writers to this destination left behind when they were killed."""
-    if sys.platform == "win32":
-        return  # without locks, a leftover cannot be told from a writer at work
-    pattern = re.compile(re.escape(_hidden(target, "partial")) + r"[0-9a-f]{12}\Z")
-    for path in target.parent.iterdir():
-        if pattern.match(path.name) and path.is_dir() and not path.is_symlink():
-            with suppress(OSError):
-                descriptor = _lock(path)
-                try:
-                    shutil.rmtree(path, ignore_errors=True)
-                finally:
-                    os.close(descriptor)
-
-
-def _force_to_disk(folder: Path) -> None:
+def force_to_disk(folder: Path) -> None:
+    """Make sure that a power cut takes nothing of a folder."""
     for path in sorted(folder.iterdir()):
         _fsync(path)
     _fsync(folder)

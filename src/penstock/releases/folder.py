@@ -7,23 +7,30 @@
     synthetic.csv      synthetic rows, `sample(seed=0)`, up to a million; also as Parquet when there are many
     report.html        the public report
 
-Saving is atomic; `penstock.releases.loading` reads a folder back.
+Saving is atomic; `penstock.releases.loading` reads a folder back. The model is written before all that
+can be made from it again, so that a paid model survives whatever happens to the rest.
 """
 
 from __future__ import annotations
 
 import json
+import shlex
+import warnings
 from collections.abc import Iterable
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock import catalogue
-from penstock.errors import QueryError, ReleaseError, UsageError
+from penstock.errors import PenstockError, PenstockWarning, QueryError, ReleaseError, UsageError
+from penstock.lifetime import undisturbed
 from penstock.progress import progress
 from penstock.releases import public_report
-from penstock.releases.disk import fingerprint, whole_folder
+from penstock.releases.disk import fingerprint, force_to_disk, hidden_folder, whole_file, whole_folder
 from penstock.releases.formats import FORMAT
+from penstock.releases.kept import keep, meant_for, state_folder
+from penstock.releases.model import Model
 from penstock.releases.package import (
     About,
     Package,
@@ -35,6 +42,7 @@ from penstock.releases.package import (
     table_schema,
     to_json,
 )
+from penstock.releases.paths import absolute
 from penstock.releases.published import Published
 
 if TYPE_CHECKING:
@@ -63,29 +71,96 @@ _TITLES = {
 
 def save(release: Published, folder: str | Path, *, overwrite: bool = False) -> Path:
     """Write the release to a folder: all of it, or nothing (see `Release.save`)."""
-    if catalogue.form(release.form).where != f"{type(release).__module__}:{type(release).__qualname__}":
-        raise ReleaseError(
-            f"The form '{release.form}' is registered for another class than {type(release).__name__}."
-        )
+    return _save(release, folder, overwrite=overwrite, paid=False)
+
+
+def save_paid(release: Published, folder: str | Path) -> Path:
+    """Write a release whose noise was drawn just now: whatever goes wrong, its model is kept.
+
+    The model comes first, undisturbed; what can be made from it again comes after. Where the destination
+    refuses it, it is kept in the state folder. The message says how to finish it.
+    """
+    target = absolute(folder)
+    try:
+        return _save(release, folder, overwrite=False, paid=True)
+    except BaseException as problem:
+        if _is_there(release, target) or not (meant_for(target) or _kept_elsewhere(release, target)):
+            raise
+        how = f"Its model is kept; finish it with 'penstock recover {shlex.quote(str(folder))}'."
+        if isinstance(problem, PenstockError):
+            raise type(problem)(f"{problem} {how}") from None
+        warnings.warn(f"'{folder}' is not finished. {how}", PenstockWarning, stacklevel=2)
+        raise
+
+
+def _is_there(release: Published, target: Path) -> bool:
+    """Whether this very release has its place: whatever went wrong came after that."""
+    try:
+        return (target / "receipt.json").read_text(encoding="utf-8") == to_json(release.receipt.to_dict())
+    except (OSError, ValueError):
+        return False
+
+
+def _save(release: Published, folder: str | Path, *, overwrite: bool, paid: bool) -> Path:
+    _refuse_unregistered(release)
     title = Path(folder).name or "release"
+    target = absolute(folder)
     model = release.model()
     files = 5 + len(model.tables)
     with whole_folder(folder, overwrite=overwrite) as partial, progress("writing the release", files) as step:
-        _write(partial / "receipt.json", to_json(release.receipt.to_dict()))
-        # A draft's remarks tell the custodian what was read off the records; they are no public facts.
-        _write(partial / "schema.yaml", release.schema.with_remarks({}).to_yaml())
-        _write(partial / "model.json", to_json(model.json))
-        step(3)
-        for name, table in model.tables.items():
-            table.write_parquet(partial / file_name(name))
-            step(1)
+        with undisturbed() if paid else nullcontext():
+            _save_model(release, model, partial)
+            if paid:
+                _keep(release, partial, title, target)
+        step(3 + len(model.tables))
         rows = _save_rows(release, partial)
         step(1)
         _write(partial / "report.html", public_report.report(release, title=title))
         step(1)
-        package = _contents(release, partial, title, rows)
-        _write(partial / "datapackage.json", package.to_json())
+        contents = _contents(release, partial, title, rows).to_json()
+        if not paid:
+            _write(partial / "datapackage.json", contents)
+        else:  # there is one that lists the model alone, and one of the two must always be there
+            with whole_file(partial / "datapackage.json") as exchanged:
+                _write(exchanged, contents)
     return Path(folder)
+
+
+def _refuse_unregistered(release: Published) -> None:
+    if catalogue.form(release.form).where != f"{type(release).__module__}:{type(release).__qualname__}":
+        raise ReleaseError(
+            f"The form '{release.form}' is registered for another class than {type(release).__name__}."
+        )
+
+
+def _save_model(release: Published, model: Model, partial: Path) -> None:
+    _write(partial / "receipt.json", to_json(release.receipt.to_dict()))
+    # A draft's remarks tell the custodian what was read off the records; they are no public facts.
+    _write(partial / "schema.yaml", release.schema.with_remarks({}).to_yaml())
+    _write(partial / "model.json", to_json(model.json))
+    for name, table in model.tables.items():
+        table.write_parquet(partial / file_name(name))
+
+
+def _keep(release: Published, partial: Path, title: str, target: Path) -> None:
+    """Make what is there a release that can be loaded, durable, and say that it is one."""
+    _write(partial / "datapackage.json", _contents(release, partial, title, None).to_json())
+    force_to_disk(partial)
+    keep(partial, target, release.receipt.ledger)
+
+
+def _kept_elsewhere(release: Published, target: Path) -> bool:
+    """Try to keep the model in the state folder; whether that worked."""
+    import polars as pl
+
+    with suppress(OSError, PenstockError, pl.exceptions.PolarsError), undisturbed():
+        place = state_folder()
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with hidden_folder(place / target.name) as partial:
+            _save_model(release, release.model(), partial)
+            _keep(release, partial, target.name, target)
+        return True
+    return False
 
 
 def _save_rows(release: Published, partial: Path) -> pl.DataFrame | None:
@@ -146,7 +221,7 @@ def _contents(release: Published, partial: Path, title: str, rows: pl.DataFrame 
     )
     # Without a date, two runs with one seed give the same bytes.
     created = datetime.now(UTC).isoformat(timespec="seconds") if receipt.publishable else None
-    names = _ordered(path.name for path in partial.iterdir())
+    names = _ordered(path.name for path in partial.iterdir() if path.name != "datapackage.json")
     return Package(
         name=slug(title),
         title=title[:1000],

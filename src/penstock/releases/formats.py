@@ -7,25 +7,30 @@ never rewritten: what was published stays as it was.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-FORMAT = 2
+FORMAT = 3
 
 _ANSWERS_1 = {"marginals": "counts", "selection": "selection", "top-strings": "selection"}
 _FORMS_1 = {"privbayes": "network"}
 _KINDS_1 = {"select-items": "itemsets", "select-categories": "table"}
 _BLOCKS_1 = {"sequence": "sequences", "items": "itemsets"}
 
+_LACKING_2 = {"suffix-tree": {"length_deviation": 0.0, "gap_scale": 0.0}, "n-gram": {"gap_scale": 0.0}}
+_TOLD_2 = {"selection": ("mechanism",), "simple-tree": ("inner",)}
+
 
 def upgraded(about: dict[str, Any]) -> dict[str, Any]:
     """The object `penstock` of a data package in today's format; unchanged where it is of no earlier one.
 
     >>> upgraded({"format": 1, "form": "selection", "kind": "selection", "method": "select-items"})
-    {'format': 2, 'form': 'selection', 'kind': 'itemsets', 'method': 'select-items', 'answer': 'selection'}
+    {'format': 3, 'form': 'selection', 'kind': 'itemsets', 'method': 'select-items', 'answer': 'selection'}
     """
     made = about.get("format")
-    is_first = type(made) is int and made == 1 and "answer" not in about
-    return _from_1(about) if is_first else about
+    if type(made) is int and made == 1 and "answer" not in about:
+        return upgraded(_from_1(about))
+    return {**about, "format": 3} if type(made) is int and made == 2 else about
 
 
 def upgraded_schema(facts: dict[str, Any], made: int) -> dict[str, Any]:
@@ -40,6 +45,26 @@ def upgraded_schema(facts: dict[str, Any], made: int) -> dict[str, Any]:
     kind = facts.get("kind", "table")
     foreign = {key for key, owner in _BLOCKS_1.items() if made == 1 and owner != kind}
     return {key: stated for key, stated in facts.items() if key not in foreign}
+
+
+def upgraded_model(
+    form: str, facts: Mapping[str, Any], parameters: Mapping[str, Any], made: int
+) -> dict[str, Any]:
+    """The model.json of a folder of format `made` with all keys that its form has today.
+
+    Before the third format, releases of sequences had counted neither lengths nor times, and two facts that
+    decide about error bars and caveats were said among the parameters alone.
+
+    >>> upgraded_model("n-gram", {"longest": 6}, {}, 2)
+    {'longest': 6, 'gap_scale': 0.0}
+    >>> upgraded_model("selection", {"field": "sex"}, {"mechanism": "histogram"}, 2)
+    {'field': 'sex', 'mechanism': 'histogram'}
+    """
+    if made > 2:
+        return dict(facts)
+    told = {key: parameters[key] for key in _TOLD_2.get(form, ()) if key in parameters}
+    lacking = {**_LACKING_2.get(form, {}), **told}
+    return {**facts, **{key: fact for key, fact in lacking.items() if key not in facts}}
 
 
 def _from_1(about: dict[str, Any]) -> dict[str, Any]:

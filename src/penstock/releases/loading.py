@@ -15,7 +15,7 @@ from penstock import catalogue
 from penstock.errors import PenstockError, PenstockWarning, ReleaseError
 from penstock.privacy.budgets.receipt import Receipt
 from penstock.releases.disk import AGAIN, DISTRUST, fingerprint, read
-from penstock.releases.formats import upgraded_schema
+from penstock.releases.formats import upgraded_model, upgraded_schema
 from penstock.releases.model import Manifest, Model
 from penstock.releases.package import About, Package, from_json, read_package
 from penstock.releases.parquet import read_table
@@ -57,8 +57,9 @@ def load(folder: str | Path) -> Release:
         for name, data in contents.items()
         if name.startswith("model-") and name.endswith(".parquet")
     }
-    model = Model(from_json(contents["model.json"], f"'{place / 'model.json'}'"), tables)
-    return _revive(form, manifest, model, place)
+    told = from_json(contents["model.json"], f"'{place / 'model.json'}'")
+    facts = upgraded_model(form.form, told, manifest.parameters, package.made)
+    return _revive(form, manifest, Model(facts, tables), place)
 
 
 def unlisted(folder: str | Path, listed: Iterable[str]) -> list[str]:

@@ -17,11 +17,12 @@ class Layout(Fact):
     """The block of a schema in which a kind of data says which columns make its records.
 
     Each kind that needs one declares its own in the catalogue, with the key under which it stands. `missing`
-    is what to tell somebody whose schema lacks it. Every key has a description, from which the page about the
-    format is made.
+    is what to tell somebody whose schema lacks it; `not_columns` are its texts that name no column. Every
+    key has a description, from which the page about the format is made.
     """
 
     missing: ClassVar[str]
+    not_columns: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def of(cls, schema: Schema) -> Self:
@@ -39,6 +40,17 @@ class Layout(Fact):
     def headless(self) -> bool:
         """Whether the file has no names above its columns, so that only the kind itself can read it."""
         return False
+
+    @property
+    def columns(self) -> list[str]:
+        """Every column that the layout names: each of its texts, except those `not_columns`."""
+        texts = ((part, getattr(self, part)) for part in type(self).model_fields)
+        return [text for part, text in texts if isinstance(text, str) and part not in self.not_columns]
+
+    @property
+    def most_values(self) -> int:
+        """About how many values one record holds at most, to foresee how much room rows take."""
+        return 1
 
     @property
     def declared(self) -> dict[str, str]:

@@ -132,7 +132,8 @@ class Schema(Fact):
         if not self.fields:
             raise SchemaError("schema: no fields are declared. List at least one column under 'fields'.")
         seen: set[str] = set()
-        for name in (*self.names, self.unit.column or ""):
+        placed = () if self.layout is None else self.layout.columns
+        for name in (*self.names, *placed, self.unit.column or ""):
             if is_pattern(name):
                 raise SchemaError(
                     f"{name}: this name reads as a pattern of names, not as one. Rename the column."

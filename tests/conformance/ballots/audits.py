@@ -12,6 +12,6 @@ THREE = BALLOTS.replace("[red, green]", "[red, green, blue]")
 AUDITS = Audits(
     (
         MethodAudit("poll", BALLOTS, (("red",), ("green",)), copies=SUBTLE),
-        MethodAudit("poll", THREE, (("red",), ("blue",)), label="three", copies=()),
+        MethodAudit("poll", THREE, (("red",), ("blue",)), parameters={"least": 1}, label="three", copies=()),
     )
 )

@@ -94,6 +94,20 @@ class Blank(Poll):
         return _as(BlankRelease, super().fit(ballots, budget))
 
 
+class Silent(Poll):
+    """Its release does not say which parameters were given."""
+
+    def fit(self, ballots: Ballots, budget: Budget) -> PollRelease:
+        return replace(super().fit(ballots, budget), parameters={})
+
+
+class Empty(Poll):
+    """Its release shows a picture of nothing."""
+
+    def fit(self, ballots: Ballots, budget: Budget) -> EmptyRelease:
+        return _as(EmptyRelease, super().fit(ballots, budget))
+
+
 class Generous(Poll):
     """Its release draws one ballot more than asked for, beyond the first."""
 
@@ -114,7 +128,9 @@ class ForgetfulRelease(PollRelease):
     def questions(self) -> Mapping[str, Question]:
         votes = super().questions()["votes"]
         first = next(iter(self.votes))
-        return {"votes": replace(votes, ask=lambda _: Answer(self.votes[first], self.margin, "votes"))}
+        return {
+            "votes": replace(votes, ask=lambda _: Answer(self.votes[first], self.margin, "votes", "counted"))
+        }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -123,6 +139,14 @@ class BlankRelease(PollRelease):
 
     def pictures(self) -> Sequence[Picture]:
         return []
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class EmptyRelease(PollRelease):
+    """Draws a picture without a number in it."""
+
+    def pictures(self) -> Sequence[Picture]:
+        return [replace(picture, rows=()) for picture in super().pictures()]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

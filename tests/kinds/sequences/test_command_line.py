@@ -138,7 +138,7 @@ def test_many_strings_from_a_file_are_counted_as_one_by_one(
         ("id,string\n1,home\n2,home,news\n", "row 2: 3 values where the header has 2 names"),
         ("id,string\n1,home\n2,\n", "row 2: the string is empty"),
         ('home,"news\n', "line 1: A quote is not closed"),
-        ('id,string\n1,"home\n', "cannot be read"),
+        ('id,string\n1,"home\n', "a quote may not be closed"),
     ],
 )
 def test_files_of_strings_that_make_no_sense_are_refused_with_one_sentence(

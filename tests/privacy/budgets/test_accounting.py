@@ -21,6 +21,7 @@ from penstock.privacy.budgets.accounting import (
     exp_down,
     exp_up,
     group,
+    group_rho,
     ln_down,
     ln_up,
     parallel,
@@ -138,6 +139,31 @@ def test_groups_beyond_all_protection_say_so() -> None:
     assert group(ZERO, Fraction(1, 10), 3) == (0, Fraction(3, 10))
     with pytest.raises(BudgetError, match="at least one unit"):
         group(Fraction(1), ZERO, 0)
+
+
+def test_a_group_of_a_concentrated_amount_pays_the_square() -> None:
+    assert group_rho(Fraction(1, 200), 10) == Fraction(1, 2)
+    with pytest.raises(BudgetError, match="at least one unit"):
+        group_rho(Fraction(1), 0)
+
+
+def test_a_receipt_says_what_it_costs_several_units_together() -> None:
+    """Gaussian noise for a group of k is Gaussian noise of k times the sensitivity: k^2 rho, and not the
+    (epsilon, delta) of a group, which at k = 10 would protect nobody.
+    """
+    budget = Budget(1, "1e-6")
+    rho = budget.concentrated()
+    rho.spend("discrete gaussian", relation=ADD_REMOVE)
+    receipt = budget.receipt()
+    found = receipt.epsilon_at("1e-6", units=10)
+    assert found == pytest.approx(concentrated_epsilon(100 * float(rho.rho), 1e-6), rel=0.02)
+    assert group(Fraction(1), Fraction(1, 10**6), 10)[1] > Fraction(1, 1000)
+    pure = paid_for(Fraction(1, 2), Fraction(1, 4))
+    assert pure.epsilon_at(0, units=4) == 3
+    mixed = paid_for(Fraction(1), delta="1e-9")
+    assert mixed.epsilon_at("1e-6", units=3) == pytest.approx(3, abs=1e-3)
+    with pytest.raises(UsageError, match="ask for a delta"):
+        mixed.epsilon_at("1e-8", units=3)  # 1e-9 (1 + e + e^2) is more than that
 
 
 def test_replace_costs_twice_add_remove_and_more_than_twice_its_delta() -> None:

@@ -397,19 +397,19 @@ class NotingAccount:
 
     def __init__(self, *, full: bool = False) -> None:
         self.full = full
-        self.asked: list[tuple[str, Fraction, Fraction, Relation]] = []
+        self.asked: list[tuple[str, Fraction, Fraction, Relation, Unit]] = []
         self.drawn_on: list[str] = []
 
-    def check(self, epsilon: Fraction, delta: Fraction, relation: Relation) -> None:
-        self.asked.append(("check", epsilon, delta, relation))
+    def check(self, epsilon: Fraction, delta: Fraction, relation: Relation, unit: Unit) -> None:
+        self.asked.append(("check", epsilon, delta, relation, unit))
         if self.full:
             raise LedgerError("The account is full.")
 
     def drawn(self, entry: str) -> None:
         self.drawn_on.append(entry)
 
-    def reserve(self, epsilon: Fraction, delta: Fraction, relation: Relation) -> str:
-        self.asked.append(("reserve", epsilon, delta, relation))
+    def reserve(self, epsilon: Fraction, delta: Fraction, relation: Relation, unit: Unit) -> str:
+        self.asked.append(("reserve", epsilon, delta, relation, unit))
         if self.full:
             raise LedgerError("The account is full.")
         return "entry 1"
@@ -418,12 +418,17 @@ class NotingAccount:
 def test_the_whole_budget_is_debited_once_with_the_first_charge() -> None:
     account = NotingAccount()
     budget = Budget(1, "1e-6", account=account)
+    user = Unit(protects="user", column="patient", at_most=3)
+    budget.protect(user)
     budget.check(ADD_REMOVE)
     a, b = budget.split(a="1/2", b="1/2")
     pay(a)
     pay(b)
     budget.check(ADD_REMOVE)  # already paid: not asked again
-    assert account.asked == [(act, 1, Fraction(1, 10**6), ADD_REMOVE) for act in ("check", "reserve")]
+    assert account.asked == [(act, 1, Fraction(1, 10**6), ADD_REMOVE, user) for act in ("check", "reserve")]
+    assert budget.receipt().unit == user
+    with pytest.raises(BudgetError, match=r"has paid for one user .* cannot also pay for one record"):
+        budget.protect(Unit())
     assert budget.receipt().ledger == "entry 1"
     assert account.drawn_on == ["entry 1", "entry 1"]  # told before every draw
 

@@ -137,6 +137,7 @@ def test_the_paths_used_for_forging_are_the_right_ones() -> None:
         forged("epsilon", value="2"),
         forged(*FIRST, "epsilon", value="1/10"),
         forged("guarantee", value="pure differential privacy, epsilon = 0.01, for one record"),
+        forged("unit", value={"protects": "nobody"}),
     ],
 )
 def test_a_total_that_does_not_add_up_is_refused(data: Any) -> None:
@@ -215,7 +216,7 @@ def test_more_rho_than_was_bought_is_refused(data: Any) -> None:
         forged("publishable", value=1),
         forged("ledger", value=None),
         forged("ledger", value={"x": 1}),
-        forged("unit", value={"protects": "nobody"}),
+        forged("unit", value={"protects": "Nobody"}),
         forged("unit", value={"protects": "record", "extra": 1}),
         forged("epsilon", value=1),
         forged("epsilon", value=1.0),

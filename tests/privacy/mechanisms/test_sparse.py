@@ -116,7 +116,9 @@ def test_real_queries_are_answered_on_a_lattice_that_is_paid_for() -> None:
 
 
 def test_by_default_the_lattice_costs_less_than_a_thousandth() -> None:
-    svt = SparseVector.paid(Budget(1), c=3, sensitivity="1/3", real=True)
+    svt = SparseVector.paid(
+        Budget(1), c=3, sensitivity="1/3", real=True, because="a record moves one query by one"
+    )
     assert svt.step is not None
     assert Fraction(1, 3) < svt.design.sensitivity * svt.step < Fraction(1, 3) * (1 + Fraction(1, 500))
 
@@ -199,8 +201,8 @@ def test_asking_one_by_one_and_all_at_once_is_the_same(options: dict[str, Any]) 
     values = np.random.default_rng(0).integers(-40, 60, 3000)
     if options.get("real"):
         values = values / 8  # type: ignore[assignment]
-    one = SparseVector.paid(seeded(8), c=7, **options)
-    together = SparseVector.paid(seeded(8), c=7, **options)
+    one = SparseVector.paid(seeded(8), c=7, because="a record moves one query by one", **options)
+    together = SparseVector.paid(seeded(8), c=7, because="a record moves one query by one", **options)
     answers = []
     for value in values.tolist():
         answers.append(one.ask(number(value), threshold=55))
@@ -329,7 +331,7 @@ def test_odd_elements_of_a_stream_are_refused_in_a_sentence() -> None:
     with pytest.raises(UsageError, match="a pair of one and its threshold"):
         list(sparse_vector([(number(1), 2, 3)], Budget(1), c=1))  # type: ignore[list-item]
     with pytest.raises(UsageError, match="finite public number, not None"):
-        SparseVector.paid(Budget(1), c=1).ask(number(1), None)  # type: ignore[arg-type]
+        SparseVector.paid(Budget(1), c=1, because="a record moves one query by one").ask(number(1), None)  # type: ignore[arg-type]
 
 
 def test_monotonic_mode_needs_add_remove_and_a_reason() -> None:
@@ -337,7 +339,7 @@ def test_monotonic_mode_needs_add_remove_and_a_reason() -> None:
     with pytest.raises(UsageError, match="needs relation 'add-remove'"):
         SparseVector.paid(budget, c=1, relation=Relation.REPLACE, monotone=True, because="counts")
     with pytest.raises(UsageError, match="the reason why"):
-        SparseVector.paid(budget, c=1, monotone=True)
+        SparseVector.paid(budget, c=1, monotone=True, because=" ")
     assert budget.left[0] == 1
     svt = SparseVector.paid(budget, c=1, monotone=True, because="counts of added records only grow")
     assert svt.design.query_scale == 1 / svt.design.queries
@@ -360,7 +362,7 @@ def test_thresholds_are_public_by_type() -> None:
     sealed_mean = number(7)
     with pytest.raises(UsageError, match="must be public"):
         above_threshold(vector([1, 2]), Budget(1), c=1, threshold=sealed_mean)  # type: ignore[arg-type]
-    svt = SparseVector.paid(Budget(1), c=1)
+    svt = SparseVector.paid(Budget(1), c=1, because="a record moves one query by one")
     with pytest.raises(UsageError, match="must be public"):
         svt.ask(number(1), sealed_mean)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="must be public"):
@@ -371,7 +373,7 @@ def test_thresholds_are_public_by_type() -> None:
 
 
 def test_queries_that_were_not_paid_for_are_refused() -> None:
-    svt = SparseVector.paid(Budget(1), c=1, sensitivity=2)
+    svt = SparseVector.paid(Budget(1), c=1, sensitivity=2, because="a record moves one query by one")
     svt.ask(number(1, Sensitivity.of(2)), 10**9)
     for query, words in (
         (number(1, Sensitivity.of(3)), "sensitivity 3"),
@@ -390,7 +392,7 @@ def test_queries_that_were_not_paid_for_are_refused() -> None:
 
 
 def test_no_answer_after_the_last_yes_no_copies_and_no_second_process() -> None:
-    svt = SparseVector.paid(Budget(1), c=2)
+    svt = SparseVector.paid(Budget(1), c=2, because="a record moves one query by one")
     for duplicate in (copy.copy, copy.deepcopy):
         with pytest.raises(UsageError, match="cannot be copied"):
             duplicate(svt)

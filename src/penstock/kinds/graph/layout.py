@@ -87,7 +87,7 @@ class EdgeLayout(Layout):
         return _names(schema.fields[0])
 
     @property
-    def columns(self) -> tuple[str, str]:
+    def ends(self) -> tuple[str, str]:
         return self.start, self.end
 
 

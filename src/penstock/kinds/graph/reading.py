@@ -46,7 +46,7 @@ def read_edges(source: Any, schema: Schema, *, table: str | None = None, header:
         return _from_matrix(source, schema)
     is_file = isinstance(source, str | os.PathLike) and not _URL.match(os.fspath(source))
     if not layout.header and is_file and table is None:
-        return read_lines(source, layout.columns)
+        return read_lines(source, layout.ends)
     return read(source, table=table, header=header)
 
 
@@ -54,15 +54,15 @@ def open_graph(source: Any, schema: Schema, *, table: str | None = None) -> Simp
     """Raw: the graph of a source on the declared nodes; what the schema refuses stops here."""
     layout, n = EdgeLayout.of(schema), nodes_of(schema)
     records = read_edges(source, schema, table=table)
-    for name in layout.columns:
+    for name in layout.ends:
         if name not in records.names:
             hint = nearest(name, records.names)
             raise DataError(
                 f"{name}: the data has no such column{hint}. Correct 'edges' in the schema, or say 'header: "
                 "false' there if the file has no names above its columns."
             )
-    frame = records.frame(layout.columns)
-    for name in layout.columns:
+    frame = records.frame(layout.ends)
+    for name in layout.ends:
         if frame[name].null_count():
             row = int(frame[name].is_null().arg_max() or 0) + 1
             raise DataError(
@@ -167,7 +167,7 @@ def _from_networkx(graph: Any, schema: Schema) -> Source:
     pairs = [(edge[0], edge[1]) for edge in graph.edges()]
     columns = {
         name: pl.Series(name, [str(pair[end]) for pair in pairs], dtype=pl.String)
-        for end, name in enumerate(layout.columns)
+        for end, name in enumerate(layout.ends)
     }
     return FrameSource(pl.DataFrame(columns), "the NetworkX graph")
 
@@ -184,7 +184,7 @@ def _from_matrix(matrix: Any, schema: Schema) -> Source:
     kept = entries.data != 0
     labels = layout.labels(schema)
     ends = []
-    for name, places in zip(layout.columns, (entries.row[kept], entries.col[kept]), strict=True):
+    for name, places in zip(layout.ends, (entries.row[kept], entries.col[kept]), strict=True):
         if labels is not None:
             ends.append(pl.Series(name, np.array(labels, dtype=object)[places].tolist(), dtype=pl.String))
         else:

@@ -49,7 +49,7 @@ class SyntheticGraphRelease(GraphRelease):
         several."""
         import polars as pl
 
-        first, names = first_number(self.schema), EdgeLayout.of(self.schema).columns
+        first, names = first_number(self.schema), EdgeLayout.of(self.schema).ends
         frames = []
         for number in range(1, n + 1):
             ends = self.links(rng)

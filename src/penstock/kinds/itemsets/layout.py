@@ -9,6 +9,9 @@ from pydantic import Field, model_validator
 from penstock.errors import SchemaError
 from penstock.schema import Layout, Schema
 
+USUAL_SIZE = 100
+"""Items of a large set, where the schema sets no bound."""
+
 
 class ItemSetLayout(Layout):
     """Which columns make an item set: a basket, a transaction, a list of diagnoses.
@@ -27,6 +30,7 @@ class ItemSetLayout(Layout):
         "items: the schema does not say which columns make an item set. Add a line such as "
         "'items: {item: product, transaction: basket}' or 'items: {item: products}'."
     )
+    not_columns: ClassVar[tuple[str, ...]] = ("separator",)
 
     item: str = Field(description="the field of items")
     transaction: str | None = Field(default=None, description="the column that says which rows are one set")
@@ -56,6 +60,10 @@ class ItemSetLayout(Layout):
     @property
     def headless(self) -> bool:
         return not self.header
+
+    @property
+    def most_values(self) -> int:
+        return self.largest or USUAL_SIZE
 
     @property
     def declared(self) -> dict[str, str]:

@@ -106,6 +106,11 @@ class UniformGrid(Method[Points]):
             deviation=deviation,
         )
 
+    def cells(self, schema: Schema) -> int:
+        """The grid that `side` asks for; without one, noise decides."""
+        axes = sum(field.ranged for field in schema.fields)
+        return super().cells(schema) if self.side is None else min(MOST_CELLS, self.side**axes)
+
     def _side(self, total: float, epsilon: float, dimensions: int) -> int:
         """The side that balances noise against non-uniformity, from public and paid-for numbers."""
         ideal: float = (max(total, 0.0) * epsilon / self.points_per_cell) ** (2.0 / (dimensions + 2))

@@ -46,7 +46,7 @@ TIMED_PAIRS = (
     ),
     Pair(ONE_CASE, (*ONE_CASE, (2, 6, "b"), (2, 6, "b"), (2, 6, "b")), "a case | one more at once"),
 )
-MOSTLY_TIMES = {"deepest": 0, "tree_share": "1/100", "length_share": "1/100", "times_share": "97/100"}
+MOSTLY_TIMES = {"deepest": 0, "tree_share": "1/2", "length_share": "1/100", "times_share": "97/100"}
 
 SEEN = tuple((text,) for text in ("", "a", "b", "a b", "b b", "a a a", "a b a b", "b a a b a"))
 FIRST_PAGES = (("a",), ("b",))
@@ -131,6 +131,7 @@ METHODS: tuple[MethodAudit, ...] = (
     ),
     MethodAudit("n-gram", FIRST_VISITS, FIRST_PAGES, parameters={"longest_gram": 1}, read_off=seen_symbols),
     MethodAudit("n-gram", LONG_VISITS, PAGES, label="deep"),
+    MethodAudit("n-gram", VISITS, SEEN, parameters={"longest_gram": 2}, label="short-strings", copies=()),
     MethodAudit(
         "top-strings", FIRST_VISITS, (), parameters={"many": 1}, pairs=(ONE_MORE,), epsilon=Fraction(3, 2)
     ),

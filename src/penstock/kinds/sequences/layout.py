@@ -12,6 +12,8 @@ from penstock.schema import Layout, Schema
 
 LARGEST_LENGTH = 10**9
 """No more symbols of a sequence are kept, whatever is declared."""
+USUAL_LENGTH = 100
+"""Symbols of a long sequence, where the schema sets no bound."""
 
 
 class SequenceLayout(Layout):
@@ -34,6 +36,7 @@ class SequenceLayout(Layout):
         "sequence: the schema does not say which columns make a sequence. Add a line such as "
         "'sequence: {user: visitor, time: visited, symbol: page, longest: 20}'."
     )
+    not_columns: ClassVar[tuple[str, ...]] = ("separator",)
 
     symbol: str = Field(description="the field of symbols")
     user: str | None = Field(default=None, description="the column that says whose events they are")
@@ -70,6 +73,10 @@ class SequenceLayout(Layout):
     @classmethod
     def _where(cls, data: object) -> str:
         return "sequence"
+
+    @property
+    def most_values(self) -> int:
+        return self.longest or USUAL_LENGTH
 
     @property
     def declared(self) -> dict[str, str]:

@@ -28,7 +28,7 @@ from penstock.errors import QueryError, ReleaseError
 from penstock.kinds.sequences.data import Sequences
 from penstock.kinds.sequences.exploration import Exploration
 from penstock.kinds.sequences.markov import Markov, String
-from penstock.kinds.sequences.release import MarkovRelease, SavedBeside, Text, check_loaded, parse
+from penstock.kinds.sequences.release import MarkovRelease, SavedMarkov, Text, check_loaded, parse
 from penstock.kinds.sequences.times import paid_times
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
@@ -243,7 +243,7 @@ class NGramRelease(MarkovRelease):
         order = {string: number for number, string in enumerate(self.histograms)}
         strings = [string for string in self.histograms if string]
         return Model(
-            json={"longest": self.longest, **self._saved_beside},
+            json={"longest": self.longest, "gap_scale": self._gap_scale},
             tables={
                 "strings": pl.DataFrame(
                     {
@@ -253,7 +253,7 @@ class NGramRelease(MarkovRelease):
                     schema={"before": pl.Int64, "symbol": pl.Int64},
                 ),
                 "counts": pl.DataFrame({"count": np.concatenate(list(self.histograms.values()))}),
-                **self._saved_tables(),
+                **self._saved_times(),
             },
         )
 
@@ -261,7 +261,7 @@ class NGramRelease(MarkovRelease):
     def from_model(cls, manifest: Manifest, model: Model) -> Self:
         import polars as pl
 
-        saved = model.read(SavedBeside)
+        saved = model.read(SavedMarkov)
         symbols = check_loaded(manifest.schema, saved.longest)
         listed = model.table("strings", {"before": pl.Int64, "symbol": pl.Int64})
         strings: list[String] = [()]
@@ -281,7 +281,7 @@ class NGramRelease(MarkovRelease):
             **manifest.common,
             longest=saved.longest,
             histograms=histograms,
-            **cls._loaded_tables(manifest, model, saved),
+            times=cls._loaded_times(manifest, model, saved),
         )
 
     def pictures(self) -> Sequence[Picture]:

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from penstock.engine.arrow_memory import owned
 from penstock.errors import QueryError, ReleaseError, SchemaError, UsageError
 from penstock.kinds.sequences.clock import Clock
 from penstock.kinds.sequences.layout import SequenceLayout
-from penstock.kinds.sequences.lengths import Lengths, length_bins
+from penstock.kinds.sequences.lengths import Lengths
 from penstock.kinds.sequences.markov import Markov
 from penstock.kinds.sequences.rules import OrderRules
 from penstock.kinds.sequences.times import Times
@@ -295,42 +295,29 @@ class MarkovRelease(SequenceRelease):
         codes, lengths = self.writer.draw(n, rng)
         return laid_out(self.schema, codes, lengths, rng, self.times)
 
-    def _saved_tables(self) -> dict[str, pl.DataFrame]:
-        """The tables of what was counted beside the model."""
+    def _saved_times(self) -> dict[str, pl.DataFrame]:
+        """The tables of the times of events."""
         import polars as pl
 
-        counts = {} if self.counted is None else {"lengths": self.counted.counts}
-        if self.times is not None:
-            counts |= {"starts": self.times.starts, "gaps": self.times.gaps.ravel()}
+        if self.times is None:
+            return {}
+        counts = {"starts": self.times.starts, "gaps": self.times.gaps.ravel()}
         return {name: pl.DataFrame({"count": numbers}) for name, numbers in counts.items()}
 
     @staticmethod
-    def _loaded_tables(manifest: Manifest, model: Model, saved: SavedBeside) -> dict[str, Any]:
-        """What was counted beside the model, checked: as many counts as the public bins ask for."""
-        import polars as pl
-
-        found: dict[str, Any] = {}
-
-        def counts(name: str, rows: int) -> NDArray[np.int64]:
-            return model.table(name, {"count": pl.Int64}, rows=rows)["count"].to_numpy()
-
-        if "lengths" in model.tables:
-            bins = len(length_bins(saved.longest))
-            found["counted"] = Lengths(counts("lengths", bins), saved.length_deviation)
+    def _loaded_times(manifest: Manifest, model: Model, saved: SavedMarkov) -> Times | None:
+        """The times of events, checked: as many counts as the public bins ask for."""
         clock = Clock.of(manifest.schema)
-        if clock is not None and "gaps" in model.tables:
-            symbols = check_loaded(manifest.schema, saved.longest)
-            gaps = counts("gaps", symbols * clock.gaps.count).reshape(symbols, -1)
-            found["times"] = Times(clock, counts("starts", clock.starts.count), gaps, saved.gap_scale)
-        return found
+        if clock is None or "gaps" not in model.tables:
+            return None
+        symbols = check_loaded(manifest.schema, saved.longest)
+        gaps = loaded_counts(model, "gaps", symbols * clock.gaps.count).reshape(symbols, -1)
+        return Times(clock, loaded_counts(model, "starts", clock.starts.count), gaps, saved.gap_scale)
 
     @property
-    def _saved_beside(self) -> dict[str, float]:
-        """What the model's JSON says about the noise of these tables."""
-        return {
-            "length_deviation": 0.0 if self.counted is None else self.counted.deviation,
-            "gap_scale": 0.0 if self.times is None else self.times.scale,
-        }
+    def _gap_scale(self) -> float:
+        """The scale of the noise of what passes between events; none where that was not counted."""
+        return 0.0 if self.times is None else self.times.scale
 
     def _told_beside(self) -> list[str]:
         """What the report says of lengths, rules and times."""
@@ -349,12 +336,18 @@ class MarkovRelease(SequenceRelease):
         return said if self.times is None else [*said, self.times.words()]
 
 
-class SavedBeside(BaseModel):
-    """What the JSON of a Markov model says besides the model itself."""
+class SavedMarkov(BaseModel):
+    """What the JSON of every Markov model says."""
 
     longest: int
-    length_deviation: Annotated[float, Range(ge=0)] = 0.0
-    gap_scale: Annotated[float, Range(ge=0)] = 0.0
+    gap_scale: Annotated[float, Range(ge=0)]
+
+
+def loaded_counts(model: Model, table: str, rows: int) -> NDArray[np.int64]:
+    """The noisy counts of a saved table, as many as there are public bins."""
+    import polars as pl
+
+    return model.table(table, {"count": pl.Int64}, rows=rows)["count"].to_numpy()
 
 
 def laid_out(

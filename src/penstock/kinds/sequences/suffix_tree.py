@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field as Range
 
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Share, Whole
@@ -33,9 +34,9 @@ from penstock.errors import ReleaseError, UsageError
 from penstock.kinds.sequences.clock import Clock
 from penstock.kinds.sequences.data import Sequences, refuse_lengths
 from penstock.kinds.sequences.layout import SequenceLayout
-from penstock.kinds.sequences.lengths import Lengths
+from penstock.kinds.sequences.lengths import Lengths, length_bins
 from penstock.kinds.sequences.markov import Markov
-from penstock.kinds.sequences.release import MarkovRelease, SavedBeside, check_loaded
+from penstock.kinds.sequences.release import MarkovRelease, SavedMarkov, check_loaded, loaded_counts
 from penstock.kinds.sequences.times import paid_times
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
@@ -200,8 +201,9 @@ class PrivTreeSequences(Method[Sequences]):
         }
 
 
-class _Saved(SavedBeside):
+class _Saved(SavedMarkov):
     deviation: float
+    length_deviation: Annotated[float, Range(ge=0)]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -287,12 +289,19 @@ class SuffixTreeRelease(MarkovRelease):
     def model(self) -> Model:
         import polars as pl
 
+        lengths = {} if self.counted is None else {"lengths": pl.DataFrame({"count": self.counted.counts})}
         return Model(
-            json={"longest": self.longest, "deviation": self.deviation, **self._saved_beside},
+            json={
+                "longest": self.longest,
+                "deviation": self.deviation,
+                "length_deviation": 0.0 if self.counted is None else self.counted.deviation,
+                "gap_scale": self._gap_scale,
+            },
             tables={
                 "contexts": pl.DataFrame({"split": self.shape.fans > 0}),
                 "counts": pl.DataFrame({"count": self.counts.ravel()}),
-                **self._saved_tables(),
+                **lengths,
+                **self._saved_times(),
             },
         )
 
@@ -321,8 +330,17 @@ class SuffixTreeRelease(MarkovRelease):
             shape=shape,
             counts=counts.reshape(-1, width),
             deviation=saved.deviation,
-            **cls._loaded_tables(manifest, model, saved),
+            counted=cls._loaded_lengths(model, saved),
+            times=cls._loaded_times(manifest, model, saved),
         )
+
+    @staticmethod
+    def _loaded_lengths(model: Model, saved: _Saved) -> Lengths | None:
+        """The noisy counts of lengths, where they were paid for."""
+        if "lengths" not in model.tables:
+            return None
+        counts = loaded_counts(model, "lengths", len(length_bins(saved.longest)))
+        return Lengths(counts, saved.length_deviation)
 
     def pictures(self) -> Sequence[Picture]:
         from penstock.kinds.sequences.pictures import context_tree, lengths, strings, transitions

@@ -35,7 +35,7 @@ class Asked(Protocol):
     @property
     def counted_tables(self) -> Sequence[CountedTable]: ...
 
-    def apart(self, names: Sequence[str]) -> list[tuple[str, ...]]: ...
+    def in_groups(self, names: Sequence[str]) -> list[tuple[str, ...]]: ...
 
     def marginal(self, names: Sequence[str]) -> Reals: ...
 
@@ -81,7 +81,7 @@ def _by_model(release: Asked, condition: Condition, *, cut: Sequence[str], seen:
     caveats = [spread_evenly(cut)] if cut else []
     if not spread:
         caveats = [_unseen(names), *caveats]
-    caveats += [*unconnected(release.apart(names)), *contributions(release.schema)]
+    caveats += [*unconnected(release.in_groups(names)), *contributions(release.schema)]
     value = release.total * share
     return Answer(value, None, "records", "spread evenly" if spread else "model", tuple(caveats))
 

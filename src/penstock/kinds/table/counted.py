@@ -116,10 +116,9 @@ def combined(seen: Sequence[Seen], totals: Sequence[Seen], public: float | None)
         value = sum(w * each.inside for w, each in zip(inner, seen, strict=True))
         value += sum(w * (public - each.outside) for w, each in zip(outer, seen, strict=True))
         shares = [
-            Noises(w / whole, each.deviation, number)
-            for weights, cells in ((inner, "cells_inside"), (outer, "cells_outside"))
-            for w, each in zip(weights, seen, strict=True)
-            if (number := getattr(each, cells))
+            Noises(w / whole, each.deviation, each.cells_inside) for w, each in zip(inner, seen, strict=True)
+        ] + [
+            Noises(w / whole, each.deviation, each.cells_outside) for w, each in zip(outer, seen, strict=True)
         ]
         return value / whole, half_width(shares)
     common = sum(1 / (each.cells_inside * each.deviation**2) for each in totals)

@@ -21,7 +21,7 @@ from penstock.errors import QueryError, UsageError
 from penstock.kinds.table.answering import answer
 from penstock.kinds.table.connections import Connections
 from penstock.kinds.table.counted import CountedTable
-from penstock.kinds.table.support import Support, broken_share
+from penstock.kinds.table.support import Support, ruled_out_share
 from penstock.releases import Answer, Release
 from penstock.releases.example import example_query
 from penstock.report.numbers import percent
@@ -83,7 +83,7 @@ class TableRelease(Release):
         """The noisy counts that the release holds as they came out of the noise, where there are any."""
         return ()
 
-    def apart(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+    def in_groups(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """These columns in groups between which the model knows of no connection; one group where it may."""
         return [tuple(names)]
 
@@ -244,7 +244,7 @@ class TableRelease(Release):
             return known
         rng = np.random.default_rng(0)
         codes = self.drawn_apart(CHECKED, rng)
-        return None if codes is None else broken_share(self.schema, codes, rng)
+        return None if codes is None else ruled_out_share(self.schema, codes, rng)
 
     def remarks(self) -> Sequence[str]:
         broken = self.broken_without_rules()

@@ -159,7 +159,7 @@ def _force(impossible: Truth, axis: int) -> float:
     return float(table.shape[1] / some[some > 0].min(initial=table.shape[1]))
 
 
-def broken_share(schema: Schema, codes: Mapping[str, NDArray[Any]], rng: np.random.Generator) -> float:
+def ruled_out_share(schema: Schema, codes: Mapping[str, NDArray[Any]], rng: np.random.Generator) -> float:
     """The share of coded rows that break a rule with the values that they are given, to four digits."""
     rows = schema.decode(codes, rng)
     return round(float(schema.rules_out(rows).mean()), 4) if rows.height else 0.0

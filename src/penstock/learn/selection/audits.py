@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import Audits, MethodAudit
 from penstock.audit.sabotage import seen_categories
+from penstock.kinds.table.audits import MANY, USERS
 
 BASKETS = """
 kind: itemsets
@@ -45,6 +46,19 @@ AUDITS = Audits(
         ),
         MethodAudit(
             "select-categories", COLOURS, COLOUR_RECORDS, parameters=EVERYTHING, read_off=seen_categories
+        ),
+        MethodAudit(
+            "select-categories", COLOURS, COLOUR_RECORDS, parameters={"c": 1}, label="top", copies=()
+        ),
+        MethodAudit(
+            "select-categories",
+            USERS,
+            (),
+            parameters={"c": 1, "threshold": 1},
+            label="threshold-users",
+            pairs=(MANY,),
+            columns=("colour", "person"),
+            copies=(),
         ),
     ),
     grounds=(

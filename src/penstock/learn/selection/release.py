@@ -23,9 +23,20 @@ FAVOURED = (
     "These counts also decided who is selected, so they are too large on average: the noise favoured them."
 )
 
+HOW = {
+    "histogram": "Every candidate's count got noise, and the noisy counts decided.",
+    "one-shot": "Every candidate's count got noise once, and the largest were taken, without telling "
+    "how large they are.",
+    "exponential": "Candidates were chosen one after another, likelier the larger their count.",
+    "sparse-vector": "Candidates were compared with the threshold in random order, both with noise; "
+    "the first ones found above it are listed.",
+}
+"""What a report says of each mechanism that can have chosen."""
+
 
 class _Saved(BaseModel):
     field: str
+    mechanism: str
     counted: str
     candidates: int
     margin: float | None
@@ -38,7 +49,7 @@ class SelectionRelease(Release):
     `counts` are noisy, and within `margin` of the truth with 95 % probability each; both are None where they
     were not paid for. Where the same counts also decided who is selected, the margin holds for each
     candidate and not for those that were selected, and answers have no error bar. `counted` says what they
-    count.
+    count, `mechanism` how was chosen.
 
     >>> from penstock import Schema, select
     >>> from penstock.demo import survey, survey_schema
@@ -55,6 +66,7 @@ class SelectionRelease(Release):
     form: ClassVar[str] = "selection"
 
     field: str
+    mechanism: str
     items: tuple[str, ...]
     counts: NDArray[np.int64] | None
     margin: float | None
@@ -87,14 +99,20 @@ class SelectionRelease(Release):
     @property
     def favoured(self) -> bool:
         """Whether the same noisy counts decided who is selected, which favours those that noise raised."""
-        return self.parameters.get("mechanism") == "histogram"
+        return self.mechanism == "histogram"
 
     def questions(self) -> Mapping[str, Question]:
         condition = super().questions()["condition"]
         return {"condition": replace(condition, words="one of the selected is counted, by its name")}
 
     def model(self) -> Model:
-        saved = _Saved(field=self.field, counted=self.counted, candidates=self.candidates, margin=self.margin)
+        saved = _Saved(
+            field=self.field,
+            mechanism=self.mechanism,
+            counted=self.counted,
+            candidates=self.candidates,
+            margin=self.margin,
+        )
         return Model(json=saved.model_dump(), tables={"selected": self.frame()})
 
     @classmethod
@@ -108,6 +126,8 @@ class SelectionRelease(Release):
         again = "get the release again from its publisher."
         if saved.field not in manifest.schema.names or saved.counted not in _COUNTED:
             raise ReleaseError(f"model.json does not fit schema.yaml; {again}")
+        if saved.mechanism not in HOW:
+            raise ReleaseError(f"model.json names a mechanism that selects nothing; {again}")
         labels = manifest.schema.field(saved.field).labels
         items = tuple(frame["selected"].to_list())
         if frame["rank"].to_list() != list(range(1, len(items) + 1)) or len(set(items)) != len(items):
@@ -119,6 +139,7 @@ class SelectionRelease(Release):
         return cls(
             **manifest.common,
             field=saved.field,
+            mechanism=saved.mechanism,
             items=items,
             counts=frame["count"].to_numpy() if counted else None,
             margin=saved.margin,
@@ -141,17 +162,8 @@ class SelectionRelease(Release):
         return self.items[0] if self.items and self.counts is not None else None
 
     def explain(self) -> Sequence[str]:
-        how = {
-            "histogram": "Every candidate's count got noise, and the noisy counts decided.",
-            "one-shot": "Every candidate's count got noise once, and the largest were taken, without telling "
-            "how large they are.",
-            "exponential": "Candidates were chosen one after another, likelier the larger their count.",
-            "sparse-vector": "Candidates were compared with the threshold in random order, both with noise; "
-            "the first ones found above it are listed.",
-        }
-        told = how.get(str(self.parameters.get("mechanism")), "")
         found = f"{len(self.items)} of {self.candidates:,} candidates were selected."
-        return [f"{found} {told}".strip()]
+        return [f"{found} {HOW[self.mechanism]}"]
 
     def limits(self) -> Sequence[str]:
         limits = [

@@ -109,6 +109,7 @@ class _Selection(Method[D]):
                 **self._asked_of(),
             },
             field=offered.field,
+            mechanism=mechanism,
             items=tuple(offered.labels[index] for index in chosen),
             counts=counts,
             margin=margin,

@@ -75,6 +75,17 @@ def group(epsilon: Fraction, delta: Fraction, k: int) -> Cost:
     return k * epsilon, min(Fraction(1), _ceil(delta * top / (exp_down(epsilon) - 1)))
 
 
+def group_rho(rho: Fraction, k: int) -> Fraction:
+    """What a zCDP amount becomes for a group of k units: k^2 rho (Bun and Steinke 2016, Proposition 1.9).
+
+    >>> group_rho(Fraction(1, 8), 4)
+    Fraction(2, 1)
+    """
+    if k < 1:
+        raise BudgetError(f"A group has at least one unit, not {k}.")
+    return int(k) ** 2 * rho
+
+
 def converted(epsilon: Fraction, delta: Fraction, given: Relation, wanted: Relation) -> Cost:
     """The same mechanism's cost under another relation.
 

@@ -10,14 +10,21 @@ from penstock.errors import BudgetError
 
 Amount = int | float | str | Fraction | Decimal
 
+DIGITS = 400
+"""As many digits may a number have that somebody gives, on either side of a fraction's line: no double needs
+more, and Python writes no number of more than 4,300 digits, however it came about."""
+_TOO_LONG: int = 10**DIGITS
+
 # What a person writes. An exponent of more than three digits is a slip, and expanding it would never end.
 _WRITTEN = re.compile(r"\s*[+-]?(\d{1,400}/\d{1,400}|\d{0,400}\.?\d{0,400}([eE][+-]?\d{1,3})?)\s*", re.ASCII)
 # What is read may come from anybody's file: neither a zero below the line nor a number without end.
 _LONG_FRACTION = re.compile(r"(?<!\d)(\d{2,300})/([1-9]\d{2,299})(?!\d)")
 
 
-def exact(amount: Amount, name: str = "epsilon") -> Fraction:
+def exact(amount: Amount, name: str = "epsilon", *, derived: bool = False) -> Fraction:
     """The amount as a fraction; a float means the decimal that it prints as.
+
+    `derived` amounts are products and sums of those that were given, and may be longer than these.
 
     >>> exact(0.1), exact("7/10")
     (Fraction(1, 10), Fraction(7, 10))
@@ -29,14 +36,41 @@ def exact(amount: Amount, name: str = "epsilon") -> Fraction:
             text = str(amount)
             if not _WRITTEN.fullmatch(text):
                 raise ValueError
-            return Fraction(text)
-        value = Fraction(amount)
-        # NumPy integers would stay inside the fraction and wrap around in later arithmetic.
-        return Fraction(int(value.numerator), int(value.denominator))
+            value = Fraction(text)
+        else:
+            given = Fraction(amount)
+            # NumPy integers would stay inside the fraction and wrap around in later arithmetic.
+            value = Fraction(int(given.numerator), int(given.denominator))
+        if is_long(value) and not derived:
+            raise ValueError
+        return value
     except (ValueError, OverflowError, TypeError, ZeroDivisionError):
         raise BudgetError(
-            f"{name} must be a finite number such as 0.5 or '7/10', not {amount!r:.60}. Nothing was spent."
+            f"{name} must be a finite number such as 0.5 or '7/10', not {shown(amount)}. Nothing was spent."
         ) from None
+
+
+def is_long(value: int | Fraction) -> bool:
+    """Whether a number has more digits than anybody may give.
+
+    >>> is_long(10**399), is_long(10**400), is_long(Fraction(1, 10**400))
+    (False, True, True)
+    """
+    return max(abs(value.numerator), value.denominator) >= _TOO_LONG
+
+
+def shown(value: object) -> str:
+    """A value in a complaint about it: a few words, whatever it is.
+
+    >>> shown(Fraction(3, 10)), shown("a lot"), shown(10**5000)
+    ('0.3', "'a lot'", 'a number of more than 400 digits')
+    """
+    if isinstance(value, int | Fraction) and is_long(value):
+        return f"a number of more than {DIGITS} digits"
+    try:
+        return f"{plain(value):.60}" if isinstance(value, Fraction) else f"{value!r:.60}"
+    except ValueError:  # it holds such a number
+        return f"a {type(value).__name__} with such numbers in it"
 
 
 def brief(text: str) -> str:

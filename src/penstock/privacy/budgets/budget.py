@@ -124,7 +124,7 @@ class Budget(_Spendable):
     ) -> None:
         amount, slack = exact(epsilon), exact(delta, "delta")
         if amount <= 0:
-            raise BudgetError(f"epsilon must be greater than 0, not {epsilon}. Nothing was spent.")
+            raise BudgetError(f"epsilon must be greater than 0, not {epsilon!s:.60}. Nothing was spent.")
         if amount < SMALLEST_EPSILON:
             raise BudgetError(
                 f"epsilon {epsilon!s:.60} would leave nothing but noise; the smallest that Penstock "
@@ -274,10 +274,19 @@ class Budget(_Spendable):
         self._node.parts.append(charge)
         return charge
 
+    def protect(self, unit: Unit) -> None:
+        """Say whose presence is hidden by what this budget pays for, as the ledger will book it.
+
+        A single record, unless it is said. Every method says it before it pays; BudgetError when something
+        was paid for another unit already.
+        """
+        with self._till.lock:
+            self._till.protect(unit)
+
     def check(self, relation: Relation) -> None:
         """Ask the ledger, before any data is touched, whether this budget may be spent."""
         if self._till.account is not None and self._till.ledger_entry is None:
-            self._till.account.check(self._till.epsilon, self._till.delta, relation)
+            self._till.account.check(self._till.epsilon, self._till.delta, relation, self._till.unit)
 
     def ready(self, relation: Relation) -> None:
         """What every method asks first: refuse an empty budget, and one that the ledger does not allow."""
@@ -311,7 +320,7 @@ class Budget(_Spendable):
                 budget_epsilon=self._till.epsilon,
                 budget_delta=self._till.delta,
                 relation=self._till.relation or relation or Relation.ADD_REMOVE,
-                unit=(unit or Unit()).model_copy(update={"review": False}),
+                unit=(unit or self._till.unit).model_copy(update={"review": False}),
                 paid=self._till.paid(),
                 publishable=self._till.randomness.secure and not self._till.repeatable,
                 ledger=self._till.ledger_entry,
@@ -389,7 +398,7 @@ class Rho(_Spendable):
 
 
 def _share(label: str, share: Amount) -> Fraction:
-    portion = exact(share, f"share of '{label}'")
+    portion = exact(share, f"share of '{label}'", derived=True)
     if portion < 0:
         raise BudgetError(f"The share of '{label}' cannot be negative. Nothing was spent.")
     return portion

@@ -84,12 +84,14 @@ class Receipt:
         amount = f"epsilon = {plain(self.epsilon)}" + (f", delta = {plain(self.delta)}" if self.delta else "")
         return f"{kind}, {amount}, for {self.unit.words}; neighbouring datasets: {self.relation.words}"
 
-    def epsilon_at(self, delta: Amount) -> float:
+    def epsilon_at(self, delta: Amount, units: int = 1) -> float:
         """A tighter epsilon for the whole receipt at this delta, by Google's `dp_accounting`.
+
+        With `units`, for so many of the protected units together: a household, a user of several records.
 
         Computed in floating point with pessimistic rounding: it informs; the exact total decides.
         """
-        return epsilon_at(self.paid, delta)
+        return epsilon_at(self.paid, delta, units)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON; every amount is an exact fraction in text."""

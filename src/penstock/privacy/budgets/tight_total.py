@@ -9,6 +9,9 @@ How the charges are mapped. A mechanism that is epsilon-DP is dominated by rando
 two answers with the same epsilon (Kairouz, Oh and Viswanath 2015), whatever the mechanism and whatever
 the relation. One that is (epsilon, delta)-DP is that, except for an event of probability delta, which
 is set aside from the delta of the question. A concentrated payment is its zCDP event.
+
+For several units together, a group of k, each mechanism's own rule is used before they are composed: k times
+epsilon and the geometric sum of deltas (`accounting.group`), and k^2 rho for a concentrated payment.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from math import exp, nextafter
 from typing import TYPE_CHECKING
 
 from penstock.errors import UsageError
+from penstock.privacy.budgets.accounting import group, group_rho, sequential
 from penstock.privacy.budgets.amounts import Amount, exact, plain
 from penstock.privacy.budgets.charges import Apart, Charge, Concentrated, Entry, Together
 
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
 
-def to_event(paid: Together) -> DpEvent:
+def to_event(paid: Together, units: int = 1) -> DpEvent:
     """The charges as a `dp_accounting` event tree: randomised response and zCDP, composed.
 
     Equal events are counted, not repeated. The deltas of charges that have one are not in the tree:
@@ -37,19 +41,21 @@ def to_event(paid: Together) -> DpEvent:
     """
     from dp_accounting import ComposedDpEvent, SelfComposedDpEvent
 
-    repeated = Counter(_event(entry) for entry in _flat(paid))
+    repeated = Counter(_event(entry, units) for entry in _flat(paid))
     return ComposedDpEvent(
         [event if count == 1 else SelfComposedDpEvent(event, count) for event, count in repeated.items()]
     )
 
 
-def set_aside(paid: Together) -> Fraction:
+def set_aside(paid: Together, units: int = 1) -> Fraction:
     """The part of any delta that the event tree does not cover."""
-    return sum((_aside(entry) for entry in _flat(paid)), Fraction(0))
+    return sum((_aside(entry, units) for entry in _flat(paid)), Fraction(0))
 
 
-def epsilon_at(paid: Together, delta: Amount) -> float:
+def epsilon_at(paid: Together, delta: Amount, units: int = 1) -> float:
     """The smallest epsilon found for which everything that was paid for is (epsilon, delta)-DP.
+
+    With `units`, for so many of the protected units together.
 
     >>> from penstock.privacy.budgets.budget import Budget
     >>> from penstock.privacy.unit import Relation
@@ -60,17 +66,17 @@ def epsilon_at(paid: Together, delta: Amount) -> float:
     4.8
     """
     wanted = exact(delta, "delta")
-    aside = set_aside(paid)
+    aside = set_aside(paid, units)
     if not 0 <= wanted < 1 or wanted < aside:
         raise UsageError(
             f"The receipt has charges with delta {plain(aside)} in all; ask for a delta of at least that, "
             f"below 1, not {plain(wanted)}."
         )
-    added = paid.cost
+    added = sequential(group(*entry.cost, units) for entry in _flat(paid))
     found = [_up(added[0])] if wanted >= added[1] else []
     slack = nextafter(float(wanted - aside), 0.0)
     if slack > 0 and paid.parts:
-        found += _accountants(paid, slack)
+        found += _accountants(paid, slack, units)
     if not found:
         raise UsageError(
             f"At delta {plain(wanted)} nothing is known about this receipt; ask for a larger delta, "
@@ -79,17 +85,17 @@ def epsilon_at(paid: Together, delta: Amount) -> float:
     return min(found)
 
 
-def _accountants(paid: Together, delta: float) -> list[float]:
+def _accountants(paid: Together, delta: float, units: int) -> list[float]:
     """What the accountants say: Renyi for everything, privacy loss distributions for pure charges."""
     from dp_accounting import NeighboringRelation
     from dp_accounting.rdp import RdpAccountant
 
     # Randomised response is defined for replacing an answer; as a dominating pair it has no relation.
-    renyi = RdpAccountant(neighboring_relation=NeighboringRelation.REPLACE_ONE).compose(to_event(paid))
-    return [float(renyi.get_epsilon(delta)), *_loss_distribution(paid, delta)]
+    renyi = RdpAccountant(neighboring_relation=NeighboringRelation.REPLACE_ONE).compose(to_event(paid, units))
+    return [float(renyi.get_epsilon(delta)), *_loss_distribution(paid, delta, units)]
 
 
-def _loss_distribution(paid: Together, delta: float) -> list[float]:
+def _loss_distribution(paid: Together, delta: float, units: int) -> list[float]:
     """The composed privacy loss distribution, where all charges are pure.
 
     Composed here and not by `PLDAccountant`, which in dp_accounting 0.6 counts a self-composed
@@ -98,7 +104,7 @@ def _loss_distribution(paid: Together, delta: float) -> list[float]:
     from dp_accounting import NeighboringRelation, RandomizedResponseDpEvent
     from dp_accounting.pld.privacy_loss_distribution import from_randomized_response, identity
 
-    repeated = Counter(_event(entry) for entry in _flat(paid))
+    repeated = Counter(_event(entry, units) for entry in _flat(paid))
     if not all(isinstance(event, RandomizedResponseDpEvent) for event in repeated):
         return []
     whole = identity()
@@ -119,25 +125,25 @@ def _flat(entry: Entry) -> Iterator[Charge | Concentrated | Apart]:
         yield entry
 
 
-def _event(entry: Charge | Concentrated | Apart) -> DpEvent:
+def _event(entry: Charge | Concentrated | Apart, units: int) -> DpEvent:
     from dp_accounting import NoOpDpEvent, RandomizedResponseDpEvent, ZCDpEvent
 
     if isinstance(entry, Concentrated):
-        return ZCDpEvent(_up(entry.rho))
+        return ZCDpEvent(_up(group_rho(entry.rho, units)))
     if isinstance(entry, Apart) and _all_concentrated(entry):
         dearest = sorted((part.rho for part in entry.parts if isinstance(part, Concentrated)), reverse=True)
-        return ZCDpEvent(_up(sum(dearest[: entry.meets], Fraction(0))))
-    epsilon = entry.cost[0]
+        return ZCDpEvent(_up(group_rho(sum(dearest[: entry.meets], Fraction(0)), units)))
+    epsilon = group(*entry.cost, units)[0]
     if epsilon == 0:
         return NoOpDpEvent()
     # The chance of a random answer, rounded down: a little less noise than was used.
     return RandomizedResponseDpEvent(noise_parameter=2 / (1 + _exp_up(_up(epsilon))), num_buckets=2)
 
 
-def _aside(entry: Charge | Concentrated | Apart) -> Fraction:
+def _aside(entry: Charge | Concentrated | Apart, units: int) -> Fraction:
     if isinstance(entry, Concentrated) or (isinstance(entry, Apart) and _all_concentrated(entry)):
         return Fraction(0)
-    return entry.cost[1]
+    return group(*entry.cost, units)[1]
 
 
 def _all_concentrated(entry: Apart) -> bool:

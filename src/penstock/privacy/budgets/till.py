@@ -16,16 +16,16 @@ from typing import Protocol
 from penstock.errors import BudgetError
 from penstock.privacy.budgets.charges import Apart, Charge, Concentrated, Entry, Portion, Together
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.unit import Relation
+from penstock.privacy.unit import Relation, Unit
 
 
 class Account(Protocol):
     """Where a budget is drawn from: an account of a ledger."""
 
-    def check(self, epsilon: Fraction, delta: Fraction, relation: Relation) -> None:
-        """Raise LedgerError when the limit does not allow this much."""
+    def check(self, epsilon: Fraction, delta: Fraction, relation: Relation, unit: Unit) -> None:
+        """Raise LedgerError when the limit does not allow this much, or it is about another unit."""
 
-    def reserve(self, epsilon: Fraction, delta: Fraction, relation: Relation) -> str:
+    def reserve(self, epsilon: Fraction, delta: Fraction, relation: Relation, unit: Unit) -> str:
         """Debit the account durably, or raise LedgerError; the entry's name for the receipt."""
 
     def drawn(self, entry: str) -> None:
@@ -86,6 +86,7 @@ class Till:
         self.account = account
         self.ledger_entry: str | None = None
         self.relation: Relation | None = None
+        self.unit = Unit()
         self._drawn = False
         self.repeatable = False  # beside the noise, something else random can be predicted or repeated
         self.root = Node("release")
@@ -110,7 +111,7 @@ class Till:
         randomness = self.randomness
         if self.relation is None:
             if self.account is not None:
-                self.ledger_entry = self.account.reserve(self.epsilon, self.delta, relation)
+                self.ledger_entry = self.account.reserve(self.epsilon, self.delta, relation, self.unit)
             self.relation = relation
         elif self.relation is not relation:
             raise BudgetError(
@@ -118,6 +119,15 @@ class Till:
                 f"'{relation.value}'; convert the sealed value first. Nothing was spent on it."
             )
         return randomness
+
+    def protect(self, unit: Unit) -> None:
+        """Whose presence everything that is paid here hides; fixed with the first payment."""
+        if self.relation is not None and unit.entity != self.unit.entity:
+            raise BudgetError(
+                f"This budget has paid for {self.unit.words} and cannot also pay for {unit.words}; give each "
+                "unit a budget of its own. Nothing was spent on it."
+            )
+        self.unit = unit
 
     def hand_out(self) -> None:
         """Called before randomness leaves the till; from here on the debit can never be given back."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from penstock.privacy.laws.additive import LaplaceAround, log_centre
 from penstock.privacy.randomness.generator import Law, Randomness
@@ -18,6 +19,8 @@ class Named(Law[dict[str, int]]):
 
     A value that does not occur is never named, and how many others there are is not told.
     """
+
+    approximate: ClassVar[bool] = True
 
     values: Sequence[str]
     counts: Integers

@@ -10,10 +10,14 @@ back and undo an acknowledged entry.
 Other databases. Every write begins with an update of the account's row, which the database lets only
 one transaction hold, and then reads what was committed before (READ COMMITTED); PostgreSQL is told to
 wait until the commit is on disk.
+
+Versions. A ledger of version 1 kept no units. It is read as it is; the first write to it adds the columns and
+raises the number in the same transaction. What was entered before stays without a unit.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -32,6 +36,7 @@ from sqlalchemy import (
     ForeignKey,
     Integer,
     MetaData,
+    Select,
     String,
     Table,
     Text,
@@ -39,6 +44,7 @@ from sqlalchemy import (
     event,
     insert,
     inspect,
+    null,
     select,
     update,
 )
@@ -46,11 +52,11 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from penstock.errors import LedgerError
-from penstock.privacy.ledger.entries import Balance, LedgerEntry, Status
-from penstock.privacy.unit import Relation
+from penstock.errors import LedgerError, without_password
+from penstock.privacy.ledger.entries import Balance, LedgerEntry, Limit, Status
+from penstock.privacy.unit import Entity, Relation, Unit
 
-FORMAT, VERSION = "penstock ledger", 1
+FORMAT, VERSION = "penstock ledger", 2
 PATIENCE = 60  # seconds to wait for other processes
 
 _tables = MetaData()
@@ -75,6 +81,8 @@ _limits = Table(
     Column("epsilon", Text, nullable=False),
     Column("delta", Text, nullable=False),
     Column("relation", String(20), nullable=False),
+    Column("unit", Text),  # whom the account is about; null: what an earlier limit or the first entry says
+    Column("holds_at_most", Integer),  # of the unit before, when the limit moved the account to another
 )
 _entries = Table(
     "penstock_entries",
@@ -89,6 +97,16 @@ _entries = Table(
     Column("relation", String(20), nullable=False),
     Column("status", String(20), nullable=False),
     Column("release", Text, nullable=False),
+    Column("unit", Text),  # null: from before ledgers kept it
+    Column("bound", Integer),
+    Column("holds_at_most", Integer),  # null: 1
+)
+_SINCE_2 = (
+    _limits.c.unit,
+    _limits.c.holds_at_most,
+    _entries.c.unit,
+    _entries.c.bound,
+    _entries.c.holds_at_most,
 )
 
 
@@ -97,6 +115,27 @@ class Rows:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._old = connection.execute(select(_format.c.version)).scalar_one() < VERSION
+
+    def upgrade(self) -> None:
+        """Bring a ledger of an earlier version to this one; alone, since a write has begun."""
+        self._connection.execute(update(_format).values(version=_format.c.version))  # the lock, on a server
+        if self._connection.execute(select(_format.c.version)).scalar_one() < VERSION:
+            dialect = self._connection.dialect
+            quoted = dialect.identifier_preparer.quote
+            for column in _SINCE_2:
+                kind = column.type.compile(dialect)
+                self._connection.exec_driver_sql(
+                    f"ALTER TABLE {quoted(column.table.name)} ADD COLUMN {quoted(column.name)} {kind}"
+                )
+            self._connection.execute(update(_format).values(version=VERSION))
+        self._old = False
+
+    def _all(self, table: Table) -> Select[Any]:
+        """Every column of a table; one that an old ledger lacks is null."""
+        return select(
+            *(null().label(c.name) if self._old and c in _SINCE_2 else c for c in table.c)
+        ).select_from(table)
 
     def names(self) -> list[str]:
         """The names of all accounts, sorted."""
@@ -129,34 +168,55 @@ class Rows:
             self._connection.execute(insert(_accounts).values(name=name, turn=0))
         self.lock(name)
 
-    def set_limit(self, name: str, epsilon: Fraction, delta: Fraction, relation: Relation, time: str) -> None:
+    def set_limit(self, name: str, limit: Limit, time: str) -> None:
         """Append a limit; the newest counts, the older ones stay on record."""
         self._connection.execute(
             insert(_limits).values(
-                account=name, time=time, epsilon=str(epsilon), delta=str(delta), relation=relation.value
+                account=name,
+                time=time,
+                epsilon=str(limit.epsilon),
+                delta=str(limit.delta),
+                relation=limit.relation.value,
+                unit=None if limit.unit is None else limit.unit.name,
+                holds_at_most=limit.holds_at_most,
             )
         )
 
     def balance(self, name: str) -> Balance:
-        """The account's newest limit, and the sum of what counts."""
+        """The account's newest limit, the newest unit that one named, and the sum of what counts."""
         self.refuse_unknown(name)
-        newest = select(_limits).where(_limits.c.account == name).order_by(_limits.c.number.desc()).limit(1)
-        row = self._connection.execute(newest).first()
-        if row is None:
+        newest = self._all(_limits).where(_limits.c.account == name).order_by(_limits.c.number.desc())
+        rows = self._connection.execute(newest).all()
+        if not rows:
             raise LedgerError(f"Account '{name}' has no limit; set one with 'penstock ledger limit'.")
         with _damage():
-            limit = _amount(row.epsilon), _amount(row.delta)
-            return Balance.of(name, limit, Relation(row.relation), self.entries(name))
+            limit = _amount(rows[0].epsilon), _amount(rows[0].delta)
+            said = next((Entity.named(row.unit) for row in rows if row.unit is not None), None)
+            return Balance.of(name, limit, Relation(rows[0].relation), said, self.entries(name))
 
     def entries(self, name: str) -> list[LedgerEntry]:
         """Every entry of the account, oldest first."""
-        lines = select(_entries).where(_entries.c.account == name).order_by(_entries.c.number)
+        lines = self._all(_entries).where(_entries.c.account == name).order_by(_entries.c.number)
         with _damage():
             return [_entry(row) for row in self._connection.execute(lines)]
 
     def enter(self, entry: LedgerEntry) -> None:
         """Append an entry."""
-        self._connection.execute(insert(_entries).values(entry.to_dict()))
+        values: dict[str, Any] = {name: str(value) for name, value in vars(entry).items()}
+        unit = entry.unit
+        values["unit"] = None if unit is None else unit.entity.name
+        values["bound"] = None if unit is None else unit.at_most
+        values["holds_at_most"] = entry.holds_at_most
+        self._connection.execute(insert(_entries).values(values))
+
+    def regroup(self, name: str, holds_at_most: int) -> None:
+        """The account moves to a unit that holds so many of what it was about: all entries count so often."""
+        for entry in self.entries(name):
+            self._connection.execute(
+                update(_entries)
+                .where(_entries.c.name == entry.name)
+                .values(holds_at_most=entry.holds_at_most * holds_at_most)
+            )
 
     def close(self, account: str, name: str, status: Status, release: str) -> None:
         """A reserved entry becomes complete or returned, once."""
@@ -209,7 +269,9 @@ class LedgerDatabase:
                     f"There is a ledger at '{file}' already; see it with 'penstock ledger show {file}'."
                 )
             try:
-                file.touch()
+                # The owner's alone from the first byte; SQLite gives its journal the same permissions.
+                os.close(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600))
+                file.chmod(0o600)
             except OSError as problem:
                 raise LedgerError(f"No ledger can be made at '{file}': {problem.strerror}.") from None
         database = cls._at(url)
@@ -232,12 +294,13 @@ class LedgerDatabase:
         if file is not None:
             return cls(_sqlite(file), str(file))
         place = _url(url)
-        shown = place.render_as_string(hide_password=True)
+        shown = without_password(fspath(url))
         try:
             engine = create_engine(place, poolclass=NullPool, isolation_level="READ COMMITTED")
         except (NoSuchModuleError, ModuleNotFoundError) as problem:
+            reason = without_password(str(problem))
             raise LedgerError(
-                f"The ledger at '{shown}' needs a database driver that is not installed ({problem}); for "
+                f"The ledger at '{shown}' needs a database driver that is not installed ({reason}); for "
                 "PostgreSQL install penstock[postgres] and write postgresql+psycopg://..."
             ) from None
         except (ArgumentError, ValueError, TypeError):  # such as two drivers, or an option that is none
@@ -254,7 +317,9 @@ class LedgerDatabase:
     def writing(self) -> Iterator[Rows]:
         """All or nothing, one after the other, and on disk when it ends without an error."""
         with self._told(), self._transaction(write=True) as connection:
-            yield Rows(connection)
+            rows = Rows(connection)
+            rows.upgrade()
+            yield rows
 
     @contextmanager
     def _transaction(self, *, write: bool) -> Iterator[Connection]:
@@ -268,19 +333,20 @@ class LedgerDatabase:
         """Database errors as one sentence with a remedy."""
         try:
             yield
-        except IntegrityError as problem:
+        except IntegrityError:
             raise LedgerError(
                 f"The ledger at '{self.place}' was changed by somebody else at the same moment; try "
                 "again. Nothing was spent."
-            ) from problem
+            ) from None
         except SQLAlchemyError as problem:
-            raise LedgerError(self._sentence(problem)) from problem
+            # Not "from problem": what a driver says can quote the address with its password.
+            raise LedgerError(self._sentence(problem)) from None
 
     def _sentence(self, problem: SQLAlchemyError) -> str:
         original = problem.orig if isinstance(problem, DBAPIError) else None
         code = getattr(original, "sqlite_errorcode", None)
         if code is None:
-            first = str(original or problem).strip().partition("\n")[0]
+            first = without_password(str(original or problem)).strip().partition("\n")[0]
             return (
                 f"The ledger at '{self.place}' cannot be used: {first:.200}. Nothing was drawn; an entry "
                 "that was written counts as spent."
@@ -378,7 +444,24 @@ def _entry(row: Any) -> LedgerEntry:
         Relation(row.relation),
         row.status,
         row.release,
+        _unit(row.unit, row.bound),
+        _held(row.holds_at_most),
     )
+
+
+def _unit(name: str | None, bound: int | None) -> Unit | None:
+    if name is None:
+        return None
+    entity = Entity.named(name)
+    return Unit.model_validate({"protects": entity.protects, "column": entity.column, "at_most": bound})
+
+
+def _held(count: int | None) -> int:
+    if count is None:
+        return 1
+    if count < 1:
+        raise ValueError(count)
+    return count
 
 
 def _amount(text: str) -> Fraction:

@@ -8,16 +8,21 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from penstock.errors import BudgetError, LedgerError
-from penstock.privacy.budgets.accounting import converted, sequential
+from penstock.privacy.budgets.accounting import Cost, converted, group, sequential
 from penstock.privacy.budgets.amounts import plain
-from penstock.privacy.unit import Relation
+from penstock.privacy.unit import Entity, Relation, Unit
 
 Status = Literal["reserved", "complete", "returned"]
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One line of the ledger: what one release was allowed to cost."""
+    """One line of the ledger: what one release was allowed to cost.
+
+    `unit` is what the release protects, with its bound; None in lines from before ledgers kept it, which are
+    taken to be about whatever their account is about. `holds_at_most` is how many of these units one of the
+    account's holds at most, as the custodian said; 1 where both are the same.
+    """
 
     name: str
     account: str
@@ -28,29 +33,73 @@ class LedgerEntry:
     relation: Relation
     status: Status
     release: str
+    unit: Unit | None
+    holds_at_most: int = 1
 
     @property
     def counts(self) -> bool:
         """Whether it is part of what was spent."""
         return self.status != "returned"
 
-    def to_dict(self) -> dict[str, str]:
+    def cost(self, relation: Relation) -> Cost:
+        """What it means for the account's own unit, under the account's relation."""
+        return cost(self.epsilon, self.delta, self.relation, relation, self.holds_at_most)
+
+    def to_dict(self) -> dict[str, Any]:
         """Plain JSON; every amount is an exact fraction in text."""
-        return {name: str(value) for name, value in vars(self).items()}
+        told = {name: str(value) for name, value in vars(self).items()}
+        unit = None if self.unit is None else self.unit.model_dump(exclude_none=True, exclude={"review"})
+        return {**told, "unit": unit, "holds_at_most": self.holds_at_most}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What an account may cost in all, and what it is about where the custodian says so.
+
+    `holds_at_most` moves an account to a larger `unit`: one of these holds at most so many of those before.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    relation: Relation
+    unit: Entity | None = None
+    holds_at_most: int | None = None
+
+
+def cost(epsilon: Fraction, delta: Fraction, given: Relation, wanted: Relation, held: int) -> Cost:
+    """What an amount for one unit means for something that holds at most `held` of them.
+
+    Without it, all of them are gone: a group of so many under add-remove, which costs `held` times the
+    epsilon and more than that in delta (`group`). Replacing it is removing one such group and adding another.
+    Under replace itself the group must not be larger than 1: the number of units is public there, and what
+    holds 3 of them may be replaced by what holds 5.
+
+    >>> cost(Fraction(1), Fraction(0), Relation.ADD_REMOVE, Relation.REPLACE, 40)
+    (Fraction(80, 1), Fraction(0, 1))
+    """
+    if given is Relation.REPLACE and held > 1:
+        raise BudgetError(
+            "A guarantee under 'replace' says nothing about groups: the number of units is public there."
+        )
+    return converted(*group(epsilon, delta, held), given, wanted)
 
 
 @dataclass(frozen=True)
 class Balance:
-    """What an account may cost in all, and what it has cost so far, under its relation."""
+    """What an account may cost in all, and what it has cost so far, for its unit and under its relation.
+
+    `unit` is None as long as neither a limit nor an entry says whom the account is about.
+    """
 
     account: str
     relation: Relation
-    limit: tuple[Fraction, Fraction]
-    spent: tuple[Fraction, Fraction]
+    unit: Entity | None
+    limit: Cost
+    spent: Cost
     entries: int
 
     @property
-    def left(self) -> tuple[Fraction, Fraction]:
+    def left(self) -> Cost:
         """What may still be spent; nothing, when the limit was lowered below what is spent."""
         return max(Fraction(0), self.limit[0] - self.spent[0]), max(
             Fraction(0), self.limit[1] - self.spent[1]
@@ -61,6 +110,7 @@ class Balance:
         return {
             "account": self.account,
             "relation": self.relation.value,
+            "unit": None if self.unit is None else self.unit.name,
             "entries": self.entries,
             **{
                 name: {"epsilon": str(pair[0]), "delta": str(pair[1])}
@@ -72,35 +122,82 @@ class Balance:
     def of(
         cls,
         account: str,
-        limit: tuple[Fraction, Fraction],
+        limit: Cost,
         relation: Relation,
+        unit: Entity | None,
         entries: Sequence[LedgerEntry],
     ) -> Balance:
-        """The balance of an account with these entries."""
-        counted = [entry for entry in entries if entry.counts]
-        spent = sequential(
-            converted(entry.epsilon, entry.delta, entry.relation, relation) for entry in counted
-        )
-        return cls(account, relation, limit, spent, len(counted))
+        """The balance of an account with these entries.
 
-    def cost(self, epsilon: Fraction, delta: Fraction, relation: Relation) -> tuple[Fraction, Fraction]:
+        The first of them says whom it is about, given back or not, unless a limit did.
+        """
+        counted = [entry for entry in entries if entry.counts]
+        own = (entry.unit.entity for entry in entries if entry.unit is not None and entry.holds_at_most == 1)
+        whom = unit if unit is not None else next(own, None)
+        spent = sequential(entry.cost(relation) for entry in counted)
+        return cls(account, relation, whom, limit, spent, len(counted))
+
+    def held(self, unit: Unit, holds_at_most: int | None) -> int:
+        """How many units of a release one of the account's holds at most; LedgerError if nobody said it."""
+        if self.unit is None and self.entries:
+            raise LedgerError(
+                f"The entries of account '{self.account}' are from before ledgers kept units, and do not "
+                "say whom they protect; say it once, with 'penstock ledger limit ... --unit "
+                f"{unit.entity.name}' if they are like this release. Nothing was spent."
+            )
+        if self.unit is None or self.unit == unit.entity:
+            if holds_at_most is not None:
+                raise LedgerError(
+                    f"Account '{self.account}' and this release are both about {unit.entity.words}, so there "
+                    "is nothing to convert; leave out --holds-at-most, or say with 'penstock ledger limit "
+                    "... --unit' whom the account is about. Nothing was spent."
+                )
+            return 1
+        kept, released = self.unit.words, unit.entity.words
+        if not self.unit.can_hold(unit.entity):
+            raise LedgerError(
+                f"Account '{self.account}' is kept for {kept}, which is only a part of what this release "
+                f"protects, {released}. Move the account to the larger unit with 'penstock ledger limit ... "
+                f"--unit {unit.entity.name} --holds-at-most N', or use another account. Nothing was spent."
+            )
+        if holds_at_most is None:
+            raise LedgerError(
+                f"Account '{self.account}' is kept for {kept}, and this release protects {released}; their "
+                f"amounts cannot be added up. If {kept} holds at most N of these in the data, say "
+                "--holds-at-most N (in Python: holds_at_most=N) and it is booked at the price of N of them; "
+                "or use another account. Nothing was spent."
+            )
+        return holds_at_most
+
+    def cost(self, epsilon: Fraction, delta: Fraction, relation: Relation, held: int = 1) -> Cost:
         """What an amount means for this account; LedgerError when it means nothing here."""
         try:
-            return converted(epsilon, delta, relation, self.relation)
+            return cost(epsilon, delta, relation, self.relation, held)
         except BudgetError:
+            pass
+        if relation is self.relation:
             raise LedgerError(
-                f"Account '{self.account}' is kept under '{self.relation.value}', and a release under "
-                f"'{relation.value}' says nothing there, because it makes the number of records public. Set "
-                f"'relation: {self.relation.value}' in the schema, or keep the account under "
-                f"'{relation.value}' with 'penstock ledger limit'. Nothing was spent."
-            ) from None
+                f"A release under 'replace' says nothing about a group of {held}, because it makes their "
+                f"number public; it cannot be booked in account '{self.account}', which is kept for another "
+                "unit. Use another account. Nothing was spent."
+            )
+        raise LedgerError(
+            f"Account '{self.account}' is kept under '{self.relation.value}', and a release under "
+            f"'{relation.value}' says nothing there, because it makes the number of records public. Set "
+            f"'relation: {self.relation.value}' in the schema, or keep the account under "
+            f"'{relation.value}' with 'penstock ledger limit'. Nothing was spent."
+        )
 
-    def refuse_above_limit(self, epsilon: Fraction, delta: Fraction, relation: Relation) -> None:
+    def refuse_above_limit(
+        self, epsilon: Fraction, delta: Fraction, relation: Relation, held: int = 1
+    ) -> None:
         """Raise LedgerError when this much more would pass the limit."""
-        cost = self.cost(epsilon, delta, relation)
-        for name, more, left, limit in zip(("epsilon", "delta"), cost, self.left, self.limit, strict=True):
+        price = self.cost(epsilon, delta, relation, held)
+        changed = [f"to '{self.relation.value}'"] * (relation is not self.relation)
+        changed += [f"for a group of {held}"] * (held > 1)
+        why = f" (converted {', '.join(changed)})" if changed else ""
+        for name, more, left, limit in zip(("epsilon", "delta"), price, self.left, self.limit, strict=True):
             if more > left:
-                why = "" if relation is self.relation else f" (converted to '{self.relation.value}')"
                 raise LedgerError(
                     f"Account '{self.account}' has {name} {plain(left)} left of its limit {plain(limit)}, "
                     f"and this release asks for {plain(more)}{why}. Nothing was spent. Ask for less, or "

@@ -8,8 +8,12 @@ killed at any moment:
   budget; it cannot make a draw that is in no ledger.
 - The total of an account never passes its limit. Checking and entering are one transaction, and the
   transactions of an account come one after the other.
-- Amounts are exact fractions, kept as text and added in Python, under the relation of the account:
-  what was paid under another relation is converted first or refused.
+- Amounts are exact fractions, kept as text and added in Python, for the unit and under the relation of the
+  account: what was paid under another relation, or for another unit, is converted first or refused.
+
+An account is about one unit: the one that its limit names, or else the one of its first entry. An amount for
+records means another for a user who has many of them, and nobody but the custodian knows how many:
+`holds_at_most` says it, and the entry keeps it.
 
 What a release has reserved is given back only when it stopped before any randomness was handed out; the
 account is told before the first draw, and from then on refuses, whoever asks.
@@ -19,28 +23,34 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from os import PathLike
 from secrets import token_hex
 from threading import Lock
 
-from penstock.errors import LedgerError
+from penstock.errors import BudgetError, LedgerError
 from penstock.privacy.budgets.amounts import Amount, exact
-from penstock.privacy.ledger.entries import Balance, LedgerEntry
-from penstock.privacy.unit import Relation
+from penstock.privacy.ledger.entries import Balance, LedgerEntry, Limit, cost
+from penstock.privacy.unit import Entity, Relation, Unit
 
 # The database is imported where a ledger is opened: it brings SQLAlchemy, a third of a second that a release
 # without a ledger need not wait for. A test watches.
 
 
+RECORD = Unit()
+"""What is protected when nobody says otherwise."""
+
+
 class LedgerAccount:
     """One dataset's account; a `Budget` is drawn from it."""
 
-    def __init__(self, ledger: Ledger, name: str, label: str = "") -> None:
+    def __init__(self, ledger: Ledger, name: str, label: str = "", holds_at_most: int | None = None) -> None:
         """Called by `Ledger.account`."""
         self.name = name
         self.label = label
+        self.holds_at_most = holds_at_most
         self._ledger = ledger
         self._process, self._lock = os.getpid(), Lock()
         self._own: set[str] = set()  # reserved here, and nothing drawn on it yet
@@ -60,20 +70,35 @@ class LedgerAccount:
             rows.refuse_unknown(self.name)
             return rows.entries(self.name)
 
-    def check(self, epsilon: Fraction, delta: Fraction, relation: Relation) -> None:
-        """Raise LedgerError when the limit does not allow this much now."""
-        self.balance().refuse_above_limit(epsilon, delta, relation)
+    def check(self, epsilon: Fraction, delta: Fraction, relation: Relation, unit: Unit = RECORD) -> None:
+        """Raise LedgerError when the limit does not allow this much now, or it is about another unit."""
+        balance = self.balance()
+        balance.refuse_above_limit(epsilon, delta, relation, balance.held(unit, self.holds_at_most))
 
-    def reserve(self, epsilon: Fraction, delta: Fraction, relation: Relation) -> str:
+    def reserve(self, epsilon: Fraction, delta: Fraction, relation: Relation, unit: Unit = RECORD) -> str:
         """Debit the account durably, or raise LedgerError; the entry's name for the receipt."""
         if epsilon < 0 or delta < 0:
             raise LedgerError("Only what is spent can be entered in a ledger; an amount cannot be negative.")
         with self._ledger._database.writing() as rows:
             rows.lock(self.name)
-            rows.balance(self.name).refuse_above_limit(epsilon, delta, relation)
+            balance = rows.balance(self.name)
+            held = balance.held(unit, self.holds_at_most)
+            balance.refuse_above_limit(epsilon, delta, relation, held)
             entry = f"{self.name}/{token_hex(6)}"
             rows.enter(
-                LedgerEntry(entry, self.name, _now(), self.label, epsilon, delta, relation, "reserved", "")
+                LedgerEntry(
+                    entry,
+                    self.name,
+                    _now(),
+                    self.label,
+                    epsilon,
+                    delta,
+                    relation,
+                    "reserved",
+                    "",
+                    unit.model_copy(update={"review": False}),
+                    held,
+                )
             )
         self._own.add(entry)
         return entry
@@ -157,11 +182,17 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.place!r})"
 
-    def account(self, name: str, label: str = "") -> LedgerAccount:
-        """The account of this name; `label` is noted with every reservation that is made through it."""
+    def account(self, name: str, label: str = "", *, holds_at_most: int | None = None) -> LedgerAccount:
+        """The account of this name; `label` is noted with every reservation that is made through it.
+
+        `holds_at_most` books what protects another unit than the account does: how many of those units one of
+        the account's holds at most in the data. Epsilon 1 for records costs 40 in an account about users of
+        at most 40 records.
+        """
+        _refuse_odd_group(holds_at_most)
         with self._database.reading() as rows:
             rows.refuse_unknown(name)
-        return LedgerAccount(self, name, label)
+        return LedgerAccount(self, name, label, holds_at_most)
 
     def balances(self) -> list[Balance]:
         """Every account with its limit and what is spent, by name."""
@@ -169,36 +200,114 @@ class Ledger:
             return [rows.balance(name) for name in rows.names()]
 
     def set_limit(
-        self, name: str, epsilon: Amount, delta: Amount = 0, relation: Relation | str = Relation.ADD_REMOVE
+        self,
+        name: str,
+        epsilon: Amount,
+        delta: Amount = 0,
+        relation: Relation | str = Relation.ADD_REMOVE,
+        *,
+        unit: Unit | Entity | str | None = None,
+        holds_at_most: int | None = None,
     ) -> None:
         """What the dataset of this name may cost in all; opens its account when there is none.
 
-        An account can move from add-remove to replace, and its entries are then counted at their
-        higher price; the way back is closed once something was paid under replace.
+        `unit` says whom the account is about: 'record', 'user:patient_id'. Without it, an earlier limit or
+        the first entry does. An account can move to a larger unit, of which each `holds_at_most` so many of
+        what it was about, and to replace from add-remove; its entries are then counted at their higher price.
+        The way back is closed.
         """
-        limit = exact(epsilon), exact(delta, "delta")
-        if limit[0] < 0 or not 0 <= limit[1] < 1:
+        whom = _entity(unit)
+        _refuse_odd_group(holds_at_most)
+        limit = Limit(exact(epsilon), exact(delta, "delta"), _relation(relation), whom, holds_at_most)
+        if limit.epsilon < 0 or not 0 <= limit.delta < 1:
             raise LedgerError("A limit needs an epsilon of at least 0 and a delta of at least 0 and below 1.")
         if not _NAME.fullmatch(name):
             raise LedgerError(
                 f"'{name:.60}' cannot be the name of an account; use up to 100 letters, digits, spaces and "
                 "._-, beginning with a letter or digit."
             )
-        try:
-            kept = Relation(relation)
-        except ValueError:
-            raise LedgerError(f"A limit holds under 'add-remove' or 'replace', not '{relation}'.") from None
         with self._database.writing() as rows:
             rows.open_account(name)
-            for entry in rows.entries(name):
-                if entry.relation is not kept and entry.relation is Relation.REPLACE and entry.counts:
-                    raise LedgerError(
-                        f"Account '{name}' has entries under 'replace', which say nothing under "
-                        "'add-remove'; keep its limit under 'replace'."
-                    )
-            rows.set_limit(name, *limit, kept, _now())
+            counted = [entry for entry in rows.entries(name) if entry.counts]
+            if limit.relation is not Relation.REPLACE and any(
+                entry.relation is Relation.REPLACE for entry in counted
+            ):
+                raise LedgerError(
+                    f"Account '{name}' has entries under 'replace', which say nothing under "
+                    "'add-remove'; keep its limit under 'replace'."
+                )
+            if counted:
+                _refuse_impossible_move(name, rows.balance(name).unit, counted, limit)
+            elif holds_at_most is not None:
+                raise LedgerError(
+                    f"Account '{name}' has no entries that would have to be converted; leave out "
+                    "--holds-at-most."
+                )
+            rows.set_limit(name, limit, _now())
+            if holds_at_most is not None:
+                rows.regroup(name, holds_at_most)
 
 
+def _refuse_impossible_move(
+    name: str, before: Entity | None, counted: Sequence[LedgerEntry], limit: Limit
+) -> None:
+    """An account with entries can only move to a unit of which it is said how many of the old it holds."""
+    whom, held = limit.unit, limit.holds_at_most
+    moves = whom is not None and before is not None and whom != before
+    if held is None and not moves:
+        return
+    if whom is None or held is None or whom == before:
+        raise LedgerError(
+            f"Account '{name}' has entries about {before.words if before else 'an unknown unit'}. To move it "
+            "to a larger unit, say --unit and --holds-at-most N together: how many of those one of the new "
+            "unit holds at most."
+        )
+    if before is not None and not whom.can_hold(before):
+        raise LedgerError(
+            f"Account '{name}' has entries about {before.words}, which say nothing about {whom.words}, a "
+            "part of it; keep the account's unit, or open another account."
+        )
+    try:
+        for entry in counted:
+            cost(entry.epsilon, entry.delta, entry.relation, limit.relation, entry.holds_at_most * held)
+    except BudgetError:
+        raise LedgerError(
+            f"Account '{name}' has entries under 'replace', which say nothing about a group of {held}; keep "
+            "the account's unit, or open another account."
+        ) from None
+
+
+def _relation(relation: Relation | str) -> Relation:
+    try:
+        return Relation(relation)
+    except ValueError:
+        raise LedgerError(f"A limit holds under 'add-remove' or 'replace', not '{relation}'.") from None
+
+
+def _entity(unit: Unit | Entity | str | None) -> Entity | None:
+    if isinstance(unit, Unit):
+        return unit.entity
+    try:
+        return Entity.named(unit) if isinstance(unit, str) else unit
+    except ValueError as problem:
+        raise LedgerError(f"An account is about one unit, and {problem}.") from None
+
+
+def _refuse_odd_group(holds_at_most: int | None) -> None:
+    if holds_at_most is None:
+        return
+    if (
+        isinstance(holds_at_most, bool)
+        or not isinstance(holds_at_most, int)
+        or not 1 <= holds_at_most <= _MOST
+    ):
+        raise LedgerError(
+            f"holds_at_most must be a whole number from 1 to {_MOST:,}, not {holds_at_most!r:.60}. Nothing "
+            "was spent."
+        )
+
+
+_MOST = 10**9
 _NAME = re.compile(r"[^\W_][\w .-]{0,99}")
 
 

@@ -113,7 +113,7 @@ def _discrete_laplace(sealed: Sealed[Any], pay: Budget) -> int | NDArray[np.int6
 
 def noise_scale(sealed: Sealed[Any], epsilon: Amount) -> Fraction:
     """The scale of the discrete Laplace noise that `counts` adds for this epsilon: l1/epsilon, exactly."""
-    return sealed.sensitivity.l1 / exact(epsilon)
+    return sealed.sensitivity.l1 / exact(epsilon, derived=True)
 
 
 def standard_deviation(l1: Amount, epsilon: Amount) -> float:
@@ -124,10 +124,10 @@ def standard_deviation(l1: Amount, epsilon: Amount) -> float:
     >>> round(standard_deviation(1, 1), 4), round(standard_deviation(1, "1/1000"), 1)
     (1.357, 1414.2)
     """
-    moves = exact(l1, "l1")
+    moves = exact(l1, "l1", derived=True)
     if moves == 0:
         return 0.0
-    rate = float(exact(epsilon) / moves)
+    rate = float(exact(epsilon, derived=True) / moves)
     return sqrt(2) * exp(-rate / 2) / -expm1(-rate)
 
 
@@ -141,10 +141,10 @@ def margin(l1: Amount, epsilon: Amount, confidence: float = 0.95) -> int:
     """
     if not 0 < confidence < 1:
         raise UsageError(f"confidence must lie between 0 and 1, not at {confidence}.")
-    moves = exact(l1, "l1")
+    moves = exact(l1, "l1", derived=True)
     if moves == 0:
         return 0
-    rate = float(exact(epsilon) / moves)
+    rate = float(exact(epsilon, derived=True) / moves)
     return max(0, ceil((log(2 / (1 - confidence)) - log1p(exp(-rate))) / rate - 1))
 
 

@@ -84,7 +84,7 @@ def _check_size(size: int) -> None:
 
 
 def _check_epsilon(epsilon: Amount) -> Fraction:
-    strength = exact(epsilon)
+    strength = exact(epsilon, derived=True)
     if strength <= 0:
         raise BudgetError(f"epsilon must be greater than 0, not {epsilon}.")
     return strength

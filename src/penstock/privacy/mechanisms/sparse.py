@@ -59,7 +59,8 @@ _LONG: Final = 1 << 17
 class SparseVector:
     """A sparse vector that has been paid for and answers queries until it has said yes c times.
 
-    >>> svt = SparseVector.paid(Budget(50, randomness=Randomness.seeded(1)), c=1)
+    >>> pay = Budget(50, randomness=Randomness.seeded(1))
+    >>> svt = SparseVector.paid(pay, c=1, because="a record moves one query by one")
     >>> def visitors(count: int) -> Sealed[int]:
     ...     return Sealed(count, Sensitivity.of(1), Relation.ADD_REMOVE, because="a visitor counts once")
     >>> [svt.ask(visitors(count), threshold=50).above for count in (3, 7, 90)]
@@ -90,10 +91,10 @@ class SparseVector:
         pay: Budget,
         *,
         c: int,
+        because: str,
         sensitivity: Amount = 1,
         relation: Relation = Relation.ADD_REMOVE,
         monotone: bool = False,
-        because: str = "",
         allocation: Allocation = "optimal",
         answers: Amount = 0,
         redraw: bool = False,
@@ -102,25 +103,25 @@ class SparseVector:
     ) -> SparseVector:
         """Pay all that is left of `pay`, once and for all queries to come.
 
-        `sensitivity` bounds each single query. `monotone` halves the noise, and `because` then says why all
-        queries move in the same direction; no type can see that of queries still to come. `answers` is the
-        share of epsilon for numbers beside a yes. With `real` the queries are real numbers, rounded to whole
-        steps of `granularity`, a public power of two (by default at most 1/1024 of the sensitivity).
+        `sensitivity` bounds each single query, and `because` says why that holds for queries still to come.
+        `monotone` halves the noise, and the reason is then also why all move in one direction. `answers` is
+        the share of epsilon for numbers beside a yes. With `real` the queries are real numbers, rounded to
+        whole steps of `granularity`, a public power of two (by default at most 1/1024 of the sensitivity).
         """
         if monotone and relation is not Relation.ADD_REMOVE:
             raise UsageError(
                 "Monotonic mode needs relation 'add-remove': where one unit replaces another, one count "
                 "rises while another falls. Nothing was spent."
             )
-        if monotone and not because:
+        if not isinstance(because, str) or not because.strip():
             raise UsageError(
-                "Monotonic mode needs the reason why all queries move in the same direction ('because'). "
-                "Nothing was spent."
+                "A sparse vector needs the reason why its queries move no further, and in monotonic mode "
+                "all in the same direction: because='...'. Nothing was spent."
             )
         epsilon = pay.left[0]
         if epsilon <= 0:
             raise BudgetError(f"Nothing is left of '{pay.label}' to pay for a sparse vector.")
-        moves, step = exact(sensitivity, "sensitivity"), None
+        moves, step = exact(sensitivity, "sensitivity", derived=True), None
         if real and moves > 0:
             step = public_step(granularity, power_of_two(moves / 1024))
             moves = moves / step + 1
@@ -341,7 +342,9 @@ def sparse_vector(
             f"A stream of sealed queries is something to iterate over, not {type(stream).__name__}. "
             "Nothing was spent."
         )
-    return _answered(iter(stream), SparseVector.paid(pay, c=c, **options), threshold)
+    known = "every query is sealed, and one that moves further than was paid for is refused"
+    because = options.pop("because", "" if options.get("monotone") else known)
+    return _answered(iter(stream), SparseVector.paid(pay, c=c, because=because, **options), threshold)
 
 
 def _answered(stream: Iterator[Query], svt: SparseVector, threshold: Thresholds) -> Iterator[SparseAnswer]:
@@ -408,7 +411,7 @@ def paid_for(
         sensitivity=scores.sensitivity.linf,
         relation=scores.relation,
         monotone=moves_together,
-        because="one vector whose coordinates move together" if moves_together else "",
+        because="the sealed vector says how far its coordinates move, and whether together",
         real=form.kind == "f",
         **options,
     )

@@ -69,14 +69,14 @@ class Design:
         if allocation not in get_args(Allocation):
             known = ", ".join(get_args(Allocation))
             raise UsageError(f"allocation must be one of {known}, not {allocation!r}. Nothing was spent.")
-        share = exact(answers, "the share of the answers")
+        share = exact(answers, "the share of the answers", derived=True)
         if not 0 <= share < 1:
             raise UsageError(
                 f"The share of the numeric answers lies from 0 to below 1, not at {plain(share)}. "
                 "Nothing was spent."
             )
         _refuse_uncountable(c)
-        whole = exact(epsilon)
+        whole = exact(epsilon, derived=True)
         for_answers = whole * share
         rest = whole - for_answers
         factor = (1 if monotone else 2) * (1 if redraw else c)
@@ -87,7 +87,7 @@ class Design:
             "1:c": Fraction(c),
         }[allocation]
         threshold = rest / (1 + ratio)
-        moves = exact(sensitivity, "sensitivity")
+        moves = exact(sensitivity, "sensitivity", derived=True)
         return cls(c, threshold, rest - threshold, for_answers, moves, monotone, redraw)
 
     @property

@@ -21,7 +21,7 @@ import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, ClassVar, Final, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,8 +176,11 @@ class Law(ABC, Generic[O]):
 
     A mechanism joins the audits by drawing through one of these: `draw` is what always happens,
     `log_probability` says how likely an output was, exactly, and `public` names what may not depend on the
-    records. What a law returns is published: noise by itself is not, and stays inside `draw`.
+    records. What a law returns is published: noise by itself is not, and stays inside `draw`. With an
+    `approximate` law rare outputs may lose more than epsilon, as a delta allows; all others are pure.
     """
+
+    approximate: ClassVar[bool] = False
 
     @property
     @abstractmethod

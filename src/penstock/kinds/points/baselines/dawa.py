@@ -184,7 +184,7 @@ class Stretches(Law[Counts]):
             costs.append(
                 [
                     (steps + more) * (self.length // size) + int(self.price * self.length)
-                    for steps, more in zip(self._uneven(size), noise_of_each.tolist(), strict=True)
+                    for steps, more in zip(self.uneven(size), noise_of_each.tolist(), strict=True)
                 ]
             )
         return _cheapest(costs, self.sizes, self.length)
@@ -205,7 +205,7 @@ class Stretches(Law[Counts]):
         grown = [
             [
                 (there - here) * (self.length // size)
-                for here, there in zip(self._uneven(size), other._uneven(size), strict=True)
+                for here, there in zip(self.uneven(size), other.uneven(size), strict=True)
             ]
             for size in self.sizes
         ]
@@ -220,7 +220,7 @@ class Stretches(Law[Counts]):
             bounds.append(Fraction(steps) / self._in_steps(size))
         return Log(min(bounds))
 
-    def _uneven(self, size: int) -> list[int]:
+    def uneven(self, size: int) -> list[int]:
         """The deviations of all windows of a size, in steps of 1 / size."""
         found: list[int] = self.windows.deviations(size).tolist()
         return found

@@ -19,6 +19,7 @@ from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Number, Whole
@@ -100,13 +101,20 @@ class SimpleTree(Method[Points]):
             counts=everywhere[partition.leaves],
             deviation=noise.standard_deviation(points.sensitivity.l1, parts[0].epsilon),
             deepest=self.height - 1,
+            inner=self.inner,
             nodes=everywhere if self.inner else partition.shape.sums(everywhere[partition.leaves]),
         )
+
+
+class _Saved(BaseModel):
+    inner: bool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SimpleTreeRelease(TreeRelease):
     """A tree with a count in every node; the topmost node inside a box answers for all below it.
+
+    `inner` says whether inner nodes keep their own noisy counts, or have the sums of their leaves.
 
     >>> from penstock import Schema, release
     >>> from penstock.demo import rides, rides_schema
@@ -119,6 +127,7 @@ class SimpleTreeRelease(TreeRelease):
     form: ClassVar[str] = "simple-tree"
 
     nodes: NDArray[np.int64]
+    inner: bool
 
     @cached_property
     def ranges(self) -> Ranges:
@@ -137,7 +146,7 @@ class SimpleTreeRelease(TreeRelease):
 
     @property
     def reservations(self) -> tuple[str, ...]:
-        if self.parameters.get("inner", True):
+        if self.inner:
             return ()
         return (
             "Which cells were split was decided by the same noisy counts, so those of the leaves are too "
@@ -148,7 +157,10 @@ class SimpleTreeRelease(TreeRelease):
         import polars as pl
 
         model = super().model()
-        return Model(json=model.json, tables={**model.tables, "inner": pl.DataFrame({"count": self.nodes})})
+        return Model(
+            json={**model.json, "inner": self.inner},
+            tables={**model.tables, "inner": pl.DataFrame({"count": self.nodes})},
+        )
 
     @classmethod
     def from_model(cls, manifest: Manifest, model: Model) -> Self:
@@ -167,4 +179,5 @@ class SimpleTreeRelease(TreeRelease):
             together=tree.together,
             deepest=tree.deepest,
             nodes=nodes,
+            inner=model.read(_Saved).inner,
         )

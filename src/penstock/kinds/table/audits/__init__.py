@@ -105,8 +105,14 @@ EXTREMES = (
     ("blue", None, False),  # the only missing value, and the rarest category
     ("green", 9, None),
 )
+BINARY = """
+fields:
+  - {name: smokes, type: boolean}
+  - {name: coughs, type: boolean}
+"""
 GROUNDS = (
     Ground("a mixed table", MIXED, EXTREMES),
+    Ground("two values each", BINARY, ((True, True), (True, False), (False, True), (False, False))),
     Ground("users", f"unit: {{protects: user, column: person, at_most: 2}}{SIZES}", SIZE_RECORDS),
     Ground(
         "adaptive bins",

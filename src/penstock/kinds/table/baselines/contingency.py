@@ -11,6 +11,7 @@ the cells cancel. The literature's comparisons used the first.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -58,6 +59,10 @@ class Contingency(Method[Table]):
             values=values,
             order=self.order,
         )
+
+    def cells(self, schema: Schema) -> int:
+        """One number for every cell of the domain."""
+        return prod(domain_shape(schema))
 
     def check(self, schema: Schema) -> None:
         """Refuse a domain that does not fit into memory."""

@@ -105,7 +105,7 @@ class UniformRelease(TableRelease):
     def connections(self) -> Connections:
         return Connections(tuple((name,) for name in self.schema.names))
 
-    def apart(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+    def in_groups(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         return [(name,) for name in names]
 
     def draw_codes(self, n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:

@@ -42,7 +42,7 @@ from penstock.kinds.table.network.encoding import Encoding, encoded
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Parent, ParentSet
 from penstock.kinds.table.network.release import NetworkRelease
-from penstock.kinds.table.network.ruled import broken_by, precedence, ruled
+from penstock.kinds.table.network.ruled import precedence, ruled, ruled_out_of
 from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.support import Support
 from penstock.privacy.budgets.budget import Budget
@@ -151,7 +151,7 @@ class _Fit:
         known = self._assembly(measured)
         plain = known.network()
         if self.support:
-            self.parameters["broken_without_rules"] = broken_by(plain, self.encoding, self.support)
+            self.parameters["broken_without_rules"] = ruled_out_of(plain, self.encoding, self.support)
         kept = ruled(plain, self.encoding, self.support, dict(enumerate(known.shares)))
         return self._made(measured, kept, known.total)
 

@@ -148,7 +148,7 @@ class NetworkRelease(TableRelease):
         tables = [as_counted(one, variables, sizes) for one in self.measured]
         return [table.without(self.support.impossible) for table in tables]
 
-    def apart(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+    def in_groups(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         groups: dict[int, list[str]] = {}
         for name in names:
             if self.encoding.sizes[name] > 1:  # of a column with one value everything is known

@@ -24,7 +24,7 @@ from penstock.kinds.table.network.drawing import draw
 from penstock.kinds.table.network.encoding import Codes, Encoding, Variable
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent
-from penstock.kinds.table.support import Support, broken_share
+from penstock.kinds.table.support import Support, ruled_out_share
 
 Reals = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -113,14 +113,14 @@ def next_ones(count: int, before: Mapping[int, frozenset[int]], there: Sequence[
     return [number for number in sorted(left) if not before.get(number, frozenset()) & left]
 
 
-def broken_by(network: Network, encoding: Encoding, support: Support) -> float:
+def ruled_out_of(network: Network, encoding: Encoding, support: Support) -> float:
     """The share of rows of a network that break a rule, for people to know what the rules did."""
     rng = np.random.default_rng(0)
     codes, valid = encoding.codes(network.sample(CHECKED, rng), CHECKED)
     meant = {
         name: column[valid].astype(support.schema.attribute(name).dtype) for name, column in codes.items()
     }
-    return broken_share(support.schema, meant, rng)
+    return ruled_out_share(support.schema, meant, rng)
 
 
 class _Walk:

@@ -34,7 +34,7 @@ from penstock.kinds.table.network.encoding import Encoding, EncodingName, encode
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent
 from penstock.kinds.table.network.release import NetworkRelease
-from penstock.kinds.table.network.ruled import broken_by, next_ones, precedence, ruled
+from penstock.kinds.table.network.ruled import next_ones, precedence, ruled, ruled_out_of
 from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.privbayes.agreement import agreeing
 from penstock.kinds.table.privbayes.joints import repaired, sources
@@ -255,7 +255,7 @@ class _Fit:
         measured, tables, margins = self._conditionals(pairs)
         network = Network(self.variables, tuple(pairs), tuple(tables))
         if self.support:
-            self.parameters["broken_without_rules"] = broken_by(network, self.encoding, self.support)
+            self.parameters["broken_without_rules"] = ruled_out_of(network, self.encoding, self.support)
         return self._made(measured, ruled(network, self.encoding, self.support, margins))
 
     def _size(self) -> int:

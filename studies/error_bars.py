@@ -1,8 +1,8 @@
 """Do 95 % error bars cover what they promise? Every kind of error bar, over many releases of small tables.
 
-    python studies/coverage.py                      # 200 releases of each kind: some minutes
-    python studies/coverage.py --releases 1000 --only privtree
-    python studies/coverage.py --write              # and the pages of the documentation
+    python studies/error_bars.py                      # 200 releases of each kind: some minutes
+    python studies/error_bars.py --releases 1000 --only privtree
+    python studies/error_bars.py --write              # and the pages of the documentation
 
 Each kind is released again and again, with other noise, and asked the same questions. Counted is how often
 the truth lies within the error bar, over all releases and questions that were answered with one. Where noise
@@ -310,7 +310,7 @@ def page(found: Sequence[Coverage], seconds: float) -> Page:
             "95 %, and the smallest with at least as much covers more. In the order of the first:",
             lines(["error bar", f"covered, ε {SMALL}", f"covered, ε {LARGE}"], screen),
         ],
-        again=f"`python studies/coverage.py --write`, {seconds:.0f} seconds on one core; the tests run a "
+        again=f"`python studies/error_bars.py --write`, {seconds:.0f} seconds on one core; the tests run a "
         "small version of it.",
         rests_on=f"{runs} seeded releases of each kind at each of two budgets, of made-up records: no data "
         "is needed.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coverage import LEAST, MOST, SMALL, Case, Coverage, cases, measured
+from error_bars import LEAST, MOST, SMALL, Case, Coverage, cases, measured
 
 RELEASES = 40
 ENOUGH = 28

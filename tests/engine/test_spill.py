@@ -1,0 +1,132 @@
+"""Records that DuckDB writes to disk: where, for whom, and until when."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.engine.connection import Duck, spilling, stopped
+from penstock.engine.opening import open_engine
+from penstock.errors import DataError
+from penstock.lifetime import marked, stop_work
+from penstock.schema import Schema
+
+SCHEMA = """
+unit: {protects: user, column: who, at_most: 2}
+fields: [{name: age, type: integer, constraints: {minimum: 0, maximum: 99}, bins: {width: 10}}]
+"""
+
+_SPILLING = """
+import signal, sys
+from penstock.cli import signals
+for name in ("SIGTERM", "SIGHUP", "SIGINT"):  # whoever runs the tests may ignore them, as nohup does
+    signal.signal(getattr(signal, name), signal.default_int_handler)
+from penstock.engine.connection import Duck
+with signals.listening() as heard:
+    try:
+        duck = Duck("16MiB", threads=1, spill=sys.argv[1])
+        con = duck.backend.con
+        con.execute("CREATE TEMP TABLE t AS SELECT 'patient ' || i AS who FROM range(2000000) r(i)")
+        print("spilled", flush=True)
+        con.execute("SELECT sum(hash(a.i * b.i)) FROM range(1000000) a(i), range(1000000) b(i)").fetchall()
+    except BaseException as problem:
+        assert heard.number is not None
+sys.exit(0 if heard.number is None else 128 + heard.number)
+"""
+
+
+def spilled(folder: Path) -> int:
+    """Bytes of records that can be read in the folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signals on this system")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT", "SIGKILL"])
+def test_spilled_records_do_not_survive_the_process_or_the_next_one(tmp_path: Path, name: str) -> None:
+    """The second query would take days: the signal stops the database itself."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _SPILLING, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "spilled\n"
+            (place,) = tmp_path.iterdir()
+            assert stat.S_IMODE(place.stat().st_mode) == 0o700
+            assert spilled(tmp_path) > 1 << 20
+            process.send_signal(getattr(signal, name))
+            number = int(getattr(signal, name))
+            assert process.wait(300) == (-number if name == "SIGKILL" else 128 + number)
+        finally:
+            process.kill()  # a test that fails must not wait for a query of days
+    if name == "SIGKILL":
+        assert spilled(tmp_path) > 1 << 20
+        Duck(spill=tmp_path)
+    assert spilled(tmp_path) == 0
+    assert not place.exists()
+
+
+def test_what_does_not_fit_is_refused_where_nothing_may_be_spilled(tmp_path: Path) -> None:
+    file = tmp_path / "visits.csv"
+    file.write_text(
+        "who,age\n" + "".join(f"patient {i},{i % 90}\n" for i in range(200_000)), encoding="utf-8"
+    )
+    with pytest.raises(DataError, match="must not be written to disk") as caught, spilling(False):
+        open_engine(file, Schema.from_yaml(SCHEMA), engine="duckdb", memory="20MiB", threads=1)
+    assert "patient" not in str(caught.value)
+    assert "Nothing was spent." in str(caught.value)
+
+
+@pytest.mark.parametrize("way", ["block", "environment", "argument"])
+def test_spilling_can_be_forbidden_and_sent_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "encrypted"
+    place.mkdir()
+
+    def duck(to: Path | None) -> Duck:
+        if way == "argument":
+            return Duck(spill=False if to is None else to)
+        if way == "environment":
+            monkeypatch.setenv("PENSTOCK_SPILL", "none" if to is None else str(to))
+            return Duck()
+        with spilling(False if to is None else to):
+            return Duck()
+
+    none = duck(None)
+    assert none.backend.con.execute("SELECT current_setting('temp_directory')").fetchone() == ("",)
+    assert list(tmp_path.iterdir()) == [place]
+    some = duck(place)
+    (folder,) = place.iterdir()
+    assert some.backend.con.execute("SELECT current_setting('temp_directory')").fetchone() == (str(folder),)
+
+
+def test_limits_that_duckdb_refuses_leave_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="does not accept these limits"):
+        Duck("a lot", spill=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_is_not_taken_for_damaged_records(tmp_path: Path) -> None:
+    duck = Duck(spill=tmp_path)
+    stop_work()  # nothing is running: nothing happens
+    assert duck.backend.con.execute("SELECT 1").fetchone() == (1,)
+    assert stopped(RuntimeError("Query interrupted"))
+    assert not stopped(RuntimeError("Query interrupted records"))
+
+
+def test_folders_of_other_processes_are_not_touched(tmp_path: Path) -> None:
+    first = Duck(spill=tmp_path)
+    leftover = tmp_path / f"penstock-spill-{marked()}"
+    leftover.mkdir()
+    (leftover / "duckdb_temp").write_text("patient 1")
+    Duck(spill=tmp_path)
+    assert not leftover.exists()
+    assert first.backend.con.execute("SELECT 1").fetchone() == (1,)
+    assert any(os.scandir(tmp_path))
