@@ -1,6 +1,6 @@
 """Private counts and synthetic graphs on public networks, beside what was published.
 
-    python studies/graphs.py --counts --fits --shapes      # measure; about an hour on a quiet core
+    python studies/graphs.py --counts --degrees --fits --shapes    # measure; about an hour on a quiet core
     python studies/graphs.py --write                       # the pages, from what was measured
 
 Median errors of ladder, Laplace and smooth noise follow from the exact laws and are not simulated. Whatever
@@ -33,7 +33,7 @@ from penstock.kinds.graph.simple import SimpleGraph
 from penstock.kinds.graph.statistics import DISTANCES, statistics
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.rungs import Rungs
-from penstock.privacy.mechanisms import ladder, smooth
+from penstock.privacy.mechanisms import ladder, noise, smooth
 from penstock.privacy.mechanisms.noisy_local import noisy_local
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import Sealed
@@ -179,6 +179,30 @@ def fits(runs: int) -> dict[str, Any]:
                 float(np.mean([one.degrees[0] for one in drawn])),
                 float(np.mean([counting.triangles(one) for one in drawn])),
             ]
+    return found
+
+
+def degrees(runs: int) -> dict[str, Any]:
+    """Edges and stars of noisy degrees at epsilon 0.1 as ratios to the truth, mean and deviation; and 2-stars
+    of degrees whose order was not restored.
+    """
+    found: dict[str, Any] = {}
+    for name in FITTED:
+        right, ratios, unordered = truths(graph(name)), [], []
+        for seed in range(runs):
+            noisy = noise.counts(handle(name).degrees(), Budget("0.1", randomness=Randomness.seeded(seed)))
+            ordered = AscendingDegrees.nearest(noisy)
+            ratios.append(
+                [ordered.stars(k) / right[what] for k, what in ((1, "edge"), (2, "2-star"), (3, "3-star"))]
+            )
+            unordered.append(float((noisy * (noisy - 1.0) / 2).sum()) / right["2-star"])
+        values = np.array(ratios)
+        found[name] = [
+            values.mean(axis=0).tolist(),
+            values.std(axis=0, ddof=1).tolist(),
+            float(np.mean(unordered)),
+        ]
+        print(name, found[name], flush=True)
     return found
 
 
@@ -329,7 +353,7 @@ def page(known: dict[str, Any]) -> Page:
             "What does not hold:\n\n"
             + (listed(f"{text} ({numbers})" for text, holds, numbers in told if not holds) or "- nothing"),
         ],
-        "`python studies/graphs.py --counts --fits --shapes`, then `--write`; `python "
+        "`python studies/graphs.py --counts --degrees --fits --shapes`, then `--write`; `python "
         "studies/graph_speed.py` for "
         "times.",
         "Five of the six collaboration and mail graphs of the paper (Enron is not in the data folder) and "
@@ -349,6 +373,8 @@ def page(known: dict[str, Any]) -> Page:
             _all_errors(known["counts"]),
             "## Beside figures computed independently",
             _compared_table(rows),
+            f"## Noisy degrees at ε = 0.1, ratio to the truth, {RUNS} releases",
+            _degree_table(known["degrees"]),
             "## Initiators",
             _fit_table(known["fits"]),
             "## Means of 30 graphs from published parameters",
@@ -433,6 +459,14 @@ def _shape_table(found: dict[str, list[float]]) -> str:
     return _table(["graph", "ε", "model", *DISTANCES, "triangles"], rows)
 
 
+def _degree_table(found: dict[str, Any]) -> str:
+    rows = [
+        [name, *(f"{m:.2f} ({s:.2f})" for m, s in zip(means, sds, strict=True)), f"{unordered:.1f}"]
+        for name, (means, sds, unordered) in found.items()
+    ]
+    return _table(["graph", "edges", "2-stars", "3-stars", "2-stars, order not restored"], rows)
+
+
 def _fit_table(found: dict[str, Any]) -> str:
     rows = []
     for name in FITTED:
@@ -457,12 +491,17 @@ def _graphs_table(found: dict[str, Any]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("counts", "fits", "shapes", "write"):
+    for name in ("counts", "degrees", "fits", "shapes", "write"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--runs", type=int, default=RUNS)
     given = parser.parse_args()
     known: dict[str, Any] = json.loads(PLACE.read_text(encoding="utf-8")) if PLACE.exists() else {}
-    parts = {"counts": counts, "fits": lambda: fits(given.runs), "shapes": lambda: shapes(SHAPE_RUNS)}
+    parts = {
+        "counts": counts,
+        "degrees": lambda: degrees(given.runs),
+        "fits": lambda: fits(given.runs),
+        "shapes": lambda: shapes(SHAPE_RUNS),
+    }
     for name, measure in parts.items():
         if getattr(given, name):
             known[name] = measure()
