@@ -15,6 +15,7 @@ import os
 import resource
 import sys
 from collections.abc import Callable
+from functools import partial
 from time import process_time
 from typing import Any
 
@@ -44,6 +45,10 @@ def seconds(work: Callable[[], Any]) -> tuple[Any, float]:
     return found, process_time() - start
 
 
+def _product(adjacency: Any) -> Any:
+    return adjacency.multiply(adjacency @ adjacency).sum()
+
+
 def public() -> bool:
     """Every public graph; whether all promises are kept."""
     kept = True
@@ -55,17 +60,16 @@ def public() -> bool:
     for name in FILES:
         made = graph(name)
         adjacency = made.adjacency
-        _, product = seconds(lambda adjacency=adjacency: adjacency.multiply(adjacency @ adjacency).sum())
+        _, product = seconds(partial(_product, adjacency))
         ends = [side.tolist() for side in made.edges]
         known = nx.Graph(list(zip(*ends, strict=True)))
-        _, slow = seconds(lambda known=known: sum(nx.triangles(known).values()))
-        _, own = seconds(lambda made=made: triangles(SimpleGraph(made.adjacency)))
+        _, slow = seconds(partial(nx.triangles, known))
+        _, own = seconds(partial(triangles, SimpleGraph(made.adjacency)))
         print(
             f"{name:10}{product:9.3f}{slow:12.2f}{own:11.4f}{own / product:10.3f}{slow / own:13.0f}", end=""
         )
         for number, words in enumerate(PATTERNS):
-            fresh = SimpleGraph(adjacency)
-            _, took = seconds(lambda fresh=fresh, words=words: pattern(words).rungs(fresh))
+            _, took = seconds(partial(pattern(words).rungs, SimpleGraph(adjacency)))
             print(f"{took:12.2f} ({took / product:4.1f})", end="", flush=True)
             kept &= number > 0 or took <= 10 * product
         print()
