@@ -1,6 +1,6 @@
 """A soak: many releases against one ledger while everything goes wrong, and what is left of it.
 
-    python studies/soak.py                     # 1,000 releases, some 20 minutes
+    python studies/soak.py                     # 1,000 releases, some 20 minutes; --write makes the page
     python studies/soak.py --releases 20       # what the tests run
 
 Every release is a process of its own that runs the command line. Most are forked from one that has loaded
@@ -43,12 +43,12 @@ from typing import Any
 # Loaded before the forks, and not used before them: a process with threads is not safely forked.
 import pyarrow.csv  # noqa: F401
 
-from frame.table import markdown
 from penstock.cli import run
 from penstock.errors import ReleaseError
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.releases import load, public_report
 from penstock.releases.kept import find
+from soak_page import HARMS, PLACE, ends_table, figures_table, page
 
 CANARY = "Wilhelmina-Canary"
 SCHEMA = """\
@@ -56,8 +56,7 @@ fields:
   - {name: name, type: string, constraints: {enum: [ada, bob]}, outside: other}
   - {name: age, type: integer, constraints: {minimum: 0, maximum: 99}, bins: {width: 10}}
 """
-HARMS = ("none", "kill -9", "kill", "Ctrl-C", "full disk, faked", "full disk, real", "lost lock")
-WEIGHTS = (4, 4, 3, 3, 2, 2, 2)
+WEIGHTS = {"none": 4, "kill -9": 4, "kill": 3, "Ctrl-C": 3}  # 2 for the others
 STEPS = 90
 """Steps of an undisturbed release, roughly: a harm at a later one never happens."""
 
@@ -110,7 +109,7 @@ def tasks(desk: Desk, count: int, chance: random.Random) -> list[Task]:
     made: list[Task] = []
     for number in range(count):
         lost = bool(made) and made[-1].harm == "lost lock"
-        harm = chance.choices(HARMS, WEIGHTS)[0]
+        harm = chance.choices(list(HARMS), [WEIGHTS.get(harm, 2) for harm in HARMS])[0]
         made.append(
             Task(
                 number,
@@ -294,12 +293,6 @@ def check(desk: Desk) -> dict[str, int]:
     }
 
 
-def table(ends: Counter[tuple[str, str]]) -> list[str]:
-    columns = sorted({end for _, end in ends})
-    rows = [[harm, *(str(ends[harm, end]) for end in columns)] for harm in HARMS]
-    return markdown(["what happened", *columns], rows)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description="Many releases against one ledger while everything goes wrong."
@@ -307,6 +300,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--releases", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--write", action="store_true", help="write the page of the documentation")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     chosen = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
@@ -315,14 +309,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         desk = Desk(Path(folder))
         soak(desk, chosen.releases, chosen.seed, chosen.workers)
         found = check(desk)
-    print(
-        "\n".join(table(desk.ends)),
-        "",
-        *markdown(["", ""], [[k, str(v)] for k, v in found.items()]),
-        sep="\n",
-    )
+    print("\n".join([*ends_table(desk.ends), "", *figures_table(found)]))
     for each in desk.wrong:
         print(f"BROKEN: {each}", file=sys.stderr)
+    if chosen.write:
+        PLACE.write_text(page(found, desk.ends, desk.wrong), encoding="utf-8")
     if chosen.json is not None:
         ends = [[*key, count] for key, count in sorted(desk.ends.items())]
         chosen.json.write_text(

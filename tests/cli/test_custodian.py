@@ -206,15 +206,6 @@ def test_releases_for_records_and_for_users_are_added_up_by_conversion_or_not_at
     assert "8 times" in shown
 
 
-def test_an_account_is_about_a_unit_that_there_is(cli: Cli, desk: Desk) -> None:
-    for odd, told in (("records", "is no unit"), ("user", "user:COLUMN"), ("record:age", "as 'record'")):
-        done = cli("ledger", "limit", desk.ledger, "people", "--epsilon", "1", "--unit", odd)
-        assert done.code == 2
-        assert told in done.err
-    assert cli("ledger", "limit", desk.ledger, "new", "--epsilon", "1", "--unit", "user:name").code == 0
-    assert "user:name" in cli("ledger", "show", desk.ledger).out
-
-
 def test_a_conversion_without_a_ledger_is_refused(cli: Cli, desk: Desk) -> None:
     asked = ("-e", "1", "-o", desk.out, "--holds-at-most", "8")
     done = cli("release", desk.data, "-s", desk.schema, *asked)

@@ -49,7 +49,9 @@ def test_a_new_method_keeps_every_promise(
 ) -> None:
     page = tmp_path / "docs" / "methods" / "poll.md"
     page.parent.mkdir(parents=True)
-    page.write_text("\n".join(f"## {title}\n" for title in checks.SECTIONS), encoding="utf-8")
+    page.write_text(
+        "\n".join(f"## {title}\n\nVotes are counted.\n" for title in checks.SECTIONS), encoding="utf-8"
+    )
     monkeypatch.setattr(checks, "DOCS", tmp_path / "docs")
     check(catalogue.method("poll"), tmp_path)
 

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from penstock import catalogue
 from penstock.cli.options import Json
 from penstock.cli.screen import paragraphs
-from penstock.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -117,20 +115,10 @@ def limit(
     from penstock.privacy.budgets.amounts import plain
     from penstock.privacy.ledger.ledger import Ledger
 
-    if unit is not None:
-        _refuse_unknown(unit)
     opened = Ledger.open(ledger)
     opened.set_limit(account, epsilon, delta, relation, unit=unit, holds_at_most=holds_at_most)
     balance = opened.account(account).balance()
     note(f"{clean(account)}: epsilon {plain(balance.left[0])} left of {plain(balance.limit[0])}.")
-
-
-def _refuse_unknown(unit: str) -> None:
-    """A unit is one that some kind of data knows, with a column just where it needs one."""
-    word, colon, _ = unit.partition(":")
-    if catalogue.unit(word).bounded != bool(colon):
-        right = f"{word}:COLUMN" if not colon else word
-        raise UsageError(f"The unit '{word}' is written as '{right}', not as '{unit}'.")
 
 
 def show(

@@ -89,6 +89,8 @@ class Duck:
             weakref.finalize(self.backend, folder.remove)
         can_be_stopped(self.backend, lambda backend: backend.con.interrupt())
         self.backend.con.execute("SET preserve_insertion_order = false")
+        # Its own bar would go to standard output, among the results.
+        self.backend.con.execute("SET enable_progress_bar = false")
 
     def registered(self, arrow: Any) -> ir.Table:
         """An Arrow table or dataset as a table; a dataset is read only when it is asked something."""
@@ -183,7 +185,9 @@ def _connected(url: str, shown: str) -> Any:
         if scheme in _FILES:
             path = _database_file(rest, shown)
             if scheme == "duckdb":
-                return ibis.duckdb.connect(str(path), read_only=True)
+                found = ibis.duckdb.connect(str(path), read_only=True)
+                found.con.execute("SET enable_progress_bar = false")
+                return found
             return ibis.sqlite.connect(str(path))
         return ibis.connect(f"{scheme}://{rest}")
     except DataError:

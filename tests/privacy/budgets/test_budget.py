@@ -133,7 +133,7 @@ def test_zero_and_negative_epsilon_is_refused(epsilon: Any) -> None:
         Budget(epsilon)
 
 
-@pytest.mark.parametrize("epsilon", [101, 1e308, "1e300", 10**400, "100.0000001"])
+@pytest.mark.parametrize("epsilon", [101, 1e308, "1e300", 10**399, "100.0000001"])
 def test_an_epsilon_that_protects_nobody_is_refused(epsilon: Any) -> None:
     with pytest.raises(BudgetError, match="protect nobody") as caught:
         Budget(epsilon)

@@ -287,7 +287,7 @@ class NGramRelease(MarkovRelease):
     def pictures(self) -> Sequence[Picture]:
         from penstock.kinds.sequences.pictures import lengths, strings, transitions
 
-        return [strings(self), lengths(self), transitions(self)]
+        return [picture for picture in (strings(self), lengths(self), transitions(self)) if picture.rows]
 
     def explain(self) -> Sequence[str]:
         longest = max(len(string) for string in self.histograms) + 1

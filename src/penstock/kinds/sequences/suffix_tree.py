@@ -345,7 +345,8 @@ class SuffixTreeRelease(MarkovRelease):
     def pictures(self) -> Sequence[Picture]:
         from penstock.kinds.sequences.pictures import context_tree, lengths, strings, transitions
 
-        return [strings(self), lengths(self), transitions(self), context_tree(self)]
+        drawn = (strings(self), lengths(self), transitions(self), context_tree(self))
+        return [picture for picture in drawn if picture.rows]
 
     def explain(self) -> Sequence[str]:
         contexts, deepest = len(self.shape.leaves), self.shape.depth
