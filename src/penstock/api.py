@@ -361,8 +361,9 @@ def evaluate(
     True
     """
     made = release if isinstance(release, Release) else load(release)
-    headless = made.schema.layout is not None and made.schema.layout.headless
-    return compare(made, data if headless else read(data, table=table, header=header), **options)
+    handle = data_class(catalogue.kind(made.kind))
+    source = handle.read(data, options.get("schema") or made.schema, table=table, header=header)
+    return compare(made, source, **options)
 
 
 def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Method[Any]:
