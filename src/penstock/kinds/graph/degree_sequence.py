@@ -42,9 +42,9 @@ class DegreeSequence(Method[Graph]):
     >>> from penstock.schema import Schema
     >>> star = pl.DataFrame({"from": [0] * 20, "to": list(range(1, 21))})
     >>> graph = Graph.open(star, Schema.from_yaml("{kind: graph, edges: {nodes: 25}}"))
-    >>> release = DegreeSequence().fit(graph, Budget(2, randomness=Randomness.seeded(1)))
+    >>> release = DegreeSequence().fit(graph, Budget(2, randomness=Randomness.seeded(3)))
     >>> print(release.count("edge"))
-    19 ± 7 edges (counted)
+    17 ± 6.65 edges (counted)
     """
 
     name: ClassVar[str] = "degree-sequence"
@@ -79,7 +79,7 @@ class DegreeSequenceRelease(GraphRelease):
     >>> made = release(ring, Schema.from_yaml("{kind: graph, edges: {nodes: 50}}"), epsilon=3, seed=2,
     ...     method="degree-sequence")
     >>> made.degrees.whole[:3].tolist()
-    [1, 2, 2]
+    [1, 1, 2]
     """
 
     answer: ClassVar[str] = "counts"

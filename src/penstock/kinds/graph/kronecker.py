@@ -53,6 +53,7 @@ class Kronecker(Method[Graph]):
 
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
     >>> links = [(i, j) for i in range(60) for j in range(i) if (i * j) % 7 == 1]
     >>> graph = Graph.open(
     ...     pl.DataFrame(links, schema=["from", "to"], orient="row"),

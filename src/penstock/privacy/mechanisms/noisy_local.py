@@ -10,7 +10,7 @@ Theorem. This is (epsilon, delta)-differentially private, for every epsilon. Pro
 since v has sensitivity 1. Unless v~ is below the larger of v(g), v(g'), of probability at most d under g or,
 with a factor exp(e), under g', U(v~) bounds the move of LS and step 2 is e-private. Unless L~ < LS(g), of
 probability at most d, L~ bounds the move of f and step 3 is e-private. Failures sum up to d + exp(e) d =
-delta.
+delta. Every step is a charge of its own; a step that relies on a bound pays for its failing, exp(e) d or d.
 
 Reconstructed from the published description of this baseline (Karwa, Raskhodnikova, Smith and Yaroslavtsev
 2011). All noise is discrete Laplace noise; a margin t has P(Z < -t) = a^(t+1) / (1 + a) <= d with a =
@@ -56,18 +56,23 @@ def noisy_local(sealed: Sealed[Local], growth: Callable[[int], int], pay: Budget
     moves = sealed.sensitivity.l1
     share, slack = one_change(epsilon, delta, moves)
     each = share / 3
-    failing = slack / (1 + 1 / Fraction(exp_bracket(each, 128)[0], 1 << 128))
-    source = pay.spend(
-        "noisy local sensitivity",
-        sealed,
-        amount=epsilon,
-        sensitivity=f"{plain(moves)} {'change' if moves == 1 else 'changes'}",
-        detail=f"three steps of {plain(each)}",
+    failing = 1 / (1 + 1 / Fraction(exp_bracket(each, 128)[0], 1 << 128))  # of delta
+    whole = pay.rest(pay.label)
+    parts = (
+        whole.part("bound of what bounds its move", "1/3", delta_share=0),
+        whole.part("bound of its move", "1/3", delta_share=1 - failing),
+        whole.part("the number", "1/3", delta_share=failing),
     )
     found = open_seal(sealed)
-    measure = _above(found.measure, 1 / each, failing, source)
-    move = _above(found.move, Fraction(growth(measure)) / each, failing, source)
-    return _noisy(found.value, Fraction(move) / each, source)
+    measure = _above(found.measure, 1 / each, failing * slack, _paid(parts[0], sealed))
+    move = _above(found.move, Fraction(growth(measure)) / each, failing * slack, _paid(parts[1], sealed))
+    return _noisy(found.value, Fraction(move) / each, _paid(parts[2], sealed))
+
+
+def _paid(pay: Budget, sealed: Sealed[Local]) -> Randomness:
+    moves = sealed.sensitivity.l1
+    many = f"{plain(moves)} {'change' if moves == 1 else 'changes'}"
+    return pay.spend("noisy local sensitivity", sealed, amount=pay.epsilon, sensitivity=many)
 
 
 def margin_below(scale: Fraction, failing: Fraction) -> int:

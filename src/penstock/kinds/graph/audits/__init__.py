@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from penstock.audit.hostile import Ground
 from penstock.audit.methods import Audits, MethodAudit
 from penstock.audit.neighbours import Pair
 from penstock.audit.target import Target
@@ -17,6 +18,8 @@ TOGETHER = "{kind: graph, unit: {protects: edge, at_most: 2}, edges: {nodes: 4}}
 ENDS = ("from", "to")
 PATH = (("a", "b"), ("b", "c"))
 EDGES = (*PATH, ("a", "c"))
+EVERY = (*EDGES, ("a", "d"), ("b", "d"), ("c", "d"), ("c", "b"), ("d", "d"))
+"""All edges of four nodes, the first one once; then one again, the other way round, and one that is none."""
 ONE_MORE = (
     Pair(PATH, EDGES, "a path | a triangle"),
     Pair(PATH[:1], PATH, "an edge | a path"),
@@ -36,19 +39,19 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit(
         "degree-sequence",
         FEW,
-        EDGES,
+        EVERY,
         pairs=ONE_MORE,
         columns=ENDS,
         read_off=seen_nodes,
         epsilon=Fraction(3),
     ),
     MethodAudit(
-        "degree-sequence", TOGETHER, (), pairs=TWO_AT_ONCE, columns=ENDS, label="together", effort=0.01
+        "degree-sequence", TOGETHER, EVERY, pairs=TWO_AT_ONCE, columns=ENDS, label="together", effort=0.01
     ),
     MethodAudit(
         "degree-triangle",
         FEW,
-        EDGES,
+        EVERY,
         pairs=ONE_MORE,
         columns=ENDS,
         read_off=seen_nodes,
@@ -59,7 +62,7 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit(
         "kronecker",
         FEW,
-        EDGES,
+        EVERY,
         pairs=ONE_MORE[:2],
         columns=ENDS,
         read_off=seen_nodes,
@@ -71,7 +74,7 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit(
         "kronecker",
         FEW,
-        EDGES,
+        EVERY,
         pairs=ONE_MORE[:1],
         columns=ENDS,
         label="published",
@@ -84,7 +87,7 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit(
         "ladder",
         FEW,
-        EDGES,
+        EVERY,
         pairs=ONE_MORE,
         columns=ENDS,
         read_off=seen_nodes,
@@ -95,7 +98,7 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit(
         "ladder",
         TOGETHER,
-        (),
+        EVERY,
         pairs=TWO_AT_ONCE,
         columns=ENDS,
         label="several",
@@ -105,7 +108,7 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit(
         "laplace-counts",
         FEW,
-        EDGES,
+        EVERY,
         pairs=ONE_MORE,
         columns=ENDS,
         read_off=seen_nodes,
@@ -116,7 +119,7 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit(
         "smooth-counts",
         FEW,
-        EDGES,
+        EVERY,
         pairs=ONE_MORE,
         columns=ENDS,
         read_off=seen_nodes,
@@ -127,7 +130,7 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit(
         "noisy-local-counts",
         FEW,
-        EDGES,
+        EVERY,
         pairs=ONE_MORE,
         columns=ENDS,
         read_off=seen_nodes,
@@ -143,4 +146,5 @@ def proofs() -> tuple[Target, ...]:
     return (*ladders.targets(), *smooth_noise.targets())
 
 
-AUDITS = Audits(METHODS, proofs)
+GROUNDS = (Ground("two edges together", TOGETHER, EVERY, ENDS),)
+AUDITS = Audits(METHODS, proofs, GROUNDS)

@@ -75,8 +75,12 @@ class _Counts(Method[Graph]):
 class LaplaceCounts(_Counts):
     """Counts with noise for the worst graph of so many nodes.
 
-    >>> LaplaceCounts(counts="triangle, 2-star").patterns
-    (Triangle(), Star(k=2))
+    >>> import networkx as nx
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> five = Graph.open(nx.complete_graph(5), Schema.from_yaml("{kind: graph, edges: {nodes: 5}}"))
+    >>> release = LaplaceCounts().fit(five, Budget(8, randomness=Randomness.seeded(1)))
+    >>> print(release.count("triangle"))
+    10 ± 1 triangles (counted)
     """
 
     name: ClassVar[str] = "laplace-counts"
@@ -105,8 +109,12 @@ class SmoothCounts(_Counts):
 
     `calibration` is `tight`, or `published` with three times the noise.
 
-    >>> SmoothCounts(calibration="published").calibration
-    'published'
+    >>> import networkx as nx
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> five = Graph.open(nx.complete_graph(5), Schema.from_yaml("{kind: graph, edges: {nodes: 5}}"))
+    >>> release = SmoothCounts(counts="2-star").fit(five, Budget(20, randomness=Randomness.seeded(1)))
+    >>> print(release.count("2-star"))
+    26 2-stars (counted: no error bar)
     """
 
     name: ClassVar[str] = "smooth-counts"
@@ -133,8 +141,12 @@ class SmoothCounts(_Counts):
 class NoisyLocalCounts(_Counts):
     """Counts of k-triangles with noise on a private bound of their local sensitivity.
 
-    >>> NoisyLocalCounts(counts="2-triangle").patterns
-    (KTriangle(k=2),)
+    >>> import networkx as nx
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> five = Graph.open(nx.complete_graph(5), Schema.from_yaml("{kind: graph, edges: {nodes: 5}}"))
+    >>> budget = Budget(80, "1/100", randomness=Randomness.seeded(1))
+    >>> print(NoisyLocalCounts().fit(five, budget).count("2-triangle"))
+    30 2-triangles (counted: no error bar)
     """
 
     name: ClassVar[str] = "noisy-local-counts"

@@ -12,7 +12,7 @@ nodes of R1^3 - 3 R1^2 D + 6 R1 D^2 - 3 R1 R2 + 3 D R2 + 2 R3 - 6 D^3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import factorial
 from typing import Any, Literal
@@ -34,6 +34,7 @@ _SOLVERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("L-BFGS-B", {"ftol": 1e-15, "gtol": 1e-12}),
     ("Nelder-Mead", {"xatol": 1e-9, "fatol": 0, "maxiter": 300}),
 )
+_POLISH = {"xatol": 1e-9, "fatol": 1e-15, "maxiter": 300}
 _SMALLEST = 1e-9
 
 
@@ -105,35 +106,69 @@ def fit(
     Features of 0 or less say nothing about a model and are left out; that depends on the given numbers alone.
     The sum has several valleys, so that it is searched from the best places of a grid.
     """
-    from scipy.optimize import minimize
-
     used = {name: float(value) for name, value in features.items() if value > 0}
     if levels == 0 or "edge" not in used:
         return Initiator(0.0, 0.0, 0.0), 0.0
+    axis = np.linspace(0, 1, _GRID)
+    grid = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
+    places = expected(grid[:, 0], grid[:, 1], grid[:, 0] * grid[:, 2], levels)
+    heights = np.asarray(_far(used, places, distance, norm))
+    starts = grid[np.argsort(heights, kind="stable")[:_REFINED]]
 
     def far(point: Reals) -> float:
         """Of a point (a, b, c/a), moved into the cube, the distance."""
         a, b, share = (min(1.0, max(0.0, entry)) for entry in point.tolist())
         return float(_far(used, expected(a, b, a * share, levels), distance, norm))
 
-    axis = np.linspace(0, 1, _GRID)
-    grid = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
-    places = expected(grid[:, 0], grid[:, 1], grid[:, 0] * grid[:, 2], levels)
-    heights = np.asarray(_far(used, places, distance, norm))
-    starts = grid[np.argsort(heights, kind="stable")[:_REFINED]]
-    if (distance, norm) != ("squared", "F2"):  # others have more valleys; the robust one shows the way
+    if distance == "squared" and norm in ("F", "F2"):
+        best = _by_least_squares(used, levels, norm, starts, far)
+    else:  # others have kinks and more valleys; the robust one shows the way
         near, _ = fit(features, levels)
-        starts = np.vstack([[near.a, near.b, near.c / near.a if near.a else 0.0], starts])
-    best, lowest = starts[0], float(heights.min())
+        best = _by_descent(np.vstack([[near.a, near.b, near.c / near.a if near.a else 0.0], starts]), far)
+    a, b, c = float(best[0]), float(best[1]), float(best[0] * best[2])
+    return Initiator(a, b, c), far(best)
+
+
+def _by_least_squares(
+    used: Mapping[str, float], levels: int, norm: Norm, starts: Reals, far: Callable[[Reals], float]
+) -> Reals:
+    """The lowest point by trust regions from every start, where the distance is a sum of smooth squares."""
+    from scipy.optimize import least_squares, minimize
+
+    places = [place for place, name in enumerate(FEATURES) if name in used]
+    wanted = np.array([used[FEATURES[place]] for place in places])
+    base = wanted if norm == "F2" else np.sqrt(wanted)
+
+    def gaps(point: Reals) -> Reals:
+        a, b, share = point.tolist()
+        found = expected(a, b, a * share, levels)
+        return np.asarray((np.array([found[place] for place in places]) - wanted) / base)
+
+    best: Reals = starts[0]
+    lowest = far(best)
+    for start in starts:
+        inside = np.clip(start, 1e-3, 1 - 1e-3)
+        found = least_squares(gaps, inside, bounds=(0, 1), ftol=1e-14, xtol=1e-12, gtol=1e-14, max_nfev=100)
+        if far(found.x) < lowest:
+            best, lowest = found.x, far(found.x)
+    # Trust regions stay a little off the faces of the cube; a simplex does not.
+    last = minimize(far, best, method="Nelder-Mead", bounds=[(0.0, 1.0)] * 3, options=_POLISH)
+    return np.asarray(np.clip(last.x if float(last.fun) < lowest else best, 0, 1))
+
+
+def _by_descent(starts: Reals, far: Callable[[Reals], float]) -> Reals:
+    """The lowest point that simplices and gradients lead to."""
+    from scipy.optimize import minimize
+
+    best: Reals = starts[0]
+    lowest = far(best)
     for start in starts:
         for method, options in _SOLVERS:
-            bounds = [(0.0, 1.0)] * 3
-            found = minimize(far, start, method=method, bounds=bounds, options=options)
-            if float(found.fun) < lowest:
-                best, lowest = np.clip(found.x, 0, 1), float(found.fun)
+            found = minimize(far, start, method=method, bounds=[(0.0, 1.0)] * 3, options=options)
             start = np.clip(found.x, 0, 1)
-    a, b, c = float(best[0]), float(best[1]), float(best[0] * best[2])
-    return Initiator(a, b, c), lowest
+            if far(start) < lowest:
+                best, lowest = start, far(start)
+    return best
 
 
 def _far(used: Mapping[str, float], found: Sequence[Any], distance: Distance, norm: Norm) -> Any:
