@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import log
 from typing import Any
@@ -496,7 +496,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=RUNS)
     given = parser.parse_args()
     known: dict[str, Any] = json.loads(PLACE.read_text(encoding="utf-8")) if PLACE.exists() else {}
-    parts = {
+    parts: dict[str, Callable[[], dict[str, Any]]] = {
         "counts": counts,
         "degrees": lambda: degrees(given.runs),
         "fits": lambda: fits(given.runs),

@@ -10,7 +10,7 @@ from penstock.audit.hostile import Ground
 from penstock.audit.methods import Audits, MethodAudit
 from penstock.audit.neighbours import Pair
 from penstock.audit.target import Target
-from penstock.kinds.graph.audits import ladders, smooth_noise
+from penstock.kinds.graph.audits import features, ladders, smooth_noise
 from penstock.schema import Schema
 
 FEW = "{kind: graph, edges: {nodes: 4}}"
@@ -20,6 +20,7 @@ PATH = (("a", "b"), ("b", "c"))
 EDGES = (*PATH, ("a", "c"))
 EVERY = (*EDGES, ("a", "d"), ("b", "d"), ("c", "d"), ("c", "b"), ("d", "d"))
 """All edges of four nodes, the first one once; then one again, the other way round, and one that is none."""
+FOUR = Ground("four nodes", FEW, EVERY, ENDS)
 ONE_MORE = (
     Pair(PATH, EDGES, "a path | a triangle"),
     Pair(PATH[:1], PATH, "an edge | a path"),
@@ -143,7 +144,7 @@ METHODS: tuple[MethodAudit, ...] = (
 
 def proofs() -> tuple[Target, ...]:
     """Everything about graphs whose loss is computed."""
-    return (*ladders.targets(), *smooth_noise.targets())
+    return (*ladders.targets(), *smooth_noise.targets(), *features.targets(FOUR, ONE_MORE[0]))
 
 
 GROUNDS = (Ground("two edges together", TOGETHER, EVERY, ENDS),)

@@ -148,7 +148,7 @@ def _by_least_squares(
     lowest = far(best)
     for start in starts:
         inside = np.clip(start, 1e-3, 1 - 1e-3)
-        found = least_squares(gaps, inside, bounds=(0, 1), ftol=1e-14, xtol=1e-12, gtol=1e-14, max_nfev=100)
+        found = least_squares(gaps, inside, bounds=(0, 1), ftol=1e-10, xtol=1e-8, gtol=1e-10, max_nfev=60)
         if far(found.x) < lowest:
             best, lowest = found.x, far(found.x)
     # Trust regions stay a little off the faces of the cube; a simplex does not.
