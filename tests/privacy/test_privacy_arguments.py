@@ -47,6 +47,10 @@ OPENINGS = {
     "privacy/mechanisms/choice.py point": "the exponential mechanism over the points of a public domain",
     "privacy/mechanisms/sparse.py SparseVector._opened": "compared under noise with a noisy threshold",
     "privacy/mechanisms/response.py randomise": "randomised response, answer by answer",
+    "privacy/mechanisms/ladder.py ladder": "an exact draw from rungs of which an integer moves one at most",
+    "privacy/mechanisms/noisy_local.py noisy_local": "noise on a bound of the move that is itself noisy",
+    "privacy/mechanisms/smooth.py laplace": "Laplace noise on the scale of the smooth sensitivity",
+    "privacy/mechanisms/smooth.py cauchy": "Cauchy noise on the scale of the smooth sensitivity",
     "privacy/mechanisms/splitting.py Splitter.split": "PrivTree's decisions, one exact coin a node",
     # Mechanisms that belong to one method, each with its theorem beside it.
     "drafting/bounds.py frequent": "stability-based histogram: noise, and a threshold that covers delta",

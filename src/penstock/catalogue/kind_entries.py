@@ -16,6 +16,7 @@ ANSWERS = (
 
 _RECORD = UnitInfo("record", yours="your record", several=True)
 _USER = UnitInfo("user", yours="your records", plural=True, bounded=True)
+_EDGE = UnitInfo("edge", yours="one of your links", several=True, together=True)
 _SEQUENCE = UnitInfo("sequence", yours="your sequence", several=True)
 
 _CONDITIONS = OptionInfo(
@@ -104,5 +105,22 @@ KINDS = (
         data="penstock.kinds.itemsets.data:ItemSets",
         draft="penstock.kinds.itemsets.draft:ItemSetsDraft",
         layout=("items", "penstock.kinds.itemsets.layout:ItemSetLayout"),
+    ),
+    KindInfo(
+        "graph",
+        words="a graph",
+        units=(_EDGE,),
+        data="penstock.kinds.graph.data:Graph",
+        draft="penstock.kinds.graph.draft:GraphDraft",
+        evaluation="penstock.kinds.graph.evaluation:GraphEvaluation",
+        audits="penstock.kinds.graph.audits:AUDITS",
+        layout=("edges", "penstock.kinds.graph.layout:EdgeLayout"),
+        options=(
+            OptionInfo(
+                "pattern", "pattern", "NAME", "how many there are: edge, triangle, 3-star, 4-clique, …"
+            ),
+            OptionInfo("degree", "degree", "D", "how many nodes have D links, or D..E of them."),
+            OptionInfo("graph", "graph", "FILE", "write a synthetic graph as .graphml, or .txt like SNAP."),
+        ),
     ),
 )
