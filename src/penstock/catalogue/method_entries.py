@@ -71,6 +71,14 @@ METHODS = (
         answer="selection",
     ),
     MethodInfo(
+        "diffpart",
+        "itemsets",
+        "penstock.kinds.itemsets.diffpart:DiffPart",
+        "sets",
+        "sets of items, told apart step by step along a tree of items, with noisy counts",
+        default=True,
+    ),
+    MethodInfo(
         "select-items",
         "itemsets",
         "penstock.learn.selection.select:SelectItems",
@@ -246,6 +254,12 @@ FORMS = (
     ),
     FormInfo(
         "top-strings", "penstock.kinds.sequences.top_strings:TopStringsRelease", keys=("longest", "strings")
+    ),
+    FormInfo(
+        "sets",
+        "penstock.kinds.itemsets.release:SetsRelease",
+        keys=("empty", "divided", "left_out"),
+        tables={"sets": ("size", "count"), "items": ("item",)},
     ),
     FormInfo(
         "selection",

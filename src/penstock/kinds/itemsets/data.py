@@ -4,6 +4,10 @@ The support of an item is the number of units that have it: of sets, or of users
 users with several sets. A unit has an item or has it not, so that its coming or going moves each support by
 at most one, and all of them in the same direction. Together they move by at most the number of items that a
 unit can have, which is the whole universe unless the schema bounds the sets.
+
+A set can also be told apart step by step, along a public tree of items: which of the largest groups it meets,
+then which smaller ones inside each. At every step it goes on to one of the parts that there are, so that a
+unit moves the counts of all parts of one step by no more than it has sets.
 """
 
 from __future__ import annotations
@@ -13,13 +17,94 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.contracts.data import Data
+from penstock.contracts.data import Data, Handle
 from penstock.errors import DataError, SchemaError
+from penstock.kinds.itemsets.item_tree import ItemTree, Operation
 from penstock.kinds.itemsets.layout import ItemSetLayout
+from penstock.kinds.itemsets.parts import Sets, Sorted
 from penstock.kinds.itemsets.reading import Incidence, open_itemsets
+from penstock.privacy.laws.passing import SparseCounts
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
+
+
+class Part(Handle):
+    """The sets that meet every node of one cut of a tree of items, and no other item."""
+
+    def __init__(self, sets: Sets, moves: Sensitivity) -> None:
+        self._sets, self._moves = sets, moves
+
+    def size(self) -> Sealed[SparseCounts]:
+        """How many sets there are: a table of one cell."""
+        occurs = 1 if self._sets.size else 0
+        return Sealed(
+            SparseCounts(np.zeros(occurs, dtype=np.int64), np.full(occurs, self._sets.size), 1),
+            self._moves,
+            Relation.ADD_REMOVE,
+            because="a set is counted once, and a unit has as many sets as the schema allows",
+        )
+
+    def divided(self, operation: Operation) -> Division:
+        """The part, told apart by which members of a group of the cut its sets meet."""
+        return Division(Sorted.by(self._sets, operation), operation, self._moves)
+
+
+class Division(Handle):
+    """A part and its sub-parts: one for every choice of members of a group that a set can meet."""
+
+    def __init__(self, found: Sorted, operation: Operation, moves: Sensitivity) -> None:
+        self._found, self._operation, self._moves = found, operation, moves
+
+    def whole(self) -> Sealed[SparseCounts]:
+        """How many sets each choice has that says which set it is."""
+        choices, counts = self._found.runs
+        here = choices <= self._operation.whole
+        return Sealed(
+            SparseCounts(choices[here] - 1, counts[here], self._operation.whole),
+            self._moves,
+            Relation.ADD_REMOVE,
+            because="a set meets one choice of the members of a group, which it alone decides, and is "
+            "counted there once; a unit has as many sets as the schema allows",
+        )
+
+    def open(self) -> Sealed[SparseCounts]:
+        """How many sets each choice has that leaves something to find out."""
+        choices, counts = self._found.runs
+        here = choices > self._operation.whole
+        return Sealed(
+            SparseCounts(choices[here] - self._operation.open_choice(0), counts[here], self._operation.open),
+            self._moves,
+            Relation.ADD_REMOVE,
+            because="a set meets one choice of the members of a group, which it alone decides, and is "
+            "counted there once; a unit has as many sets as the schema allows",
+        )
+
+    def every(self) -> Sealed[NDArray[np.int64]]:
+        """How many sets each choice has, all choices in one vector."""
+        choices, counts = self._found.runs
+        dense = np.zeros(self._operation.whole + self._operation.open, dtype=np.int64)
+        dense[choices - 1] = counts
+        return Sealed(
+            dense,
+            self._moves,
+            Relation.ADD_REMOVE,
+            because="a set meets one choice of the members of a group and is counted there once, so that a "
+            "unit moves all counts together, in one direction, by no more than it has sets",
+        )
+
+    def occurring(self) -> Sealed[NDArray[np.int64]]:
+        """How many choices occur at all, as a vector of one."""
+        return Sealed(
+            np.array([len(self._found.runs[0])], dtype=np.int64),
+            self._moves,
+            Relation.ADD_REMOVE,
+            because="one set makes one choice occur or not, and a unit has as many sets as the schema allows",
+        )
+
+    def part(self, choice: int) -> Part:
+        """The sub-part of one choice, which may be empty."""
+        return Part(self._found.of(self._operation, choice), self._moves)
 
 
 class ItemSets(Data):
@@ -95,6 +180,28 @@ class ItemSets(Data):
             Sensitivity.of(moves, monotone=True),
             self.schema.relation,
             because="every set is counted once; under replace the number is public and stays as it is",
+        )
+
+    @property
+    def _per_set(self) -> Sensitivity:
+        """Of counts in which every set is counted once at most."""
+        return Sensitivity.of(self.schema.unit.records, monotone=True)
+
+    def everything(self, tree: ItemTree) -> Part:
+        """All sets that have an item of the universe, to be told apart along a tree of items."""
+        return Part(Sets.of(self._incidence.sets, self._incidence.items, tree), self._per_set)
+
+    def without_items(self) -> Sealed[SparseCounts]:
+        """How many sets have no item of the universe: a table of one cell."""
+        known = self._incidence.items < len(self.universe)
+        lacking = self._incidence.size - len(np.unique(self._incidence.sets[known]))
+        occurs = 1 if lacking else 0
+        return Sealed(
+            SparseCounts(np.zeros(occurs, dtype=np.int64), np.full(occurs, lacking), 1),
+            self._per_set,
+            Relation.ADD_REMOVE,
+            because="a set has an item of the universe or has none, and a unit has as many sets as the "
+            "schema allows; it is counted here where it is in no other part",
         )
 
     def supports(self) -> Sealed[NDArray[np.int64]]:
