@@ -93,11 +93,13 @@ def test_no_kind_of_data_lets_a_canary_out(
     schema, rows, planted = KINDS[kind]
     (tmp_path / "data.csv").write_text("\n".join([*rows, planted]) + "\n", encoding="utf-8")
     (tmp_path / "schema.yaml").write_text(schema, encoding="utf-8")
-    what = ["select", "-c", "1"] if kind == "itemsets" else ["release"]
-    out, verb = tmp_path / "out", [what[0], str(tmp_path / "data.csv"), *what[1:]]
-    assert run([*verb, "-s", str(tmp_path / "schema.yaml"), "-e", "5", "-o", str(out)]) == 0
-    assert run(["inspect", str(out)]) == 0
-    assert_no_canary(out, CANARIES)
+    verbs = [["release"], ["select", "-c", "1"]] if kind == "itemsets" else [["release"]]
+    for number, (verb, *more) in enumerate(verbs):
+        out = tmp_path / f"out {number}"
+        asked = [verb, str(tmp_path / "data.csv"), *more, "-s", str(tmp_path / "schema.yaml")]
+        assert run([*asked, "-e", "5", "-o", str(out)]) == 0
+        assert run(["inspect", str(out)]) == 0
+        assert_no_canary(out, CANARIES)
     said = capsys.readouterr()
     (tmp_path / "said.txt").write_text(said.out + said.err + caplog.text, encoding="utf-8")
     assert_no_canary(tmp_path / "said.txt", CANARIES)

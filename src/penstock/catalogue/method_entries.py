@@ -147,6 +147,14 @@ METHODS = (
         role="baseline",  # under replace that number is public, and nothing is left to pay for
     ),
     MethodInfo(
+        "set-histogram",
+        "itemsets",
+        "penstock.kinds.itemsets.baselines.histogram:SetHistogram",
+        "set-table",
+        "a noisy count for every set over a small universe",
+        role="baseline",
+    ),
+    MethodInfo(
         "adaptive-grid",
         "points",
         "penstock.kinds.points.baselines.adaptive_grid:AdaptiveGrid",
@@ -260,6 +268,12 @@ FORMS = (
         "penstock.kinds.itemsets.release:SetsRelease",
         keys=("empty", "divided", "left_out"),
         tables={"sets": ("size", "count"), "items": ("item",)},
+    ),
+    FormInfo(
+        "set-table",
+        "penstock.kinds.itemsets.baselines.histogram:SetTableRelease",
+        keys=("deviation",),
+        tables={"counts": ("count",)},
     ),
     FormInfo(
         "selection",

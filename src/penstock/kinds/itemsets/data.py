@@ -191,6 +191,19 @@ class ItemSets(Data):
         """All sets that have an item of the universe, to be told apart along a tree of items."""
         return Part(Sets.of(self._incidence.sets, self._incidence.items, tree), self._per_set)
 
+    def table(self) -> Sealed[NDArray[np.int64]]:
+        """How often every set over the universe occurs; bit i of its place says that it has item i."""
+        known = self._incidence.items < len(self.universe)
+        places = np.zeros(self._incidence.size, dtype=np.int64)
+        np.add.at(places, self._incidence.sets[known], 1 << self._incidence.items[known])
+        return Sealed(
+            np.bincount(places, minlength=1 << len(self.universe)),
+            self._per_set,
+            Relation.ADD_REMOVE,
+            because="a set is one of all sets over the universe and is counted there once; a unit has as "
+            "many sets as the schema allows",
+        )
+
     def without_items(self) -> Sealed[SparseCounts]:
         """How many sets have no item of the universe: a table of one cell."""
         known = self._incidence.items < len(self.universe)

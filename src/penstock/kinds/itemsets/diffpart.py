@@ -29,16 +29,14 @@ from typing import Annotated, ClassVar, Literal
 
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Whole
-from penstock.errors import SchemaError, UsageError
+from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import Division, ItemSets, Part
 from penstock.kinds.itemsets.item_tree import LARGEST_FAN_OUT, Cut, ItemTree, Operation
-from penstock.kinds.itemsets.layout import ItemSetLayout
-from penstock.kinds.itemsets.release import SetsRelease
+from penstock.kinds.itemsets.release import SetsRelease, refuse_unwritable
 from penstock.kinds.itemsets.weighted import Found, WeightedSets
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.chains import Chain
-from penstock.privacy.unit import Relation
 from penstock.progress import progress
 from penstock.schema import Schema
 
@@ -253,26 +251,6 @@ class _Search:
         chains = chain.apart(len(choices), because="a set meets one choice of the members of a group")
         for choice, below in zip(choices, chains, strict=True):
             self._go_on(operation.cut_of(choice), division.part(choice), below)
-
-
-def refuse_unwritable(schema: Schema) -> None:
-    """Refuse what no release of synthetic sets can be made of, from public facts alone."""
-    if schema.relation is not Relation.ADD_REMOVE:
-        raise SchemaError(
-            "Parts of the records are private together when a set is added or removed; set relation to "
-            "'add-remove' in the schema."
-        )
-    layout = ItemSetLayout.of(schema)
-    if layout.transaction is not None:
-        return
-    for label in schema.field(layout.item).labels:
-        apart = label.split(layout.separator)
-        if apart != [label]:
-            sign = "a blank" if layout.separator is None else f"'{layout.separator}'"
-            raise SchemaError(
-                f"items: the item '{label}' holds {sign}, which separates items, so that synthetic sets "
-                "could not be read again. Set another 'separator' in the schema."
-            )
 
 
 def _written(amount: Amount | None) -> str | None:

@@ -20,6 +20,7 @@ from penstock.kinds.itemsets import pictures
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.mining import frequent, rules, supports_of
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
+from penstock.privacy.unit import Relation
 from penstock.releases import Answer, Manifest, Model, Question, Release
 from penstock.releases.answer import contributions
 from penstock.releases.batch import answered
@@ -257,6 +258,26 @@ class ItemSetsRelease(Release):
         return [PRUNED]
 
 
+def refuse_unwritable(schema: Schema) -> None:
+    """Refuse what no release of synthetic sets can be made of, from public facts alone."""
+    if schema.relation is not Relation.ADD_REMOVE:
+        raise SchemaError(
+            "Parts of the records are private together when a set is added or removed; set relation to "
+            "'add-remove' in the schema."
+        )
+    layout = ItemSetLayout.of(schema)
+    if layout.transaction is not None:
+        return
+    for label in schema.field(layout.item).labels:
+        apart = label.split(layout.separator)
+        if apart != [label]:
+            sign = "a blank" if layout.separator is None else f"'{layout.separator}'"
+            raise SchemaError(
+                f"items: the item '{label}' holds {sign}, which separates items, so that synthetic sets "
+                "could not be read again. Set another 'separator' in the schema."
+            )
+
+
 def _listed(many: int) -> int:
     if not 1 <= many <= MOST_LISTED:
         raise QueryError(f"Between 1 and {MOST_LISTED:,} can be listed, not {many}.")
@@ -371,14 +392,19 @@ class SetsRelease(ItemSetsRelease):
         )
 
 
+def universe_of(schema: Schema) -> int:
+    """The number of items of a saved release, whose schema must be one of item sets."""
+    try:
+        return len(schema.field(ItemSetLayout.of(schema).item).labels)
+    except SchemaError as problem:
+        raise ReleaseError(f"schema.yaml does not describe item sets: {problem}") from None
+
+
 def loaded_sets(schema: Schema, model: Model) -> WeightedSets:
     """The saved sets, checked: items of the universe, ascending in every set, and counts that are some."""
     import polars as pl
 
-    try:
-        universe = len(schema.field(ItemSetLayout.of(schema).item).labels)
-    except SchemaError as problem:
-        raise ReleaseError(f"schema.yaml does not describe item sets: {problem}") from None
+    universe = universe_of(schema)
     listed = model.table("sets", {"size": pl.Int64, "count": pl.Int64})
     sizes, counts = listed["size"].to_numpy(), listed["count"].to_numpy()
     within = bool(
