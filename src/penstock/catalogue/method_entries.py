@@ -79,6 +79,13 @@ METHODS = (
         default=True,
     ),
     MethodInfo(
+        "privtree-sets",
+        "itemsets",
+        "penstock.kinds.itemsets.privtree_sets:PrivTreeSets",
+        "sets",
+        "the same parts, divided where sets are many, with noise that does not grow with the depth",
+    ),
+    MethodInfo(
         "select-items",
         "itemsets",
         "penstock.learn.selection.select:SelectItems",

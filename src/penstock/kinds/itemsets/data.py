@@ -12,6 +12,7 @@ unit moves the counts of all parts of one step by no more than it has sets.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,12 @@ from numpy.typing import NDArray
 
 from penstock.contracts.data import Data, Handle
 from penstock.errors import DataError, SchemaError
-from penstock.kinds.itemsets.item_tree import ItemTree, Operation
+from penstock.kinds.itemsets.item_tree import Cut, ItemTree, Operation
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.parts import Sets, Sorted
 from penstock.kinds.itemsets.reading import Incidence, open_itemsets
 from penstock.privacy.laws.passing import SparseCounts
+from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
@@ -105,6 +107,54 @@ class Division(Handle):
     def part(self, choice: int) -> Part:
         """The sub-part of one choice, which may be empty."""
         return Part(self._found.of(self._operation, choice), self._moves)
+
+
+class SetLevel(Handle):
+    """All parts of one depth that exist so far: a level of the tree that PrivTree grows.
+
+    Of a cut, the first of its largest groups is divided, in the order of the tree.
+    """
+
+    def __init__(
+        self, tree: ItemTree, cuts: Sequence[Cut], parts: Sequence[Sets], moves: Sensitivity
+    ) -> None:
+        self._tree, self._parts, self._moves = tree, parts, moves
+        self.cuts = cuts
+
+    def _operation(self, place: int) -> Operation:
+        cut = self.cuts[place]
+        heights = self._tree.heights[list(cut)]
+        return Operation(
+            self._tree, cut, min(node for node in cut if self._tree.heights[node] == heights.max())
+        )
+
+    @property
+    def fans(self) -> NDArray[np.int64]:
+        """Every non-empty choice of the members of the group; nothing where the cut is a set."""
+        whole = [all(node < self._tree.size for node in cut) for cut in self.cuts]
+        sizes = [0 if done else len(self._operation(place).members) for place, done in enumerate(whole)]
+        return (1 << np.array(sizes, dtype=np.int64)) - 1
+
+    def scores(self, asked: NDArray[np.int64]) -> Sealed[NDArray[np.int64]]:
+        """How many sets each part holds."""
+        return Sealed(
+            np.array([self._parts[place].size for place in asked.tolist()], dtype=np.int64),
+            self._moves,
+            Relation.ADD_REMOVE,
+            because="a set lies in one part of each depth, which it alone decides: a unit raises counts "
+            "along as many paths as it has sets, and no part holds more sets than the one above it",
+        )
+
+    def children(self, split: NDArray[np.int64]) -> SetLevel:
+        cuts: list[Cut] = []
+        parts: list[Sets] = []
+        for place in split.tolist():
+            operation = self._operation(place)
+            found = Sorted.by(self._parts[place], operation)
+            for choice in range(1, 1 << len(operation.members)):
+                cuts.append(operation.cut_of(choice))
+                parts.append(found.of(operation, choice))
+        return SetLevel(self._tree, cuts, parts, self._moves)
 
 
 class ItemSets(Data):
@@ -190,6 +240,24 @@ class ItemSets(Data):
     def everything(self, tree: ItemTree) -> Part:
         """All sets that have an item of the universe, to be told apart along a tree of items."""
         return Part(Sets.of(self._incidence.sets, self._incidence.items, tree), self._per_set)
+
+    def levels(self, tree: ItemTree) -> SetLevel:
+        """The part of all sets that have an item, from which a tree of parts grows."""
+        sets = Sets.of(self._incidence.sets, self._incidence.items, tree)
+        return SetLevel(tree, [(tree.root,)], [sets], self._per_set)
+
+    def leaf_counts(self, growth: Growth[SetLevel]) -> Sealed[NDArray[np.int64]]:
+        """How many sets have no item, and then how many are in each part that was not divided."""
+        known = self._incidence.items < len(self.universe)
+        counts = [self._incidence.size - len(np.unique(self._incidence.sets[known]))]
+        for level, leaves in zip(growth.levels, growth.leaves, strict=True):
+            counts += [level._parts[place].size for place in leaves.tolist()]
+        return Sealed(
+            np.array(counts, dtype=np.int64),
+            self._per_set,
+            self.relation,
+            because="a set has no item, or lies in exactly one part that was not divided; it is counted once",
+        )
 
     def table(self) -> Sealed[NDArray[np.int64]]:
         """How often every set over the universe occurs; bit i of its place says that it has item i."""
