@@ -52,6 +52,11 @@ OPENINGS = {
     "privacy/mechanisms/smooth.py laplace": "Laplace noise on the scale of the smooth sensitivity",
     "privacy/mechanisms/smooth.py cauchy": "Cauchy noise on the scale of the smooth sensitivity",
     "privacy/mechanisms/splitting.py Splitter.split": "PrivTree's decisions, one exact coin a node",
+    "privacy/mechanisms/chains.py Chain.passing": "cells of a part that pass under noise, paid by the chain",
+    "privacy/mechanisms/chains.py Chain.counted": "the same cells with their noisy counts, paid by the chain",
+    "privacy/mechanisms/chains.py Chain.noisy": "noise of the rate that the chain spends",
+    "privacy/mechanisms/chains.py Chain.chosen": "the exponential mechanism, paid by the chain",
+    "privacy/mechanisms/chains.py Chain.several": "the same several times, paid by the chain",
     # Mechanisms that belong to one method, each with its theorem beside it.
     "drafting/bounds.py frequent": "stability-based histogram: noise, and a threshold that covers delta",
     "kinds/points/baselines/dawa.py least_uneven": "DAWA's noisy costs of all stretches",

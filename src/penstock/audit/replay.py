@@ -63,6 +63,7 @@ class Tampering:
 
     schema: Callable[[Schema, Sequence[tuple[Any, ...]]], Schema] | None = None
     data: Callable[[Any], Any] | None = None
+    method: Callable[[Any, Any], Any] | None = None
     budget: Callable[[Any, Budget], Budget] | None = None
     release: Callable[[Any, Release], Release] | None = None
     recording: type[Recording] = Recording
@@ -104,6 +105,8 @@ class Trial:
         data: Any = handle.open(place, schema, table=table, engine=self.engine, order_key=ORDER_KEY)
         if wrong.data is not None:
             data = wrong.data(data)
+        if wrong.method is not None:
+            method = wrong.method(data, method)
         whole = Budget(self.epsilon, self.delta, randomness=source)
         budget = whole if wrong.budget is None else wrong.budget(data, whole)
         data, budget = data.prepared(budget)

@@ -71,6 +71,21 @@ METHODS = (
         answer="selection",
     ),
     MethodInfo(
+        "diffpart",
+        "itemsets",
+        "penstock.kinds.itemsets.diffpart:DiffPart",
+        "sets",
+        "sets of items, told apart step by step along a tree of items, with noisy counts",
+        default=True,
+    ),
+    MethodInfo(
+        "privtree-sets",
+        "itemsets",
+        "penstock.kinds.itemsets.privtree_sets:PrivTreeSets",
+        "sets",
+        "the same parts, divided where sets are many, with noise that does not grow with the depth",
+    ),
+    MethodInfo(
         "select-items",
         "itemsets",
         "penstock.learn.selection.select:SelectItems",
@@ -169,6 +184,14 @@ METHODS = (
         "uniform",
         "every combination of values equally likely, and a noisy number of records",
         role="baseline",  # under replace that number is public, and nothing is left to pay for
+    ),
+    MethodInfo(
+        "set-histogram",
+        "itemsets",
+        "penstock.kinds.itemsets.baselines.histogram:SetHistogram",
+        "set-table",
+        "a noisy count for every set over a small universe",
+        role="baseline",
     ),
     MethodInfo(
         "adaptive-grid",
@@ -306,6 +329,18 @@ FORMS = (
     ),
     FormInfo(
         "top-strings", "penstock.kinds.sequences.top_strings:TopStringsRelease", keys=("longest", "strings")
+    ),
+    FormInfo(
+        "sets",
+        "penstock.kinds.itemsets.release:SetsRelease",
+        keys=("empty", "divided", "left_out"),
+        tables={"sets": ("size", "count"), "items": ("item",)},
+    ),
+    FormInfo(
+        "set-table",
+        "penstock.kinds.itemsets.baselines.histogram:SetTableRelease",
+        keys=("deviation",),
+        tables={"counts": ("count",)},
     ),
     FormInfo(
         "selection",
