@@ -21,6 +21,7 @@ DEFAULT = "the kind of data that is meant where nobody says which: a promise of 
 PACKAGE = "a word of Frictionless data packages: a resource that is a table"
 NOUN = "what is counted or drawn, in words for people"
 BLOCK = "a sort of block on a page"
+MECHANISM = "the mechanism, after which a method is called"
 EARLIER = "what folders of earlier formats say, or lack"
 PEOPLE = "somebody whom a column tells apart is what a draft calls a user, whatever the kind"
 
@@ -42,6 +43,8 @@ MEANT: dict[tuple[str, str], str] = {
     ("releases/answer.py", "record"): NOUN,
     ("releases/folder.py", "table"): PACKAGE,
     ("releases/package.py", "table"): PACKAGE,
+    ("privacy/laws/rungs.py", "ladder"): MECHANISM,
+    ("privacy/mechanisms/ladder.py", "ladder"): MECHANISM,
     ("report/page.py", "table"): BLOCK,
     ("report/page.py", "points"): BLOCK,
     ("report/maps.py", "points"): NOUN,

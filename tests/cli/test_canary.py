@@ -156,8 +156,17 @@ def test_canaries_are_planted_wherever_records_hold_something() -> None:
             ],
             ["select", "-c", "1"],
         ),
+        (
+            "kind: itemsets\nitems: {item: product, transaction: basket, largest: 2}\n"
+            "fields:\n  - {name: product, constraints: {enum: [bread, milk]}, outside: other}\n",
+            [
+                "basket,product,remark",
+                *(f"b{i // 2},{'bread' if i % 3 else 'milk'},fine" for i in range(150)),
+            ],
+            ["release"],
+        ),
     ],
-    ids=["sequences", "itemsets"],
+    ids=["sequences", "items chosen", "item sets"],
 )
 def test_what_puts_rows_together_stays_inside(
     tmp_path: Path, schema: str, rows: list[str], command: list[str], capsys: pytest.CaptureFixture[str]

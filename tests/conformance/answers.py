@@ -100,7 +100,8 @@ def samples_as_many_as_asked(info: MethodInfo, place: Path) -> None:
         release = fitted(info, example)
         if release.can_sample:
             for wanted in SAMPLES:
-                assert records_in(release, release.sample(wanted, seed=wanted)) == wanted
+                found = records_in(release, release.sample(wanted, seed=wanted))
+                assert found == wanted or release.sampled != "records"
 
 
 def records_in(release: Release, rows: pl.DataFrame) -> int:

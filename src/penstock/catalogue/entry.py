@@ -35,7 +35,8 @@ class UnitInfo:
     `name` is the word of the schema. A report says *one* `one`, and calls what a reader has of it `yours`,
     which *is* or *are* in the data and *has* or *have* contents (`plural`). `bounded` says that such a unit
     may have several records: the schema then names the column that tells units apart, and the most records
-    that one contributes. `several` says that one person may have several such units.
+    that one contributes. `several` says that one person may have several such units, and `together` that the
+    schema may protect a number of them at once (`at_most` without a column).
     """
 
     name: str
@@ -44,6 +45,7 @@ class UnitInfo:
     plural: bool = False
     bounded: bool = False
     several: bool = False
+    together: bool = False
 
     @property
     def called(self) -> str:

@@ -228,7 +228,7 @@ class MarkovRelease(SequenceRelease):
 
     def questions(self) -> Mapping[str, Question]:
         return {
-            "string": Question("strings of symbols are counted", self.count, self._count_all, self.example()),
+            "count": Question("strings of symbols are counted", self.count, self._count_all, self.example()),
             **super().questions(),
             "next": Question("what comes after a string is listed", self.next, example=self.example()),
         }
