@@ -96,10 +96,13 @@ def draft(
             )
         drafter = kind_draft(kind)
         records = drafter.read(source, table=table, header=header)
-        proposal = propose(records, kind=kind, headers_only=headers_only, drafter=drafter)
-        if not headers_only and not records.confirmed:
+        unsure = not headers_only and not records.confirmed
+        if unsure:
             first = records.first(RECORDS)
             refuse_record_among(records.label, records.names, first, text=records.textual)
+        proposal = propose(records, kind=kind, headers_only=headers_only, drafter=drafter)
+        if unsure:  # a value further down
+            refuse_names_of_categories(records.label, proposal, text=records.textual)
         proposal = _names_to_review(records, proposal)
         return proposal if unit is None else proposal.model_copy(update={"unit": unit})
     if headers_only:

@@ -323,9 +323,9 @@ FORMS = (
     FormInfo(
         "n-gram",
         "penstock.kinds.sequences.ngram:NGramRelease",
-        keys=("longest", "gap_scale"),
+        keys=("longest", "length_deviation", "gap_scale"),
         tables={"strings": ("before", "symbol"), "counts": ("count",)},
-        optional_tables={"starts": ("count",), "gaps": ("count",)},
+        optional_tables={"lengths": ("count",), "starts": ("count",), "gaps": ("count",)},
     ),
     FormInfo(
         "top-strings", "penstock.kinds.sequences.top_strings:TopStringsRelease", keys=("longest", "strings")

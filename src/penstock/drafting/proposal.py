@@ -303,8 +303,10 @@ def _is_identifier(column: pl.Series, type_: Type) -> bool:
     """Whether a column tells people or records apart; one of two values says something about them instead."""
     if identifies_a_person(column.name):
         return column.n_unique() > 2 or len(column) < 8
-    often = mostly_different(column) or repeats_like_an_identifier(column, type_)
-    return (identifies(column.name) and often) or numbers_records(column, type_)
+    comes_back = repeats_like_an_identifier(column, type_)
+    if identifies(column.name) and (mostly_different(column) or comes_back):
+        return True
+    return type_ == "integer" and (comes_back or numbers_records(column, type_))
 
 
 def _all_signs(column: pl.Series, signs: tuple[str, ...], markers: tuple[str, ...]) -> tuple[str, ...] | None:
