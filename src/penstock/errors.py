@@ -69,12 +69,15 @@ def without_password(text: str) -> str:
     >>> without_password("postgres://ann:s/e@cret@host/base?sslmode=require&password=secret")
     'postgres://ann@host/base?sslmode=require&password=***'
     """
-    before_host = _WHOLE if re.match(r"[A-Za-z][\w+.:-]*://", text) and "\n" not in text else _WITHIN
-    return _PARAMETER.sub(r"\1***", before_host.sub(r"\1@", text))
+    before_host = _WHOLE if re.match(r"[A-Za-z][\w+.:-]*://", text) else _WITHIN
+    shown = _AFTER_SLASH.sub(r"\1@", before_host.sub(r"\1@", text))
+    return _PARAMETER.sub(r"\1***", _ENCODED.sub(r"\1***", shown))
 
 
-_WHOLE = re.compile(r"(://[^/@:?#]*):.*@")
-_WITHIN = re.compile(r"(://[^/@:?#\s]*):\S*@")
+_WHOLE = re.compile(r"(://[^/@:?#]*):.*@", re.DOTALL)
+_WITHIN = re.compile(r"(\b[A-Za-z][\w+.-]*:/{0,3}[^/@:?#\s'\"]*):(?:[^'\"]*|\S*)@")
+_AFTER_SLASH = re.compile(r"(\boracle[\w+]*:/{0,2}[^/@:?#\s]+)/[^@\s]*@", re.IGNORECASE)
+_ENCODED = re.compile(r"(?<=[?&])([^=&\s]*%[0-9a-f]{2}[^=&\s]*=)[^&\s'\"]+", re.IGNORECASE)
 _PARAMETER = re.compile(
     r"([\w.-]*(?:pass|pwd|secret|token|key|credential)[\w.-]*\s?(?:=|%3d)\s?)"
     r"(?:'[^']*'|\"[^\"]*\"|\{[^}]*\}|(?:(?!%3b)[^&;\s'\")])+)",

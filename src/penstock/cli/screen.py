@@ -88,12 +88,17 @@ def complain(message: str) -> None:
     if sys.stderr.isatty():
         notes().print(f"[bold red]✗[/] {clean(message)}")
     else:
-        print(message, file=sys.stderr)
+        print(printable(message), file=sys.stderr)  # what is piped may still end in a terminal
 
 
 def print_json(value: Any) -> None:
-    """The machine-readable answer, and nothing else on stdout."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str))
+    """The machine-readable answer, and nothing else on stdout; what a terminal would obey is escaped."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    print(
+        "".join(
+            letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text
+        )
+    )
 
 
 @contextmanager

@@ -19,6 +19,8 @@ CONFIDENCE = 0.95
 _QUANTILE = 1.959964  # of the normal distribution
 _CORRECTION = (_QUANTILE**3 - 3 * _QUANTILE) / 24  # Cornish and Fisher's, for the excess kurtosis
 _SMOOTH = 3.0  # standard deviation from which on the steps of a single noise do not show
+_WIDE = 1e6
+WIDEST = 1e50  # wider than any noise that Penstock draws; only a forged model says more
 _DRAWS = 1 << 17
 
 
@@ -45,7 +47,7 @@ def half_width(shares: Sequence[Noises]) -> float:
     >>> half_width([Noises(1.0, 0.5, 1)])
     1.0
     """
-    known = [share for share in shares if share.weight and share.deviation > 0 and share.number > 0]
+    known = [Noises(w, min(d, WIDEST), n) for w, d, n in shares if w and d > 0 and n > 0]
     if not known:
         return 0.0
     if min(share.deviation for share in known) < _SMOOTH:
@@ -73,12 +75,19 @@ def _excess(deviation: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _drawn(shares: tuple[Noises, ...]) -> float:
-    """The quantile among draws; the sum of n noises is the difference of two negative binomial numbers."""
+    """The quantile among draws; the sum of n noises is the difference of two negative binomial numbers.
+
+    Where the steps are far too small to be seen, those are gamma numbers.
+    """
     rng = np.random.default_rng(0)
     total = np.zeros(_DRAWS)
     for weight, deviation, number in shares:
         chance = 1 - rate(deviation)
-        total += weight * (
-            rng.negative_binomial(number, chance, _DRAWS) - rng.negative_binomial(number, chance, _DRAWS)
+        one, other = (
+            rng.gamma(number, deviation / sqrt(2), _DRAWS)
+            if deviation > _WIDE
+            else rng.negative_binomial(number, chance, _DRAWS)
+            for _ in range(2)
         )
+        total += weight * (one - other)
     return float(np.quantile(np.abs(total), CONFIDENCE, method="higher"))

@@ -110,7 +110,22 @@ fields:
   - {name: smokes, type: boolean}
   - {name: coughs, type: boolean}
 """
+RULED = """
+impossible: ["colour = 'red' and begun > 1"]
+always: ["ended >= begun", "if colour = 'green' then ended > 0"]
+fields:
+  - {name: colour, constraints: {enum: [red, green]}}
+  - {name: begun, type: integer, constraints: {minimum: 0, maximum: 2}, missing: value}
+  - {name: ended, type: integer, constraints: {minimum: 0, maximum: 2}}
+"""
+BESIDE_THE_RULES = (
+    ("red", 0, 2),
+    ("green", 0, 0),  # this one and the next are against the rules
+    ("red", 2, 1),
+    ("green", None, 2),
+)
 GROUNDS = (
+    Ground("rules", RULED, BESIDE_THE_RULES),
     Ground("a mixed table", MIXED, EXTREMES),
     Ground("two values each", BINARY, ((True, True), (True, False), (False, True), (False, False))),
     Ground("users", f"unit: {{protects: user, column: person, at_most: 2}}{SIZES}", SIZE_RECORDS),
@@ -119,7 +134,6 @@ GROUNDS = (
         AGES + "  - {name: member, type: boolean}\n",
         ((0, True), (15, False), (7, True), (8, True)),
     ),
-    Ground("structural zeros", f"impossible: [\"colour = 'red' and large = 'no'\"]{SIZES}", SIZE_RECORDS),
 )
 
 AUDITS = Audits(METHODS, proofs, GROUNDS)
