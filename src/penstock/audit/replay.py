@@ -87,7 +87,7 @@ class Trial:
     types: Mapping[str, Any] = field(default_factory=dict)
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
-    engine: str = "memory"
+    engine: str = catalogue.MEMORY
     tampering: Tampering = NONE
     source: Callable[[pl.DataFrame], tuple[Any, str | None]] = lambda frame: (frame, None)
 
@@ -181,8 +181,10 @@ def replay(trial: Trial, first: Records, second: Records, seed: int = 0, *, fold
         words = f"{type(failure).__name__}: {failure}"
         return Outcome(epsilon=trial.epsilon, problems=(f"Only the neighbour is refused: {words}",))
     problems = _left_out(recorded, replayed)
-    problems += _different(*((_saved if folders else _published)(release) for release in (one, two)))
+    problems += _different(*((_saved if folders else published)(release) for release in (one, two)))
     charges, more = losses(recorded, replayed)
+    if one.receipt.epsilon > trial.epsilon or one.receipt.delta > trial.delta:
+        more.append(f"The receipt says {one.receipt.epsilon}, and epsilon {trial.epsilon} was promised.")
     total = Log()
     for _, _, loss in charges:
         total = total + loss
@@ -268,7 +270,7 @@ def _rare(chance: Callable[[], Log], loss: Log, epsilon: Fraction, delta: Fracti
     return float(likely.low) * (1 - other) <= float(delta)
 
 
-def _published(release: Release) -> dict[str, bytes]:
+def published(release: Release) -> dict[str, bytes]:
     """What the files of a release say, without writing them."""
     model = release.model()
     found = {

@@ -59,10 +59,7 @@ class Setting:
 
 def grounds(info: MethodInfo, every: list[Audits]) -> list[Ground]:
     """Those of the method's own audits, and those that its kind offers."""
-    found = [
-        Ground(audit.name, audit.schema, audit.universe or _listed(audit), _fields(audit))
-        for audit in audits_of(info, every)
-    ]
+    found = [_own(audit) for audit in audits_of(info, every)]
     found += [ground for audits in every for ground in audits.grounds if ground.described.kind == info.kind]
     return found
 
@@ -71,15 +68,15 @@ def audits_of(info: MethodInfo, every: list[Audits]) -> list[MethodAudit]:
     return [audit for audits in every for audit in audits.methods if audit.method == info.name]
 
 
-def _listed(audit: MethodAudit) -> list[tuple[Any, ...]]:
-    """The different records of an audit that lists pairs, without the column that says whose they are."""
+def _own(audit: MethodAudit) -> Ground:
+    """The ground of an audit: its universe, or else the different records of its pairs, without the column
+    that says whose they are."""
+    if audit.universe:
+        return Ground(audit.name, audit.schema, audit.universe, audit.columns)
     fields = len(Schema.from_yaml(audit.schema).names)
     rows = [record for pair in audit.pairs for side in (pair.first, pair.second) for record in side]
-    return list(dict.fromkeys(record[:fields] for record in rows))
-
-
-def _fields(audit: MethodAudit) -> tuple[str, ...]:
-    return tuple(audit.columns[: len(Schema.from_yaml(audit.schema).names)])
+    records = list(dict.fromkeys(record[:fields] for record in rows))
+    return Ground(audit.name, audit.schema, records, tuple(audit.columns[:fields]))
 
 
 def words(info: MethodInfo) -> list[tuple[str, Any]]:

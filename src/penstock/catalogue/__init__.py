@@ -20,6 +20,8 @@ from typing import Protocol, TypeVar
 
 from penstock.catalogue import kind_entries, method_entries
 from penstock.catalogue.entry import (
+    ENGINES,
+    MEMORY,
     AnswerInfo,
     FormInfo,
     KindInfo,
@@ -32,6 +34,8 @@ from penstock.errors import ReleaseError, UsageError
 
 __all__ = [
     "ANSWERS",
+    "ENGINES",
+    "MEMORY",
     "AnswerInfo",
     "FormInfo",
     "KindInfo",

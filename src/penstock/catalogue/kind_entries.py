@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.catalogue.entry import AnswerInfo, KindInfo, OptionInfo, UnitInfo
+from penstock.catalogue.entry import ENGINES, AnswerInfo, KindInfo, OptionInfo, UnitInfo
 
 ANSWERS = (
     AnswerInfo(
@@ -16,6 +16,7 @@ ANSWERS = (
 
 _RECORD = UnitInfo("record", yours="your record", several=True)
 _USER = UnitInfo("user", yours="your records", plural=True, bounded=True)
+_EDGE = UnitInfo("edge", yours="one of your links", several=True, together=True)
 _SEQUENCE = UnitInfo("sequence", yours="your sequence", several=True)
 
 _CONDITIONS = OptionInfo(
@@ -53,7 +54,7 @@ KINDS = (
         evaluation="penstock.kinds.table.evaluation:TableEvaluation",
         audits="penstock.kinds.table.audits:AUDITS",
         private_drafts=True,
-        engines=("memory", "duckdb"),
+        engines=ENGINES,
         options=(_CONDITIONS,),
     ),
     KindInfo(
@@ -65,7 +66,7 @@ KINDS = (
         evaluation="penstock.kinds.points.evaluation:PointsEvaluation",
         audits="penstock.kinds.points.audits:AUDITS",
         private_drafts=True,
-        engines=("memory", "duckdb"),
+        engines=ENGINES,
         options=(
             _CONDITIONS,
             OptionInfo(
@@ -116,6 +117,23 @@ KINDS = (
             _TOP,
             OptionInfo("rules", "rules", "K", "the K surest rules of what goes with what."),
             OptionInfo("sizes", "sizes", "K", "how many sets have each size, up to K items."),
+        ),
+    ),
+    KindInfo(
+        "graph",
+        words="a graph",
+        units=(_EDGE,),
+        data="penstock.kinds.graph.data:Graph",
+        draft="penstock.kinds.graph.draft:GraphDraft",
+        evaluation="penstock.kinds.graph.evaluation:GraphEvaluation",
+        audits="penstock.kinds.graph.audits:AUDITS",
+        layout=("edges", "penstock.kinds.graph.layout:EdgeLayout"),
+        options=(
+            OptionInfo(
+                "pattern", "pattern", "NAME", "how many there are: edge, triangle, 3-star, 4-clique, …"
+            ),
+            OptionInfo("degree", "degree", "D", "how many nodes have D links, or D..E of them."),
+            OptionInfo("graph", "graph", "FILE", "write a synthetic graph as .graphml, or .txt like SNAP."),
         ),
     ),
 )

@@ -108,6 +108,38 @@ METHODS = (
         audits="penstock.learn.selection.audits:AUDITS",
     ),
     MethodInfo(
+        "degree-triangle",
+        "graph",
+        "penstock.kinds.graph.degree_triangle:DegreeTriangle",
+        "degree-triangle",
+        "graphs with noisy degrees and about as many triangles as there are",
+        default=True,
+    ),
+    MethodInfo(
+        "kronecker",
+        "graph",
+        "penstock.kinds.graph.kronecker:Kronecker",
+        "kronecker",
+        "a stochastic Kronecker graph fitted to noisy counts",
+        guarantee="pure epsilon, or (epsilon, delta) as published",
+    ),
+    MethodInfo(
+        "degree-sequence",
+        "graph",
+        "penstock.kinds.graph.degree_sequence:DegreeSequence",
+        "degree-sequence",
+        "noisy degrees of all nodes in ascending order",
+        answer="counts",
+    ),
+    MethodInfo(
+        "ladder",
+        "graph",
+        "penstock.kinds.graph.subgraph_counts:LadderCounts",
+        "subgraph-counts",
+        "numbers of triangles, stars, cliques and k-triangles, each on a ladder of its own",
+        answer="counts",
+    ),
+    MethodInfo(
         "laplace-marginals",
         "table",
         "penstock.kinds.table.baselines.laplace:LaplaceMarginals",
@@ -201,6 +233,34 @@ METHODS = (
         "a grid whose even stretches are merged before they are counted",
         role="baseline",
     ),
+    MethodInfo(
+        "laplace-counts",
+        "graph",
+        "penstock.kinds.graph.baselines.counts:LaplaceCounts",
+        "subgraph-counts",
+        "counts of patterns with noise for the worst graph",
+        answer="counts",
+        role="baseline",
+    ),
+    MethodInfo(
+        "smooth-counts",
+        "graph",
+        "penstock.kinds.graph.baselines.counts:SmoothCounts",
+        "subgraph-counts",
+        "triangles and stars with Cauchy noise on their smooth sensitivity",
+        answer="counts",
+        role="baseline",
+    ),
+    MethodInfo(
+        "noisy-local-counts",
+        "graph",
+        "penstock.kinds.graph.baselines.counts:NoisyLocalCounts",
+        "subgraph-counts",
+        "k-triangles with noise on a private bound of their local sensitivity",
+        guarantee="(epsilon, delta)",
+        answer="counts",
+        role="baseline",
+    ),
 )
 
 FORMS = (
@@ -288,6 +348,28 @@ FORMS = (
         keys=("field", "mechanism", "counted", "candidates", "margin"),
         tables={"selected": ("rank", "selected", "count")},
         optional_columns=("count",),
+    ),
+    FormInfo(
+        "degree-sequence",
+        "penstock.kinds.graph.degree_sequence:DegreeSequenceRelease",
+        keys=("nodes",),
+        tables={"degrees": ("total", "nodes")},
+    ),
+    FormInfo(
+        "degree-triangle",
+        "penstock.kinds.graph.degree_triangle:DegreeTriangleRelease",
+        keys=("nodes", "triangles", "closeness", "decay"),
+        tables={"degrees": ("total", "nodes")},
+    ),
+    FormInfo(
+        "kronecker",
+        "penstock.kinds.graph.kronecker:KroneckerRelease",
+        keys=("initiator", "counts"),
+    ),
+    FormInfo(
+        "subgraph-counts",
+        "penstock.kinds.graph.subgraph_counts:SubgraphCountsRelease",
+        keys=("counts", "errors"),
     ),
 )
 """What is written to disk and read for ever: entries are added. One whose model gets other parts is another

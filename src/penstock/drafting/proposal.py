@@ -31,6 +31,9 @@ from penstock.drafting.columns import (
     spikes_in,
     usual_number,
 )
+from penstock.engine.header import Header
+from penstock.engine.source import Source
+from penstock.engine.source import read as open_source
 from penstock.errors import DataError
 from penstock.privacy.unit import Unit
 from penstock.schema.field import Constraints, Field
@@ -67,6 +70,10 @@ class KindDraft:
 
     missing_is_a_value: ClassVar[bool] = True
     codes_are_categories: ClassVar[bool] = True
+
+    def read(self, source: Any, *, table: str | None = None, header: Header = None) -> Source:
+        """The records to draft from."""
+        return open_source(source, table=table, header=header)
 
     def why_left_out(self, type_: Type) -> str | None:
         """Why a column with values of this type can be no field, or None where it can."""
@@ -116,7 +123,11 @@ def kind_draft(kind: str) -> KindDraft:
 
 
 def draft(
-    source: pl.DataFrame | Records | Sequence[str], *, kind: str = "table", headers_only: bool = False
+    source: pl.DataFrame | Records | Sequence[str],
+    *,
+    kind: str = "table",
+    headers_only: bool = False,
+    drafter: KindDraft | None = None,
 ) -> Schema:
     """A schema to review; with ``headers_only`` not a single value is read.
 
@@ -126,7 +137,7 @@ def draft(
     >>> proposal.field("age").domain
     '0..50'
     """
-    drafter = kind_draft(kind)
+    drafter = drafter or kind_draft(kind)
     names = _names(source)
     _refuse_bad_names(names)
     frame: pl.DataFrame | None
