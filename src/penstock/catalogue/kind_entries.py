@@ -117,6 +117,7 @@ KINDS = (
             _TOP,
             OptionInfo("rules", "rules", "K", "the K surest rules of what goes with what."),
             OptionInfo("sizes", "sizes", "K", "how many sets have each size, up to K items."),
+            OptionInfo("compact", "compact", "FILE", "write every different synthetic set with its count."),
         ),
     ),
     KindInfo(

@@ -182,6 +182,14 @@ def test_as_many_sets_as_there_are_are_exactly_the_released_ones(layout: str) ->
     assert {name: count for name, count in drawn.iter_rows() if name} == found
 
 
+def test_different_sets_are_written_once_each(tmp_path: Path) -> None:
+    release, path = made(), tmp_path / "sets.csv"
+    release.questions()["compact"].ask(str(path))
+    assert pl.read_csv(path).equals(release.compact())
+    with pytest.raises(QueryError, match="cannot be written"):
+        release.questions()["compact"].ask(str(tmp_path / "none" / "sets.csv"))
+
+
 def test_rows_of_items_come_back_as_rows_of_items() -> None:
     schema = Schema.from_yaml(
         "kind: itemsets\nitems: {item: product, transaction: basket}\n"

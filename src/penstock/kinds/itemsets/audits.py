@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -13,9 +13,9 @@ import numpy as np
 from penstock.audit.hostile import Ground, both_ways, trial
 from penstock.audit.methods import Audits, MethodAudit
 from penstock.audit.replay import Replays, Tampering
+from penstock.audit.sabotage import changed
 from penstock.audit.tampering import raw_size
 from penstock.audit.target import Kind, Promise, Target
-from penstock.contracts.data import Handle
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.passing import SparseCounts
 from penstock.privacy.randomness.generator import Randomness
@@ -51,27 +51,6 @@ def seen_items(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
     described["constraints"]["enum"] = sorted(seen) or described["constraints"]["enum"][:1]
     described.pop("taxonomy", None)
     return Schema.model_validate(text)
-
-
-class _Wrong:
-    """A handle that gives out other sealed values than the true one, under one name."""
-
-    def __init__(self, handle: Any, change: Callable[[str, Sealed[Any]], Sealed[Any]]) -> None:
-        self._handle, self._change = handle, change
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._handle, name)
-        if callable(found):
-            return lambda *values, **named: self._seen(name, found(*values, **named))
-        return found
-
-    def prepared(self, budget: Budget) -> Any:
-        return self, budget
-
-    def _seen(self, name: str, value: Any) -> Any:
-        if isinstance(value, Handle):
-            return _Wrong(value, self._change)
-        return self._change(name, value) if isinstance(value, Sealed) else value
 
 
 def _only_occurring(name: str, sealed: Sealed[Any]) -> Sealed[Any]:
@@ -111,11 +90,11 @@ def _tuned(data: Any, method: Any) -> Any:
 MISTAKES: dict[str, tuple[str, Tampering]] = {
     "only-what-occurs": (
         "combinations that do not occur cannot pass",
-        Tampering(data=lambda data: _Wrong(data, _only_occurring)),
+        Tampering(data=partial(changed, change=_only_occurring)),
     ),
     "leaves-twice": (
         "whole sets are counted with twice what is left for them",
-        Tampering(data=lambda data: _Wrong(data, _counted_twice)),
+        Tampering(data=partial(changed, change=_counted_twice)),
     ),
     "tuned-threshold": (
         "the threshold is tried out on the records",

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
 import numpy as np
@@ -21,7 +22,7 @@ from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.mining import frequent, rules, supports_of
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
 from penstock.privacy.unit import Relation
-from penstock.releases import Answer, Manifest, Model, Question, Release
+from penstock.releases import Answer, Manifest, Model, Question, Release, Written
 from penstock.releases.answer import contributions
 from penstock.releases.batch import answered
 from penstock.report.picture import Picture
@@ -152,6 +153,9 @@ class ItemSetsRelease(Release):
                 lambda text: self.sizes(whole(text, "sizes")),
                 example="5",
             ),
+            "compact": Question(
+                "every different synthetic set is written to a file", self._write_compact, example="sets.csv"
+            ),
         }
 
     def _count_all(self, path: str) -> pl.DataFrame:
@@ -219,6 +223,15 @@ class ItemSetsRelease(Release):
         return pl.DataFrame(
             {"items": texts, "count": self.synthetic.weights}, schema={"items": pl.String, "count": pl.Int64}
         )
+
+    def _write_compact(self, path: str) -> Written:
+        """A CSV file of all different synthetic sets with their counts."""
+        place = Path(path)
+        try:
+            self.compact().write_csv(place)
+        except OSError as problem:
+            raise QueryError(f"'{path}' cannot be written: {problem.strerror or problem}.") from None
+        return Written(place, "every different synthetic set, with its count")
 
     @property
     def size(self) -> int:
