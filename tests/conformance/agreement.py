@@ -73,13 +73,24 @@ def crowds(info: MethodInfo) -> list[Example]:
 
 
 def _uncut(example: Example) -> Example:
-    """The same with so much room in the kind's block of the schema that no record is cut off."""
+    """The same with so much room in the kind's block of the schema that no record is cut off, where numbers
+    of that block are such bounds."""
     facts = example.schema.model_dump(by_alias=True, exclude_defaults=True)
     block = catalogue.kind(example.schema.kind).layout
     if block is not None:
         roomy = {key: 4 * value if type(value) is int else value for key, value in facts[block[0]].items()}
         facts[block[0]] = roomy
-    return replace(example, schema=Schema.model_validate(facts))
+    with suppress(PenstockError):
+        return replace(example, schema=_sound(facts))
+    return example
+
+
+def _sound(facts: dict[str, Any]) -> Schema:
+    """The schema of these facts, and of the kind's own block among them."""
+    schema = Schema.model_validate(facts)
+    if schema.layout is not None:
+        type(schema.layout).of(schema)
+    return schema
 
 
 def variants(schema: Schema) -> Iterator[Schema]:
@@ -97,7 +108,7 @@ def variants(schema: Schema) -> Iterator[Schema]:
                     low, high = limits["minimum"], limits["maximum"]
                     limits["maximum"] = type(high)((low + high) / 2)
             with suppress(PenstockError):
-                yield Schema.model_validate(facts)
+                yield _sound(facts)
 
 
 def questions(info: MethodInfo, example: Example) -> dict[str, list[str]]:
