@@ -70,14 +70,16 @@ class Ground:
         return dict(pl.DataFrame(list(self.records), schema=names, orient="row").schema)
 
     def units(self) -> list[Unit]:
-        """What one unit may bring: one record; for a user also several alike, of all kinds, and too many."""
+        """What one unit may bring: one record, or as many as are protected together; for a user also several
+        alike, of all kinds, and too many."""
         if self.cases:
             return list(self.cases)
         unit = self.described.unit
         single: list[Unit] = [(record,) for record in self.records]
-        if unit.column is None:
-            return single
         bound = unit.records
+        if unit.column is None:
+            places = range(len(self.records) - bound + 1) if bound > 1 else range(0)
+            return single + [tuple(self.records[place : place + bound]) for place in places]
         several: list[Unit] = [(record,) * bound for record in self.records]
         several += [(record,) * (3 * bound + 1) for record in self.records[:2]]  # far above the bound
         several.append(tuple(self.records) * 2)
@@ -101,6 +103,7 @@ class Ground:
             tied = (first, units[1]) * 3
             yield Pair(tied, (*tied, units[1]), "a tie | and broken")
         everybody = tuple(units)
+        yield Pair(everybody[1:], everybody, f"all but one | and {_short(first)}")
         for unit in (first, last):
             yield Pair(everybody, (*everybody, unit), f"one of each | one more {_short(unit)}")
             yield Pair(everybody, (unit, *everybody), f"one of each | {_short(unit)} in front")
@@ -127,7 +130,7 @@ def trial(
     *,
     parameters: Mapping[str, Any] | None = None,
     epsilon: Fraction = Fraction(1),
-    engine: str = "memory",
+    engine: str = catalogue.MEMORY,
     tampering: Tampering = NONE,
 ) -> Trial:
     """The ground as one method sees it."""

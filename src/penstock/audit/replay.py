@@ -63,6 +63,7 @@ class Tampering:
 
     schema: Callable[[Schema, Sequence[tuple[Any, ...]]], Schema] | None = None
     data: Callable[[Any], Any] | None = None
+    method: Callable[[Any, Any], Any] | None = None
     budget: Callable[[Any, Budget], Budget] | None = None
     release: Callable[[Any, Release], Release] | None = None
     recording: type[Recording] = Recording
@@ -87,7 +88,7 @@ class Trial:
     types: Mapping[str, Any] = field(default_factory=dict)
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
-    engine: str = "memory"
+    engine: str = catalogue.MEMORY
     tampering: Tampering = NONE
     source: Callable[[pl.DataFrame], tuple[Any, str | None]] = lambda frame: (frame, None)
     whose: str | None = None
@@ -106,6 +107,8 @@ class Trial:
         data: Any = handle.open(place, schema, table=table, engine=self.engine, order_key=ORDER_KEY)
         if wrong.data is not None:
             data = wrong.data(data)
+        if wrong.method is not None:
+            method = wrong.method(data, method)
         whole = Budget(self.epsilon, self.delta, randomness=source)
         budget = whole if wrong.budget is None else wrong.budget(data, whole)
         data, budget = data.prepared(budget)
@@ -190,9 +193,11 @@ def replay(
         return Outcome(epsilon=trial.epsilon, problems=(f"Only the neighbour is refused: {words}",))
     problems = _left_out(recorded, replayed)
     problems += _different(
-        *(_saved(release) if folders else _published(release, rows) for release in (one, two))
+        *(_saved(release) if folders else published(release, rows) for release in (one, two))
     )
     charges, more = losses(recorded, replayed)
+    if one.receipt.epsilon > trial.epsilon or one.receipt.delta > trial.delta:
+        more.append(f"The receipt says {one.receipt.epsilon}, and epsilon {trial.epsilon} was promised.")
     total = Log()
     for _, _, loss in charges:
         total = total + loss
@@ -278,7 +283,7 @@ def _rare(chance: Callable[[], Log], loss: Log, epsilon: Fraction, delta: Fracti
     return float(likely.low) * (1 - other) <= float(delta)
 
 
-def _published(release: Release, rows: bool) -> dict[str, bytes]:
+def published(release: Release, rows: bool = False) -> dict[str, bytes]:
     """What the files of a release say, without writing them."""
     model = release.model()
     found = {

@@ -70,10 +70,11 @@ def audits_of(info: MethodInfo, every: list[Audits]) -> list[MethodAudit]:
 
 
 def _ground(audit: MethodAudit) -> Ground:
-    """The records of an audit; where a column says whose they are, without it."""
+    """The records of an audit; where a column beside the schema's fields says whose they are, without it."""
     schema = Schema.from_yaml(audit.schema)
     columns = tuple(audit.columns or schema.names)
-    whose = next((name for name in columns if name not in schema.names), None)
+    others = [name for name in columns if name not in schema.names]
+    whose = others[0] if 0 < len(others) < len(columns) else None
     sides = [audit.universe, *(side for pair in audit.pairs for side in (pair.first, pair.second))]
     places = [place for place, name in enumerate(columns) if name != whose]
     cases: dict[tuple[int, Any], list[tuple[Any, ...]]] = {}

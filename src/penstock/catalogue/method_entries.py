@@ -71,6 +71,21 @@ METHODS = (
         answer="selection",
     ),
     MethodInfo(
+        "diffpart",
+        "itemsets",
+        "penstock.kinds.itemsets.diffpart:DiffPart",
+        "sets",
+        "sets of items, told apart step by step along a tree of items, with noisy counts",
+        default=True,
+    ),
+    MethodInfo(
+        "privtree-sets",
+        "itemsets",
+        "penstock.kinds.itemsets.privtree_sets:PrivTreeSets",
+        "sets",
+        "the same parts, divided where sets are many, with noise that does not grow with the depth",
+    ),
+    MethodInfo(
         "select-items",
         "itemsets",
         "penstock.learn.selection.select:SelectItems",
@@ -91,6 +106,38 @@ METHODS = (
         answer="selection",
         evaluation="penstock.learn.selection.evaluation:CategoriesEvaluation",
         audits="penstock.learn.selection.audits:AUDITS",
+    ),
+    MethodInfo(
+        "degree-triangle",
+        "graph",
+        "penstock.kinds.graph.degree_triangle:DegreeTriangle",
+        "degree-triangle",
+        "graphs with noisy degrees and about as many triangles as there are",
+        default=True,
+    ),
+    MethodInfo(
+        "kronecker",
+        "graph",
+        "penstock.kinds.graph.kronecker:Kronecker",
+        "kronecker",
+        "a stochastic Kronecker graph fitted to noisy counts",
+        guarantee="pure epsilon, or (epsilon, delta) as published",
+    ),
+    MethodInfo(
+        "degree-sequence",
+        "graph",
+        "penstock.kinds.graph.degree_sequence:DegreeSequence",
+        "degree-sequence",
+        "noisy degrees of all nodes in ascending order",
+        answer="counts",
+    ),
+    MethodInfo(
+        "ladder",
+        "graph",
+        "penstock.kinds.graph.subgraph_counts:LadderCounts",
+        "subgraph-counts",
+        "numbers of triangles, stars, cliques and k-triangles, each on a ladder of its own",
+        answer="counts",
     ),
     MethodInfo(
         "laplace-marginals",
@@ -139,6 +186,14 @@ METHODS = (
         role="baseline",  # under replace that number is public, and nothing is left to pay for
     ),
     MethodInfo(
+        "set-histogram",
+        "itemsets",
+        "penstock.kinds.itemsets.baselines.histogram:SetHistogram",
+        "set-table",
+        "a noisy count for every set over a small universe",
+        role="baseline",
+    ),
+    MethodInfo(
         "adaptive-grid",
         "points",
         "penstock.kinds.points.baselines.adaptive_grid:AdaptiveGrid",
@@ -176,6 +231,34 @@ METHODS = (
         "penstock.kinds.points.baselines.dawa:Dawa",
         "grid",
         "a grid whose even stretches are merged before they are counted",
+        role="baseline",
+    ),
+    MethodInfo(
+        "laplace-counts",
+        "graph",
+        "penstock.kinds.graph.baselines.counts:LaplaceCounts",
+        "subgraph-counts",
+        "counts of patterns with noise for the worst graph",
+        answer="counts",
+        role="baseline",
+    ),
+    MethodInfo(
+        "smooth-counts",
+        "graph",
+        "penstock.kinds.graph.baselines.counts:SmoothCounts",
+        "subgraph-counts",
+        "triangles and stars with Cauchy noise on their smooth sensitivity",
+        answer="counts",
+        role="baseline",
+    ),
+    MethodInfo(
+        "noisy-local-counts",
+        "graph",
+        "penstock.kinds.graph.baselines.counts:NoisyLocalCounts",
+        "subgraph-counts",
+        "k-triangles with noise on a private bound of their local sensitivity",
+        guarantee="(epsilon, delta)",
+        answer="counts",
         role="baseline",
     ),
 )
@@ -240,12 +323,24 @@ FORMS = (
     FormInfo(
         "n-gram",
         "penstock.kinds.sequences.ngram:NGramRelease",
-        keys=("longest", "gap_scale"),
+        keys=("longest", "length_deviation", "gap_scale"),
         tables={"strings": ("before", "symbol"), "counts": ("count",)},
-        optional_tables={"starts": ("count",), "gaps": ("count",)},
+        optional_tables={"lengths": ("count",), "starts": ("count",), "gaps": ("count",)},
     ),
     FormInfo(
         "top-strings", "penstock.kinds.sequences.top_strings:TopStringsRelease", keys=("longest", "strings")
+    ),
+    FormInfo(
+        "sets",
+        "penstock.kinds.itemsets.release:SetsRelease",
+        keys=("empty", "divided", "left_out"),
+        tables={"sets": ("size", "count"), "items": ("item",)},
+    ),
+    FormInfo(
+        "set-table",
+        "penstock.kinds.itemsets.baselines.histogram:SetTableRelease",
+        keys=("deviation",),
+        tables={"counts": ("count",)},
     ),
     FormInfo(
         "selection",
@@ -253,6 +348,28 @@ FORMS = (
         keys=("field", "mechanism", "counted", "candidates", "margin"),
         tables={"selected": ("rank", "selected", "count")},
         optional_columns=("count",),
+    ),
+    FormInfo(
+        "degree-sequence",
+        "penstock.kinds.graph.degree_sequence:DegreeSequenceRelease",
+        keys=("nodes",),
+        tables={"degrees": ("total", "nodes")},
+    ),
+    FormInfo(
+        "degree-triangle",
+        "penstock.kinds.graph.degree_triangle:DegreeTriangleRelease",
+        keys=("nodes", "triangles", "closeness", "decay"),
+        tables={"degrees": ("total", "nodes")},
+    ),
+    FormInfo(
+        "kronecker",
+        "penstock.kinds.graph.kronecker:KroneckerRelease",
+        keys=("initiator", "counts"),
+    ),
+    FormInfo(
+        "subgraph-counts",
+        "penstock.kinds.graph.subgraph_counts:SubgraphCountsRelease",
+        keys=("counts", "errors"),
     ),
 )
 """What is written to disk and read for ever: entries are added. One whose model gets other parts is another

@@ -32,6 +32,9 @@ from penstock.drafting.columns import (
     spikes_in,
     usual_number,
 )
+from penstock.engine.header import Header
+from penstock.engine.source import Source
+from penstock.engine.source import read as open_source
 from penstock.errors import DataError
 from penstock.privacy.unit import Unit
 from penstock.schema.field import Constraints, Field
@@ -78,6 +81,10 @@ class KindDraft:
 
     missing_is_a_value: ClassVar[bool] = True
     codes_are_categories: ClassVar[bool] = True
+
+    def read(self, source: Any, *, table: str | None = None, header: Header = None) -> Source:
+        """The records to draft from."""
+        return open_source(source, table=table, header=header)
 
     def why_left_out(self, type_: Type) -> str | None:
         """Why a column with values of this type can be no field, or None where it can."""
@@ -127,7 +134,11 @@ def kind_draft(kind: str) -> KindDraft:
 
 
 def draft(
-    source: pl.DataFrame | Records | Sequence[str], *, kind: str = "table", headers_only: bool = False
+    source: pl.DataFrame | Records | Sequence[str],
+    *,
+    kind: str = "table",
+    headers_only: bool = False,
+    drafter: KindDraft | None = None,
 ) -> Schema:
     """A schema to review; with ``headers_only`` not a single value is read.
 
@@ -137,7 +148,7 @@ def draft(
     >>> proposal.field("age").domain
     '0..50'
     """
-    drafter = kind_draft(kind)
+    drafter = drafter or kind_draft(kind)
     names = _names(source)
     _refuse_bad_names(names)
     frame: pl.DataFrame | None
@@ -305,8 +316,10 @@ def _is_identifier(column: pl.Series, type_: Type) -> bool:
     """Whether a column tells people or records apart; one of two values says something about them instead."""
     if identifies_a_person(column.name):
         return column.n_unique() > 2 or len(column) < 8
-    often = mostly_different(column) or repeats_like_an_identifier(column, type_)
-    return (identifies(column.name) and often) or numbers_records(column, type_)
+    comes_back = repeats_like_an_identifier(column, type_)
+    if identifies(column.name) and (mostly_different(column) or comes_back):
+        return True
+    return type_ == "integer" and (comes_back or numbers_records(column, type_))
 
 
 def _all_signs(column: pl.Series, signs: tuple[str, ...], markers: tuple[str, ...]) -> tuple[str, ...] | None:

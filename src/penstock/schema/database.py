@@ -20,6 +20,8 @@ from penstock.errors import DataError
 from penstock.schema.field import Field
 from penstock.schema.reading import boolean_labels, numeric_labels
 from penstock.schema.values import (
+    BASIC,
+    BASIC_SECONDS,
     BLANKS,
     DATE,
     DATETIME,
@@ -281,6 +283,8 @@ def _marked(column: Any, value: Any, marker: str) -> Any:
 def _calendar_text(field: Field, text: Any, missing: Any) -> _Read:
     shape = text.re_search(DATE if field.type == "date" else DATETIME)
     shaped = ibis.ifelse(shape, text, ibis.null("string"))
+    if field.type == "datetime":
+        shaped = ibis.ifelse(text.re_search(BASIC), _extended(shaped), shaped)
     year, month, day = (
         _cast(shaped.substr(start, size), "int64") for start, size in ((0, 4), (5, 2), (8, 2))
     )
@@ -302,6 +306,16 @@ def _calendar_text(field: Field, text: Any, missing: Any) -> _Read:
         right = right & (hour < 24) & (minute < 60) & (second < 60)
         key = key * 86400 + hour * 3600 + minute * 60 + second - _ahead(shaped)
     return _Read(key, missing, shape & right)
+
+
+def _extended(text: Any) -> Any:
+    """A time that is written without signs between its numbers, with them."""
+    clock = ibis.ifelse(
+        text.re_search(BASIC_SECONDS),
+        text.substr(11, 2).concat(":", text.substr(13, 20)),
+        text.substr(11, 20),
+    )
+    return text.substr(0, 4).concat("-", text.substr(4, 2), "-", text.substr(6, 5), ":", clock)
 
 
 def _ahead(text: Any) -> Any:

@@ -109,6 +109,8 @@ class Schema(Fact):
             stated = found.pop(key, None)
             if stated is not None:
                 found["layout"] = layout.model_validate(stated)
+        if found.get("fields") is None and isinstance(found.get("layout"), Layout):
+            found["fields"] = found["layout"].own_fields()
         return found
 
     @model_serializer(mode="wrap")
@@ -348,6 +350,8 @@ def refuse_foreign_unit(unit: Unit, kind: str) -> None:
         raise SchemaError(
             f"unit: protects '{unit.protects}' needs 'column', the field that identifies a {unit.protects}."
         )
+    if unit.at_most is not None and unit.column is None and not known[unit.protects].together:
+        raise SchemaError(f"unit: 'at_most' needs 'column', the field that identifies a {unit.protects}.")
     if unit.column is not None and unit.protects not in bounded:
         words = " or ".join(f"'protects: {name}'" for name in bounded) or "other kinds of data"
         raise SchemaError(f"unit: 'column' and 'at_most' belong to {words}, not to '{unit.protects}'.")

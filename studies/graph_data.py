@@ -1,0 +1,77 @@
+"""The public graphs of the studies, as simple graphs, and what was published about them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from frame.data import file
+from penstock.kinds.graph.reading import open_graph
+from penstock.kinds.graph.simple import SimpleGraph
+from penstock.schema import Schema
+
+FILES = {
+    "AstroPh": ("ca-AstroPh", 18772),
+    "HepPh": ("ca-HepPh", 12008),
+    "HepTh": ("ca-HepTh", 9877),
+    "CondMat": ("ca-CondMat", 23133),
+    "GrQc": ("ca-GrQc", 5242),
+    "AS20": ("as20000102", 6474),
+}
+BUDGETS = ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6")
+PATTERNS = ("triangle", "3-star", "4-clique", "2-triangle")
+
+EXPECTED: dict[tuple[str, str, str], tuple[float, ...]] = {
+    ("ladder", "triangle", "AstroPh"): (0.0083, 0.00387, 0.00186, 0.00092, 0.000462, 0.000235),
+    ("ladder", "triangle", "HepPh"): (0.00412, 0.00197, 0.000956, 0.000474, 0.000238, 0.000122),
+    ("ladder", "triangle", "HepTh"): (0.0759, 0.0268, 0.011, 0.0049, 0.00229, 0.00113),
+    ("ladder", "triangle", "CondMat"): (0.0334, 0.0151, 0.00705, 0.00341, 0.00169, 0.000859),
+    ("ladder", "triangle", "GrQc"): (0.0608, 0.0248, 0.0107, 0.00487, 0.00234, 0.00116),
+    ("ladder", "3-star", "AstroPh"): (0.0126, 0.00589, 0.00285, 0.00141, 0.000711, 0.000363),
+    ("ladder", "3-star", "HepPh"): (0.00578, 0.00272, 0.00132, 0.000657, 0.000331, 0.000169),
+    ("ladder", "3-star", "HepTh"): (0.149, 0.0422, 0.0161, 0.00713, 0.0034, 0.00169),
+    ("ladder", "3-star", "CondMat"): (0.0656, 0.0291, 0.0138, 0.00674, 0.00337, 0.00172),
+    ("ladder", "3-star", "GrQc"): (0.157, 0.0506, 0.0206, 0.00941, 0.00455, 0.00228),
+    ("ladder", "4-clique", "AstroPh"): (0.102, 0.0281, 0.00928, 0.00362, 0.00158, 0.000749),
+    ("ladder", "4-clique", "HepPh"): (0.0125, 0.00475, 0.00205, 0.000955, 0.000465, 0.000234),
+    ("ladder", "4-clique", "HepTh"): (3.45, 0.553, 0.122, 0.0374, 0.0145, 0.00642),
+    ("ladder", "4-clique", "CondMat"): (1.72, 0.378, 0.0955, 0.0286, 0.0103, 0.00414),
+    ("ladder", "4-clique", "GrQc"): (0.84, 0.165, 0.0444, 0.0156, 0.0064, 0.00297),
+    ("ladder", "2-triangle", "AstroPh"): (0.0731, 0.0261, 0.0109, 0.00496, 0.00239, 0.00119),
+    ("ladder", "2-triangle", "HepPh"): (0.0109, 0.00455, 0.00207, 0.000994, 0.000492, 0.000249),
+    ("ladder", "2-triangle", "HepTh"): (2.08, 0.342, 0.0803, 0.0265, 0.0107, 0.00491),
+    ("ladder", "2-triangle", "CondMat"): (0.908, 0.243, 0.0829, 0.0335, 0.015, 0.00726),
+    ("ladder", "2-triangle", "GrQc"): (0.541, 0.115, 0.0344, 0.0132, 0.00575, 0.00275),
+    ("smooth, published", "triangle", "AstroPh"): (0.0311, 0.0155, 0.00777, 0.00388, 0.00194, 0.000971),
+    ("smooth, published", "triangle", "HepPh"): (0.0161, 0.00804, 0.00402, 0.00201, 0.001, 0.000502),
+    ("smooth, published", "triangle", "HepTh"): (0.208, 0.0789, 0.036, 0.018, 0.009, 0.0045),
+    ("smooth, published", "triangle", "CondMat"): (0.113, 0.0564, 0.0282, 0.0141, 0.00705, 0.00353),
+    ("smooth, published", "triangle", "GrQc"): (0.178, 0.0758, 0.0379, 0.019, 0.00948, 0.00474),
+    ("smooth, published", "3-star", "AstroPh"): (0.0479, 0.0239, 0.012, 0.00598, 0.00299, 0.0015),
+    ("smooth, published", "3-star", "HepPh"): (0.0223, 0.0111, 0.00557, 0.00279, 0.00139, 0.000696),
+    ("smooth, published", "3-star", "HepTh"): (0.407, 0.11, 0.055, 0.0275, 0.0138, 0.00688),
+    ("smooth, published", "3-star", "CondMat"): (0.226, 0.113, 0.0565, 0.0282, 0.0141, 0.00706),
+    ("smooth, published", "3-star", "GrQc"): (0.408, 0.149, 0.0745, 0.0372, 0.0186, 0.00931),
+    ("laplace", "triangle", "GrQc"): (1.51, 0.753, 0.376, 0.188, 0.0941, 0.047),
+    ("laplace", "3-star", "GrQc"): (153, 76.6, 38.3, 19.2, 9.58, 4.79),
+    ("laplace", "4-clique", "GrQc"): (578, 289, 144, 72.2, 36.1, 18.1),
+    ("laplace", "2-triangle", "GrQc"): (466, 233, 117, 58.3, 29.1, 14.6),
+    ("noisy local", "2-triangle", "AstroPh"): (0.426, 0.100, 0.029, 0.0104),
+    ("noisy local", "2-triangle", "HepPh"): (0.0449, 0.0124, 0.00433, 0.00181),
+    ("noisy local", "2-triangle", "HepTh"): (30.2, 4.26, 0.70, 0.135),
+    ("noisy local", "2-triangle", "CondMat"): (8.08, 1.58, 0.344, 0.0998),
+    ("noisy local", "2-triangle", "GrQc"): (6.98, 1.09, 0.205, 0.0469),
+}
+"""Median relative errors computed independently from the same graphs, by method, pattern and graph."""
+
+KRONFIT = {"GrQc": (0.999, 0.245, 0.691), "HepTh": (0.999, 0.271, 0.587), "AS20": (0.987, 0.571, 0.049)}
+PRIVATE = {"GrQc": (1.0, 0.4618, 0.2930), "HepTh": (1.0, 0.4048, 0.3720), "AS20": (1.0, 0.6286, 0.0)}
+KRONMOM = {"GrQc": (1.0, 0.4674, 0.2790), "HepTh": (1.0, 0.4012, 0.3789), "AS20": (1.0, 0.6300, 0.0)}
+"""Published initiators: approximate likelihood, private estimates, moments."""
+
+
+@cache
+def graph(name: str) -> SimpleGraph:
+    """A public graph, all of it."""
+    stem, nodes = FILES[name]
+    schema = Schema.from_yaml(f"{{kind: graph, edges: {{nodes: {nodes}, header: false}}}}")
+    return open_graph(file(f"graphs/{stem}.txt.gz"), schema)
