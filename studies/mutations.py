@@ -26,6 +26,7 @@ NOISE = "privacy/mechanisms/noise.py"
 CHOICE = "privacy/mechanisms/choice.py"
 TABLE, POINTS = "kinds/table/data.py", "kinds/points/data.py"
 SEQUENCES, ITEMSETS = "kinds/sequences/data.py", "kinds/itemsets/data.py"
+GRAPH = "kinds/graph/data.py"
 
 
 def replay(what: str, file: str, old: str, new: str, *methods: str) -> Mutant:
@@ -406,6 +407,36 @@ MUTANTS: tuple[Mutant, ...] = (
         "        most = size if largest is None else min(size, largest * self.schema.unit.records)\n",
         "        most = 1\n",
         "select-items",
+    ),
+    replay(
+        "sets of a user count as one",
+        ITEMSETS,
+        "return Sensitivity.of(self.schema.unit.records, monotone=True)",
+        "return Sensitivity.of(1, monotone=True)",
+        "set-histogram",
+        "diffpart",
+    ),
+    replay(
+        "an edge changes one degree",
+        GRAPH,
+        "Sensitivity.of(2 * self.together, linf=self.together, monotone=True)",
+        "Sensitivity.of(self.together, linf=self.together, monotone=True)",
+        "degree-sequence",
+    ),
+    replay(
+        "an edge is in as many copies of a pattern as in a graph of one node less",
+        GRAPH,
+        "pattern.limit(self.n) * self.together",
+        "pattern.limit(self.n - 1) * self.together",
+        "laplace-counts",
+    ),
+    replay(
+        "edges that are protected together count as one",
+        GRAPH,
+        "        return self.schema.unit.records\n",
+        "        return 1\n",
+        "ladder",
+        "degree-sequence",
     ),
     replay(
         "the selected are counted at the price of one",
