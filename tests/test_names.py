@@ -20,10 +20,10 @@ from penstock import catalogue
 DEFAULT = "the kind of data that is meant where nobody says which: a promise of the schema's format"
 PACKAGE = "a word of Frictionless data packages: a resource that is a table"
 NOUN = "what is counted or drawn, in words for people"
-BINS = "where bins begin and end, in the schema's words"
 BLOCK = "a sort of block on a page"
 MECHANISM = "the mechanism, after which a method is called"
 EARLIER = "what folders of earlier formats say, or lack"
+BORDERS = "where bins end, which is no block of a schema"
 PEOPLE = "somebody whom a column tells apart is what a draft calls a user, whatever the kind"
 
 MEANT: dict[tuple[str, str], str] = {
@@ -38,12 +38,12 @@ MEANT: dict[tuple[str, str], str] = {
     ("learn/selection/release.py", "itemsets"): "the kinds of data that one can select from",
     ("kinds/sequences/top_strings.py", "selection"): "the kind of answer, not the form of that name",
     ("cli/draft.py", "user"): PEOPLE,
+    ("kinds/table/audits/__init__.py", "edges"): BORDERS,
+    ("schema/field.py", "edges"): BORDERS,
     ("drafting/proposal.py", "user"): PEOPLE,
     ("engine/ibis.py", "user"): "how a column is called while users are bounded",
     ("privacy/unit.py", "record"): "the unit that is meant where a schema says none, and the noun",
     ("releases/answer.py", "record"): NOUN,
-    ("kinds/table/audits/__init__.py", "edges"): BINS,
-    ("schema/field.py", "edges"): BINS,
     ("releases/folder.py", "table"): PACKAGE,
     ("releases/package.py", "table"): PACKAGE,
     ("privacy/laws/rungs.py", "ladder"): MECHANISM,

@@ -71,12 +71,21 @@ METHODS = (
         answer="selection",
     ),
     MethodInfo(
+        "sluice",
+        "itemsets",
+        "penstock.learn.sluice.method:Sluice",
+        "sets",
+        "every set counted where the universe is small, else frequent items as columns of a table",
+        default=True,
+        evaluation="penstock.learn.sluice.evaluation:SluiceEvaluation",
+        audits="penstock.learn.sluice.audits:AUDITS",
+    ),
+    MethodInfo(
         "diffpart",
         "itemsets",
         "penstock.kinds.itemsets.diffpart:DiffPart",
         "sets",
         "sets of items, told apart step by step along a tree of items, with noisy counts",
-        default=True,
     ),
     MethodInfo(
         "privtree-sets",

@@ -27,13 +27,14 @@ WIDE = 120
 def clean(text: object) -> str:
     """One line of printable text, with Rich's markup switched off.
 
-    >>> clean("a[red]b\\x1b[31m")
-    'a\\\\[red]b�[31m'
+    >>> clean("a[red]b\\x1b[31m"), clean("35\\u00a0%")
+    ('a\\\\[red]b�[31m', '35 %')
     """
     from rich.markup import escape
 
+    words = str(text).replace("\N{NO-BREAK SPACE}", " ")
     return escape(
-        "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in str(text))
+        "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words)
     )
 
 

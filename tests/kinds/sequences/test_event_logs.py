@@ -295,6 +295,9 @@ def test_logs_come_back_with_cases_and_times(method: str, tmp_path: Path) -> Non
     assert again.receipt.epsilon == 3
     written = pl.read_csv(tmp_path / "out" / "synthetic.csv", infer_schema=False)
     assert written.columns == [CASE, TIME, ACTIVITY]
+    assert (
+        written[TIME].str.contains("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}$").all()
+    )  # to the second, as read
     reread = Sequences.open(written, schema_)
     assert reread.clock is not None
     assert "Times are written too" in (tmp_path / "out" / "report.html").read_text()

@@ -13,22 +13,25 @@ unit moves the counts of all parts of one step by no more than it has sets.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from penstock.contracts.data import Data, Handle
 from penstock.errors import DataError, SchemaError
 from penstock.kinds.itemsets.item_tree import Cut, ItemTree, Operation
 from penstock.kinds.itemsets.layout import ItemSetLayout
-from penstock.kinds.itemsets.parts import Sets, Sorted
+from penstock.kinds.itemsets.parts import Sets, Sorted, mixed
 from penstock.kinds.itemsets.reading import Incidence, open_itemsets
 from penstock.privacy.laws.passing import SparseCounts
 from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
+
+D = TypeVar("D", bound=Data)
 
 
 class Part(Handle):
@@ -271,6 +274,67 @@ class ItemSets(Data):
             because="a set is one of all sets over the universe and is counted there once; a unit has as "
             "many sets as the schema allows",
         )
+
+    def sizes(self, most: int) -> Sealed[NDArray[np.int64]]:
+        """How many sets have each number of items of the universe, from 0 on; the last so many or more."""
+        known = self._incidence.items < len(self.universe)
+        sizes = np.bincount(self._incidence.sets[known], minlength=self._incidence.size)
+        return Sealed(
+            np.bincount(np.minimum(sizes, most), minlength=most + 1),
+            self._per_set,
+            Relation.ADD_REMOVE,
+            because="a set has one size and is counted there once; a unit has as many sets as its bound says",
+        )
+
+    def supports_within(self, most: int) -> Sealed[NDArray[np.int64]]:
+        """How many sets have each item of the universe, every set counted for at most so many of its items.
+
+        Which ones these are is decided by the items of the set alone.
+        """
+        known = self._incidence.items < len(self.universe)
+        sets, items = self._incidence.sets[known], self._incidence.items[known]
+        sizes = np.bincount(sets, minlength=self._incidence.size)
+        words = mixed(items)
+        own = np.zeros(self._incidence.size, dtype=np.uint64)
+        np.add.at(own, sets, words)
+        order = np.lexsort((mixed(words ^ own[sets]), sets))
+        ranks = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        counted = items[order][ranks < most]
+        return Sealed(
+            np.bincount(counted, minlength=len(self.universe)),
+            Sensitivity.of(
+                self.schema.unit.records * min(most, len(self.universe)),
+                linf=self.schema.unit.records,
+                monotone=True,
+            ),
+            Relation.ADD_REMOVE,
+            because="a set is counted for so many items at most, chosen by its own items alone; a unit has "
+            "as many sets as the schema allows",
+        )
+
+    def as_columns(self, handle: type[D], items: Sequence[int]) -> D:
+        """The same sets as rows of a table, behind another seal: a column for each item says who has it.
+
+        What is protected stays the same: a set becomes one row, and its owner stays its owner.
+        """
+        unit = self.schema.unit
+        word = "column" if (unit.column or "").startswith("item") else "item"
+        place = np.full(int(self._incidence.items.max(initial=0)) + 1 + max(items), -1)
+        place[list(items)] = np.arange(len(items))
+        found = place[self._incidence.items]
+        has = np.zeros((len(items), self._incidence.size), dtype=np.bool_)
+        has[found[found >= 0], self._incidence.sets[found >= 0]] = True
+        columns = {f"{word} {item}": row for item, row in zip(items, has, strict=True)}
+        facts = {
+            "fields": [{"name": name, "type": "boolean"} for name in columns],
+            "unit": unit.model_dump(by_alias=True, exclude_defaults=True),
+        }
+        frame = pl.DataFrame(columns)
+        if unit.column is not None:
+            frame = frame.with_columns(pl.Series(unit.column, self._incidence.owners).cast(pl.String))
+        opened = handle.open(frame, Schema.model_validate(facts))
+        opened.repeatable = self.repeatable
+        return opened
 
     def without_items(self) -> Sealed[SparseCounts]:
         """How many sets have no item of the universe: a table of one cell."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
 
 ItemSet = tuple[int, ...]
+N = TypeVar("N", np.int64, np.float64)
 
 DENSE = 20
 """Up to so many items, the supports of all sets of items are computed at once."""
@@ -37,13 +40,32 @@ def cells(sets: WeightedSets, universe: int) -> Numbers:
     return found
 
 
-def superset_sums(counts: Numbers) -> Numbers:
-    """For every set over a small universe the sum over all sets that hold it."""
+def superset_sums(counts: NDArray[N]) -> NDArray[N]:
+    """For every set over a small universe the sum over all sets that hold it.
+
+    >>> superset_sums(np.array([1, 2, 4, 8])).tolist()
+    [15, 10, 12, 8]
+    """
     found = counts.copy()
     step = 1
     while step < len(found):
         pairs = found.reshape(-1, 2, step)
         pairs[:, 0] += pairs[:, 1]
+        step *= 2
+    return found
+
+
+def subset_sums(values: NDArray[N]) -> NDArray[N]:
+    """For every set over a small universe the sum over all sets that it holds.
+
+    >>> subset_sums(np.array([1, 2, 4, 8])).tolist()
+    [1, 3, 5, 15]
+    """
+    found = values.copy()
+    step = 1
+    while step < len(found):
+        pairs = found.reshape(-1, 2, step)
+        pairs[:, 1] += pairs[:, 0]
         step *= 2
     return found
 

@@ -132,8 +132,8 @@ def thinned(lengths: Lengths, writer: Writing, longest: int) -> Reals:
     no more than so many sequences are written for each that is kept.
     """
     asked = _asked(lengths, writer, longest, _ROUNDS)
-    kept: Reals = np.maximum(asked / asked.max(), _RAREST)
-    return kept[_places(longest)]
+    chances: Reals = np.maximum(asked / asked.max(), _RAREST)
+    return chances[_places(longest)]
 
 
 def _places(longest: int) -> Numbers:
