@@ -69,8 +69,8 @@ def without_password(text: str) -> str:
     >>> without_password("postgres://ann:s/e@cret@host/base?sslmode=require&password=secret")
     'postgres://ann@host/base?sslmode=require&password=***'
     """
-    if len(text) > _LONGEST:  # as if a password that is cut off ended there
-        text = f"{text[:_LONGEST]}…@"
+    if len(text) > _MOST_SEARCHED:  # as if a password that is cut off ended there
+        text = f"{text[:_MOST_SEARCHED]}…@"
     before_host = _WHOLE if re.match(r"[A-Za-z][\w+.:-]*://", text) else _WITHIN
     shown = _AFTER_SLASH.sub(r"\1@", before_host.sub(r"\1@", text))
     return _without_parameters(shown).removesuffix("…@")
@@ -87,7 +87,7 @@ def _without_parameters(text: str) -> str:
     return "".join([*parts, text[place:]])
 
 
-_LONGEST = 4000
+_MOST_SEARCHED = 4000
 _WHOLE = re.compile(r"(://[^/@:?#]*):.*@", re.DOTALL)
 _WITHIN = re.compile(r"(\b[A-Za-z][\w+.-]*:/{0,3}[^/@:?#\s'\"]*):(?:[^'\"]*|\S*)@")
 _AFTER_SLASH = re.compile(r"(\boracle[\w+]*:/{0,2}[^/@:?#\s]+)/[^@\s]*@", re.IGNORECASE)
