@@ -10,7 +10,7 @@ from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
 from penstock.audit.neighbours import Pair
 from penstock.audit.sabotage import seen_categories
 from penstock.audit.target import Target
-from penstock.kinds.table.audits import bins, gaps
+from penstock.kinds.table.audits import bins, dependence, gaps
 from penstock.schema import Schema
 
 COLOURS = """
@@ -89,7 +89,7 @@ METHODS: tuple[MethodAudit, ...] = (
 
 def proofs() -> tuple[Target, ...]:
     """The steps of methods that have a proof of their own."""
-    return (*gaps.targets(), *bins.targets())
+    return (*gaps.targets(), *dependence.targets(), *bins.targets())
 
 
 MIXED = """
