@@ -1,4 +1,4 @@
-"""Plausible shares: distributions, the truth where noise is small, and better than projection where it is not."""
+"""Plausible shares: distributions, the truth where noise is small, better than projection where it is not."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MOST = {0.03: 1.25, 0.1: 1.1, 0.3: 1.0, 0.6: 0.95}  # where nearly every column 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_flat_columns_win_much_and_nearly_constant_ones_lose_little(shape: float) -> None:
-    """Seeded; against the nearest point of the simplex, twelve columns as skewed as the shape says at a time."""
+    """Seeded, against the nearest point of the simplex: twelve columns of one shape at a time."""
     rng = np.random.default_rng(int(100 * shape))
     ours, nearest = [], []
     for scale in (20.0, 80.0, 300.0):

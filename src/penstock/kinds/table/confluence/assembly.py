@@ -149,7 +149,8 @@ class Assembly:
         return sqrt(1 / sum(1 / max(view.deviation**2, 1e-12) for view, _ in alone))
 
     def _adding_up(self, counts: Reals, deviation: float) -> Noisy:
-        return Noisy(counts + (self.total - counts.sum()) / len(counts), deviation)
+        gaussian = any(view.gaussian for view in self.views)
+        return Noisy(counts + (self.total - counts.sum()) / len(counts), deviation, gaussian)
 
     def expected(self, one: Parent, two: Parent) -> Reals:
         """The counts of a pair if it were independent."""

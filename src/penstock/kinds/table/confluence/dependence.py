@@ -1,14 +1,14 @@
 """How strongly the columns of a table hang together: one noisy number, before anything else is counted.
 
-Guarantee: what is spent here is what `noise.counts` is paid. Why: let C be the table of counts of a pair, A
-and B its row and column sums and N the number of records. The distance from independence is the sum over
-cells of |C - A B / N|. A record that comes at row i and column j changes C - A B / N by N / (N + 1) times
-the product of (e_i - A / N) and (e_j - B / N), where e_i is 1 at i and 0 elsewhere: the two sides differ by
-exactly that. The entries of either factor add up to at most 2 in absolute value, so that the distance of
-any pair moves by less than 4, and rounded down to a whole number by at most 4. A record that goes moves it
-back, one that is replaced goes and comes (8), a unit of m records moves m times as much. Distances are
-computed in whole numbers, as the sum of |C N - A B| divided by N, so that nothing is rounded before it is
-rounded down.
+Guarantee: what is spent here is what a single noisy number is paid.
+Why: let C be the table of counts of a pair, A and B its row and column sums and N the number of records.
+The distance from independence is the sum over cells of |C - A B / N|. A record that comes at row i and
+column j changes C - A B / N by N / (N + 1) times the product of (e_i - A / N) and (e_j - B / N), where e_i
+is 1 at i and 0 elsewhere: the two sides differ by exactly that. The entries of either factor add up to at
+most 2 in absolute value, so that the distance of any pair moves by less than 4, and rounded down to a whole
+number by at most 4. A record that goes moves it back, one that is replaced goes and comes (8), a unit of m
+records moves m times as much. Distances are computed in whole numbers, as the sum of |C N - A B| divided by
+N, so that nothing is rounded before it is rounded down.
 
 What is told is the sum over all pairs. It moves by their number times that bound, and the mean of all pairs
 by no more than one of them.
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import sqrt
@@ -29,9 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.marginal import Column
+from penstock.kinds.table.confluence.purse import Purse
 from penstock.kinds.table.data import Table
-from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.mechanisms import noise
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
@@ -79,9 +79,9 @@ class Dependence:
             "both, and a unit of m records moves m times as much; the sum is over a public number of pairs",
         )
 
-    def strength(self, pay: Budget, records: float) -> float:
+    def strength(self, purse: Purse, share: Fraction, records: float) -> float:
         """The mean distance as a share of the records, from 0 to 1, less what chance alone would show."""
-        mean = float(noise.counts(self.sealed(), pay=pay)[0]) / len(self.couples)
+        mean = purse.number(self.sealed(), "dependence", share) / len(self.couples)
         return mean / (2 * records) - self.by_chance(records)
 
     def by_chance(self, records: float) -> float:

@@ -3,8 +3,10 @@
 Our own method, and the default for tables. Its model is that of PrivBayes; how the budget is spent on it, and
 how the network is made, is not.
 
-Guarantee: pure epsilon for one unit added or removed, or one record replaced where the schema says so.
-Why: every look at the records is one of these, and their parts of the budget add up to the whole.
+Guarantee: pure epsilon for one unit added or removed, or one record replaced where the schema says so;
+(epsilon, delta) where a delta is given.
+Why: every look at the records is one of these, and their parts of the budget add up to the whole: parts of
+epsilon, or with a delta parts of the rho that both buy (`purse`).
 
 1. *Number of records*, where it is not public: one noisy count. It decides how the rest is divided.
 2. *Dependence*: one noisy number that says how far pairs are from independent on average (`dependence`).
@@ -43,6 +45,7 @@ from penstock.kinds.table.confluence.coarsening import SIZES, levels_by_mass
 from penstock.kinds.table.confluence.dependence import Dependence
 from penstock.kinds.table.confluence.packing import MOST_CELLS, View, covering, packed, price, shares, view_of
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
+from penstock.kinds.table.confluence.purse import purse
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import Measured, measure
 from penstock.kinds.table.network.encoding import Encoding, encoded
@@ -52,8 +55,8 @@ from penstock.kinds.table.network.release import NetworkRelease
 from penstock.kinds.table.network.ruled import precedence, ruled, ruled_out_of
 from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.support import Support
-from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.mechanisms import choice, noise
+from penstock.privacy.budgets.budget import Budget, Rho
+from penstock.privacy.mechanisms import choice
 
 Reals = NDArray[np.float64]
 
@@ -148,7 +151,8 @@ class _Fit:
 
     def __init__(self, table: Table, budget: Budget, knobs: Knobs) -> None:
         self.table, self.budget, self.knobs = table, budget, knobs
-        self.epsilon = budget.left[0]
+        self.purse = purse(budget)
+        self.sensitivity = table.marginal_sensitivity()
         self.encoding = encoded("vanilla", table.attributes)
         self.variables = self.encoding.variables
         self.support = Support.of(table.schema)
@@ -156,17 +160,17 @@ class _Fit:
 
     def release(self) -> NetworkRelease:
         if not self.variables:
-            noisy = noise.counts(self.table.size(), pay=self.budget.rest("number of records"))
-            return self._made([], Network((), (), ()), float(max(0, noisy[0])))
+            noisy = self.purse.number(self.table.size(), "number of records", Fraction(1))
+            return self._made([], Network((), (), ()), float(max(0, noisy)))
         n = self._size()
         strength = self._strength(n)
         if strength is None:
-            measured = self._one_ways(self.budget.rest("one-way counts"))
+            measured = self._one_ways(self.purse.rest("one-way counts"))
             self.parameters["views"] = "none"
         else:
-            measured = self._one_ways(self._part("one-way counts", self._share(n)))
+            measured = self._one_ways(self.purse.part("one-way counts", self._share(n)))
             views = self._views(self._assembly(measured), strength)
-            counts = self.budget.rest("counts of views")
+            counts = self.purse.rest("counts of views")
             parts = [
                 counts.part(self._name(view.parts), share)
                 for view, share in zip(
@@ -189,13 +193,12 @@ class _Fit:
             return self.table.public_size
         if len(self.variables) == 1:
             return 1  # one histogram gets everything, however many records there are
-        pay = self._part("number of records", self.knobs.size)
-        return max(1, int(noise.counts(self.table.size(), pay=pay)[0]))
+        return max(1, self.purse.number(self.table.size(), "number of records", self.knobs.size))
 
     def _error(self, n: int) -> float:
         """The expected error of a column if the whole budget went to the one-way counts."""
-        roots = sum(sqrt(variable.size) for variable in self.variables)
-        return self._scale(self.epsilon) * roots**2 / (2 * len(self.variables) * n)
+        weight = sum(variable.size**self.purse.power for variable in self.variables)
+        return self.purse.total(weight, self.sensitivity) / (2 * len(self.variables) * n)
 
     def _strength(self, n: int) -> float | None:
         """How far pairs are from independent on average; None where no view would be worth its noise."""
@@ -203,7 +206,7 @@ class _Fit:
         if len(self.variables) == 1 or error > self.knobs.hopeless:
             return None
         columns = [self.table.schema.attribute(variable.attribute) for variable in self.variables]
-        found = Dependence(self.table, columns).strength(self._part("dependence", self.knobs.dependence), n)
+        found = Dependence(self.table, columns).strength(self.purse, self.knobs.dependence, n)
         return found if found > self.knobs.worth * error else None
 
     def _share(self, n: int) -> Fraction:
@@ -211,8 +214,8 @@ class _Fit:
         share = Fraction(round(1000 / (1 + sqrt(self.knobs.balance / (2 * self._error(n))))), 1000)
         return min(max(share, Fraction(1, 10)), Fraction(3, 5))
 
-    def _one_ways(self, pay: Budget) -> list[Measured]:
-        weights = self._shares([sqrt(variable.size) for variable in self.variables])
+    def _one_ways(self, pay: Budget | Rho) -> list[Measured]:
+        weights = self._shares([variable.size**self.purse.power for variable in self.variables])
         parts = [
             pay.part(variable.name, share) for variable, share in zip(self.variables, weights, strict=True)
         ]
@@ -248,24 +251,26 @@ class _Fit:
         }
         sealed = gaps.of_all(expected)
         mean_gap = 2 * known.total * strength
-        alone = [view_of((Parent(number),), sizes) for number in range(len(sizes))]
+        power = self.purse.power
+        alone = [view_of((Parent(number),), sizes, power) for number in range(len(sizes))]
         everything = self._every_pair(finest, sizes)
-        noise_of_all = self._scale(self.budget.left[0]) * price(everything) ** 2 / len(gaps.couples)
+        noise_of_all = self.purse.total(price(everything), self.sensitivity, self.purse.left) / len(
+            gaps.couples
+        )
         most = self._most_choices(known.total, mean_gap, gaps)
         # with fewer choices than a tree has edges, choosing would leave most of the gap uncounted
         patience = self.knobs.plane * min(1.0, self.knobs.few_choices + most / len(sizes))
         if mean_gap > patience * noise_of_all:
             self.parameters["views"] = "all pairs"
             return everything + [view for view in alone if finest[view.parts[0].variable] > 0]
-        for_choices = self.knobs.choices * self.epsilon
         chosen = choose(
             sealed,
             gaps.candidates,
             sizes,
-            self.budget,
+            self.purse,
             most=most,
-            share=for_choices / self.budget.epsilon / most,
-            scale=self._scale(self.budget.left[0] - for_choices),
+            share=self.knobs.choices / most,
+            scale=self.purse.noise(self.sensitivity, self.purse.left - self.knobs.choices),
             caution=self.knobs.caution,
             method=self.knobs.choice,
             apparent=self.knobs.apparent * self._apparent(known, gaps.candidates),
@@ -273,7 +278,7 @@ class _Fit:
             tree=self.knobs.tree,
         )
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
-        views = packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0)
+        views = packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0, power)
         whole = {part.variable for view in views for part in view.parts if part.level == 0}
         return views + [view for view in alone if view.parts[0].variable not in whole]
 
@@ -296,36 +301,30 @@ class _Fit:
         return np.array([sqrt(errors[a][i] ** 2 + errors[b][j] ** 2) for (a, i), (b, j) in pairs])
 
     def _most_choices(self, total: float, mean_gap: float, gaps: PairGaps) -> int:
-        bearable = max(self.knobs.choice_noise * total, self.knobs.choice_gap * mean_gap) * float(
-            self.knobs.choices * self.epsilon
-        )
+        bearable = max(self.knobs.choice_noise * total, self.knobs.choice_gap * mean_gap)
         wanted = min(len(gaps.couples), ceil(self.knobs.choices_each * len(self.variables)))
-        return max(1, min(wanted, int(bearable / float(gaps.sensitivity.spread))))
+        paid = self.purse.most(gaps.sensitivity, self.knobs.choices, bearable)
+        return max(1, min(wanted, int(min(paid, 1e9))))
 
     def _every_pair(self, levels: Sequence[int], sizes: Sequence[Sequence[int]]) -> list[View]:
         """All pairs at these levels, along the lines of a plane where the tables stay small."""
         at = dict(enumerate(levels))
-        one_by_one = [view_of((Parent(a, at[a]), Parent(b, at[b])), sizes) for a, b in combinations(at, 2)]
+        power = self.purse.power
+        one_by_one = [
+            view_of((Parent(a, at[a]), Parent(b, at[b])), sizes, power) for a, b in combinations(at, 2)
+        ]
         if len(levels) > planes.LARGEST or not self.knobs.pack:
             return one_by_one
         lines = planes.lines(len(levels))
         if any(prod(sizes[variable][at[variable]] for variable in line) > MOST_CELLS for line in lines):
             return one_by_one
-        plane = covering(lines, at, sizes)
+        plane = covering(lines, at, sizes, power)
         return plane if price(plane) < price(one_by_one) else one_by_one
 
     # 5. and after ---------------------------------------------------------------------------------------
 
-    def _part(self, label: str, share: Fraction) -> Budget:
-        """So much of what was there at the start."""
-        return self.budget.part(label, share * self.epsilon / self.budget.epsilon)
-
     def _shares(self, weights: Sequence[float]) -> list[Fraction]:
         return shares([1.0] * len(weights) if self.knobs.even else weights)
-
-    def _scale(self, epsilon: Fraction) -> float:
-        """Of the noise in a cell of a marginal that all of this pays for."""
-        return float(self.table.marginal_sensitivity().l1 / epsilon)
 
     def _weight(self, view: View) -> float:
         return view.weight * (self.knobs.detail if len(view.parts) == 1 else 1.0)

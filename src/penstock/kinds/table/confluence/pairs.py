@@ -16,17 +16,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.marginal import Marginal
+from penstock.kinds.table.confluence.purse import Purse
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import between
 from penstock.kinds.table.network.encoding import Variable
 from penstock.kinds.table.network.parents import Parent, ParentSet
-from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
@@ -129,7 +128,7 @@ def choose(
     gaps: Sealed[Counts],
     candidates: Sequence[ParentSet],
     sizes: Sequence[Sequence[int]],
-    budget: Budget,
+    purse: Purse,
     *,
     most: int,
     share: Fraction,
@@ -140,17 +139,17 @@ def choose(
     beside: float = 0.0,
     tree: bool = False,
 ) -> list[ParentSet]:
-    """Up to `most` pairs, each for `share` of the budget, until no gap seems worth its noise.
+    """Up to `most` pairs, each for `share` of everything, until no gap seems worth its noise.
 
-    With W the sum of the square roots of the cells of all tables, those counted `beside` the chosen ones
-    included, the expected noise of all of them together is scale * W² (see `packing`), so that a table of
-    w² cells costs scale * (2 w W + w²) more. A candidate's score is its gap minus `caution` times that, and
-    minus the `apparent` gap that it would have without any dependence; stopping has score 0.
+    With W the sum of the weights of all tables, those counted `beside` the chosen ones included, the
+    expected noise of all of them together is scale * W² (Gaussian noise: scale * W^3/2; see `purse`), and a
+    table costs what it adds to that. A candidate's score is its gap minus `caution` times that, and minus
+    the `apparent` gap that it would have without any dependence; stopping has score 0.
 
     With `tree`, pairs that connect what is not connected yet come first: the candidates are those between
     different groups of attributes until there is one group, and all others after that.
     """
-    weights = np.array([sqrt(sizes[a][i] * sizes[b][j]) for (a, i), (b, j) in candidates])
+    weights = np.array([(sizes[a][i] * sizes[b][j]) ** purse.power for (a, i), (b, j) in candidates])
     couple = np.array([a * len(sizes) + b for (a, _), (b, _) in candidates])
     seeming = np.zeros(len(candidates)) if apparent is None else apparent
     open_ = np.ones(len(candidates), dtype=np.bool_)
@@ -161,7 +160,7 @@ def choose(
     while len(chosen) < most and open_.any():
         apart = open_ & (group[ends[:, 0]] != group[ends[:, 1]])
         places = np.flatnonzero(apart if tree and apart.any() else open_)
-        dilution = scale * (2 * weights[places] * total + weights[places] ** 2)
+        dilution = scale * ((total + weights[places]) ** (1 / purse.power) - total ** (1 / purse.power))
         prices = np.rint(caution * dilution + seeming[places])
         costs = np.minimum(prices, float(_FITS)).astype(np.int64)  # a difference must not wrap around
 
@@ -174,7 +173,7 @@ def choose(
             shape=(len(places) + 1,),
             because="subtracting public prices, and a constant for stopping, moves nothing",
         )
-        index = choice.best(sealed, budget.part(f"choice {len(chosen) + 1}", share), method=method)
+        index = purse.choose(sealed, f"choice {len(chosen) + 1}", share, method)
         if index == len(places):
             break
         best = places[index]

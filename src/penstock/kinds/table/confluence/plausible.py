@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc, gammaln, logsumexp
+from scipy.special import gammainc, gammaln, logsumexp, ndtri
 
 from penstock.postprocessing import onto_simplex
 
@@ -47,11 +47,30 @@ class Noisy:
 
     counts: Reals
     deviation: float
+    gaussian: bool = False
 
     @property
     def scale(self) -> float:
         """Of Laplace noise with as much variance as is left once the counts add up to a known number."""
         return self.deviation * float(np.sqrt((1 - 1 / len(self.counts)) / 2))
+
+    def misfit(self, distances: Reals) -> Reals:
+        """Minus the logarithm of the noise's density at so many scales, less that at 0.
+
+        Gaussian noise of the same variance has a deviation of sqrt(2) scales.
+        """
+        return np.asarray(distances**2 / 4 if self.gaussian else np.abs(distances))
+
+    def quantile(self, level: float) -> float:
+        """Of the noise, in scales."""
+        if self.gaussian:
+            return float(np.sqrt(2) * ndtri(np.clip(level, 1e-9, 1 - 1e-9)))
+        return float(np.log(max(2 * min(level, 1 - level), 1e-12)) * np.sign(0.5 - level))
+
+    @property
+    def height(self) -> float:
+        """One over the density of the noise where it is largest, in scales."""
+        return float(np.sqrt(4 * np.pi)) if self.gaussian else 2.0
 
 
 def plausible(columns: Sequence[Noisy], total: float) -> list[Reals]:
@@ -85,8 +104,8 @@ class _Posterior:
     """What the counts of a column may have been, for each shape.
 
     Small counts are looked at on a grid whose step is half a scale of the noise. For counts far above the
-    noise the prior is flat, and the posterior is the noise itself. A shape below 1 / k would let one of k codes
-    have more than all records, and is taken as 1 / k.
+    noise the prior is flat, and the posterior is the noise itself. A shape below 1 / k would let one of k
+    codes have more than all records, and is taken as 1 / k.
     """
 
     def __init__(self, column: Noisy, total: float) -> None:
@@ -98,14 +117,15 @@ class _Posterior:
         middles = (self.edges[1:] + self.edges[:-1]) / 2
         below = gammainc(shapes[:, None], shapes[:, None] * self.edges / mean)
         self.prior = np.diff(below, axis=1) + 1e-300
-        distance = np.abs(self.counts[self.small, None] - middles) / self.scale
+        self.column = column
+        distance = column.misfit((self.counts[self.small, None] - middles) / self.scale)
         nearest = distance.min(axis=1, initial=np.inf, keepdims=True)
         self.fit = np.exp(nearest - distance)
         self.mass = self.fit @ self.prior.T
         large = self.counts[~self.small, None] / mean
         density = shapes * np.log(shapes) - gammaln(shapes) + (shapes - 1) * np.log(large) - shapes * large
         self.evidence = (np.log(self.mass) - nearest).sum(axis=0) + (
-            density + np.log(2 * self.scale / mean)
+            density + np.log(column.height * self.scale / mean)
         ).sum(axis=0)
 
     def level(self, shapes: Reals) -> Reals:
@@ -123,10 +143,7 @@ class _Posterior:
 
     def _at(self, level: float, below: Reals) -> Reals:
         found = np.empty(len(self.counts))
-        tail = min(level, 1 - level)
-        found[~self.small] = self.counts[~self.small] + self.scale * np.log(max(2 * tail, 1e-12)) * np.sign(
-            0.5 - level
-        )
+        found[~self.small] = self.counts[~self.small] + self.scale * self.column.quantile(level)
         place = np.minimum((below < level).sum(axis=1), below.shape[1] - 1)
         rows = np.arange(len(below))
         left, right = below[rows, np.maximum(place - 1, 0)], below[rows, place]
