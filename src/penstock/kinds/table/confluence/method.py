@@ -17,7 +17,8 @@ epsilon, or with a delta parts of the rho that both buy (`purse`).
 4. *Views.* Either all pairs, arranged in as few tables as an affine plane needs (`planes`), when the
    mean gap exceeds what their noise would be; or the pairs, and the levels of both their attributes,
    that noise-aware choices find worth counting (`pairs`), until none is. The first choices connect
-   attributes that nothing connects yet.
+   attributes that nothing connects yet. Where the schema names a target, its pairs with all others are
+   counted whatever they are worth: which pairs these are is public.
 5. *Noisy counts* of the views, and once more of the attributes that no view sees in full, budget by the
    price of each (`packing`).
 
@@ -78,16 +79,16 @@ class Knobs:
     not connected. `caution` is the part of its expected noise that a gap must exceed to be counted, beyond
     `apparent` times what the noise of the one-way counts alone would show; `plane` is that of the noise of
     all pairs which the mean gap must exceed for counting them all; with fewer choices than attributes it is
-    less, down to `few_choices` of it. Pairs are looked at with at most `finest` groups of an attribute.
-    `even` gives every table the same budget instead of what it needs. `studies/privbayes_variants.py`
-    changes one at a time.
+    less, down to `few_choices` of it. Pairs with the target of the schema are counted in `aimed` groups
+    each. Pairs are looked at with at most `finest` groups of an attribute. `even` gives every table the
+    same budget instead of what it needs. `studies/privbayes_variants.py` changes one at a time.
     """
 
     size: Fraction = Fraction(1, 100)
     hopeless: float = 0.08
     dependence: Fraction = Fraction(1, 25)
-    worth: float = 2.5
-    balance: float = 0.045
+    worth: float = 2.0
+    balance: float = 0.03
     plane: float = 1.0
     few_choices: float = 0.25
     choices: Fraction = Fraction(1, 10)
@@ -95,6 +96,7 @@ class Knobs:
     choice_noise: float = 0.05
     choice_gap: float = 0.25
     tree: bool = True
+    aimed: int = 8
     detail: float = 1.0
     apparent: float = 1.0
     caution: float = 0.5
@@ -263,6 +265,7 @@ class _Fit:
         if mean_gap > patience * noise_of_all:
             self.parameters["views"] = "all pairs"
             return everything + [view for view in alone if finest[view.parts[0].variable] > 0]
+        aimed = self._aimed(sizes)
         chosen = choose(
             sealed,
             gaps.candidates,
@@ -276,6 +279,7 @@ class _Fit:
             apparent=self.knobs.apparent * self._apparent(known, gaps.candidates),
             beside=self.knobs.detail * price(alone),
             tree=self.knobs.tree,
+            given=aimed,
         )
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
         views = packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0, power)
@@ -291,6 +295,18 @@ class _Fit:
             if most <= 2 or (sum(width) ** 2 - sum(w * w for w in width)) // 2 <= MOST_PAIR_CELLS:
                 return levels
             most = max(2, most // 2)
+
+    def _aimed(self, sizes: Sequence[Sequence[int]]) -> list[ParentSet]:
+        """The pairs of the schema's target with every other attribute, which nobody has to choose."""
+        most = max(2, self.knobs.aimed)
+        levels = [next(level for level, size in enumerate(each) if size <= most) for each in sizes]
+        return [
+            tuple(Parent(number, levels[number]) for number in sorted((target, other)))
+            for target, variable in enumerate(self.variables)
+            if variable.attribute == self.table.schema.target
+            for other in range(len(sizes))
+            if other != target
+        ]
 
     def _apparent(self, known: Assembly, pairs: Sequence[ParentSet]) -> Reals:
         """The gaps that the noise of the one-way counts alone would show, without any dependence."""

@@ -138,6 +138,7 @@ def choose(
     apparent: Reals | None = None,
     beside: float = 0.0,
     tree: bool = False,
+    given: Sequence[ParentSet] = (),
 ) -> list[ParentSet]:
     """Up to `most` pairs, each for `share` of everything, until no gap seems worth its noise.
 
@@ -147,7 +148,8 @@ def choose(
     the `apparent` gap that it would have without any dependence; stopping has score 0.
 
     With `tree`, pairs that connect what is not connected yet come first: the candidates are those between
-    different groups of attributes until there is one group, and all others after that.
+    different groups of attributes until there is one group, and all others after that. Pairs that are `given`
+    are among the chosen without a choice.
     """
     weights = np.array([(sizes[a][i] * sizes[b][j]) ** purse.power for (a, i), (b, j) in candidates])
     couple = np.array([a * len(sizes) + b for (a, _), (b, _) in candidates])
@@ -155,9 +157,13 @@ def choose(
     open_ = np.ones(len(candidates), dtype=np.bool_)
     ends = np.array([(a, b) for (a, _), (b, _) in candidates])
     group = np.arange(len(sizes))
-    chosen: list[ParentSet] = []
+    chosen: list[ParentSet] = list(given)
     total = beside
-    while len(chosen) < most and open_.any():
+    for (a, i), (b, j) in given:
+        group[group == group[a]] = group[b]
+        total += float((sizes[a][i] * sizes[b][j]) ** purse.power)
+        open_ &= couple != a * len(sizes) + b
+    while len(chosen) < most + len(given) and open_.any():
         apart = open_ & (group[ends[:, 0]] != group[ends[:, 1]])
         places = np.flatnonzero(apart if tree and apart.any() else open_)
         dilution = scale * ((total + weights[places]) ** (1 / purse.power) - total ** (1 / purse.power))
@@ -173,7 +179,7 @@ def choose(
             shape=(len(places) + 1,),
             because="subtracting public prices, and a constant for stopping, moves nothing",
         )
-        index = purse.choose(sealed, f"choice {len(chosen) + 1}", share, method)
+        index = purse.choose(sealed, f"choice {len(chosen) - len(given) + 1}", share, method)
         if index == len(places):
             break
         best = places[index]
