@@ -3,8 +3,8 @@
     python studies/diffpart.py --errors --shapes --speed   # measure, a part at a time or together
     python studies/diffpart.py --write                     # the pages of the documentation
 
-Errors are relative to the truth, or to a thousandth of the records, over five groups of random sets of items by
-length; utility is that of the 100 most frequent sets. Data: see `set_data.py`. All releases have fixed seeds.
+Errors are relative to the truth, or to a thousandth of the records, over five groups of random sets of items
+by length; utility is that of the 100 most frequent sets. Data: see `set_data.py`. All releases have fixed seeds.
 """
 
 from __future__ import annotations
