@@ -244,8 +244,8 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "shares of the budget by the raw size",
         "kinds/table/confluence/method.py",
-        "        measured = self._one_ways(self._size())\n",
-        "        measured = self._one_ways(1 + 400 * self.table.size()._Sealed__value[0])\n",
+        "        n = self._size()\n",
+        "        n = 1 + 400 * self.table.size()._Sealed__value[0]\n",
         "confluence",
     ),
     replay(
@@ -256,10 +256,10 @@ MUTANTS: tuple[Mutant, ...] = (
         "confluence",
     ),
     replay(
-        "the mean gap's sensitivity forgets the number of pairs",
-        "kinds/table/confluence/pairs.py",
-        "            Sensitivity.of(gaps.sensitivity.linf * len(self.couples)),\n",
-        "            Sensitivity.of(gaps.sensitivity.linf / 4),\n",
+        "the strength of dependence moves like a gap from a public table",
+        "kinds/table/confluence/dependence.py",
+        "_MOVES = 4\n",
+        "_MOVES = Fraction(1, 4)\n",
         "confluence",
     ),
     replay(

@@ -130,10 +130,11 @@ def trial(
     *,
     parameters: Mapping[str, Any] | None = None,
     epsilon: Fraction = Fraction(1),
+    delta: Fraction = Fraction(0),
     engine: str = catalogue.MEMORY,
     tampering: Tampering = NONE,
 ) -> Trial:
-    """The ground as one method sees it."""
+    """The ground as one method sees it; a method that needs a delta gets one."""
     return Trial(
         method,
         ground.under(relation, size),
@@ -141,7 +142,7 @@ def trial(
         ground.columns,
         ground.types(),
         epsilon,
-        Fraction(0) if catalogue.method(method).pure else Fraction(1, 10**6),
+        delta if catalogue.method(method).pure else Fraction(1, 10**6),
         engine,
         tampering,
         whose=ground.whose,

@@ -18,7 +18,8 @@ both sides by construction, and the random choice of the records that a user kee
 
 Pure mechanisms bound the loss of every output. An approximate one lets single outputs lose more, if they are
 rare: for an output o it implies P[o | D] <= e^epsilon P[o | D'] + delta, and that is checked. Gaussian noise
-is paid in rho, and |f(D) - f(D')|^2 / (2 sigma^2), exactly, may not exceed the rho that was paid.
+is paid in rho, and |f(D) - f(D')|^2 / (2 sigma^2), exactly, may not exceed the rho that was paid; nor may an
+eighth of the square of the range of the losses of a choice that is paid in rho.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from penstock.errors import PenstockError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.budgets.charges import Charge, Portion
 from penstock.privacy.laws.additive import GaussianAround
+from penstock.privacy.laws.choices import Tilted
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.logarithms import Between, Log
 from penstock.releases.release import Release
@@ -267,9 +269,11 @@ def _loss(draws: Sequence[tuple[Drawn, Drawn]]) -> tuple[Log, Callable[[], Log]]
 
 
 def _rho(one: Drawn, two: Drawn) -> Fraction:
-    if not isinstance(one.law, GaussianAround) or not isinstance(two.law, GaussianAround):
-        raise Departure("What is paid in rho is drawn from Gaussian noise only.")
-    return one.law.rho(two.law)
+    if isinstance(one.law, GaussianAround) and isinstance(two.law, GaussianAround):
+        return one.law.rho(two.law)
+    if isinstance(one.law, Tilted) and isinstance(two.law, Tilted):
+        return one.law.rho(two.law)
+    raise Departure("What is paid in rho is Gaussian noise, or a choice by the exponential mechanism.")
 
 
 def _rare(chance: Callable[[], Log], loss: Log, epsilon: Fraction, delta: Fraction) -> bool:

@@ -30,7 +30,7 @@ ROWS_EVERY = 4
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to run a method: where, under which relation, with which parameters, counted where."""
+    """One way to run a method: where, under which relation, with which parameters and budget."""
 
     ground: Ground
     relation: Relation
@@ -38,6 +38,7 @@ class Setting:
     engine: str
     most: int | None = None  # hostile pairs; None is all of them
     epsilon: Fraction = Fraction(1)
+    delta: Fraction = Fraction(0)
 
     def pairs(self) -> list[Pair]:
         """The hostile pairs to be tried, evenly chosen where not all of them are."""
@@ -53,6 +54,7 @@ class Setting:
             size,
             parameters=self.parameters,
             epsilon=self.epsilon,
+            delta=self.delta,
             engine=self.engine,
             tampering=tampering,
         )
@@ -119,7 +121,8 @@ def _usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
     """Every ground under every relation with the audits' parameters, every other engine on every ground, and
     every word of a parameter where it is accepted first.
     """
-    bases = [dict(audit.parameters) for audit in audits_of(info, every)] or [{}]
+    audits = audits_of(info, every)
+    bases = [dict(audit.parameters) for audit in audits] or [{}]
     different = [base for place, base in enumerate(bases) if base not in bases[:place]]
     known = grounds(info, every)
     engines = catalogue.kind(info.kind).engines
@@ -129,7 +132,8 @@ def _usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
         own = bases[place : place + 1]  # the grounds of the method's own audits come first, in their order
         options = (Setting(ground, relation, base, engines[0]) for base in (*own, *different))
         if (setting := _first(info, options)) is not None:
-            found.append(setting)
+            paid = audits[place : place + 1]
+            found.append(replace(setting, epsilon=paid[0].epsilon, delta=paid[0].delta) if paid else setting)
     found += _accepted(
         info,
         (

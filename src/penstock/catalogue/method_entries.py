@@ -22,6 +22,7 @@ METHODS = (
         "network",
         "tables of counts, as many as the budget can buy, merged into one Bayesian network",
         relations=_BOTH,
+        approximate=True,
         default=True,
     ),
     MethodInfo(

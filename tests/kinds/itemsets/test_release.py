@@ -18,8 +18,9 @@ from penstock.evaluation import evaluate
 from penstock.kinds.itemsets.baselines.histogram import SetHistogram
 from penstock.kinds.itemsets.evaluation import relative_error, workload
 from penstock.kinds.itemsets.mining import frequent, rules, supports_of, utility
-from penstock.kinds.itemsets.release import ItemSetsRelease, parse
+from penstock.kinds.itemsets.release import ItemSetsRelease
 from penstock.kinds.itemsets.weighted import WeightedSets
+from penstock.kinds.itemsets.writing import parse
 from penstock.releases import Manifest, Model
 from penstock.schema import Schema
 

@@ -151,7 +151,7 @@ METHODS: tuple[MethodAudit, ...] = (
         PAIR,
         SINGLES,
         parameters={"tree_frac": "1/10"},
-        epsilon=Fraction(3),
+        epsilon=Fraction(2),
         read_off=seen_items,
     ),
     MethodAudit("privtree-sets", FOUR, LARGE, label="deep"),

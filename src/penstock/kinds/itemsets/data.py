@@ -276,7 +276,7 @@ class ItemSets(Data):
         )
 
     def sizes(self, most: int) -> Sealed[NDArray[np.int64]]:
-        """How many sets have each number of items of the universe, from 0 on; the last so many or more."""
+        """How many sets have each number of items of the universe; the last is for so many or more."""
         known = self._incidence.items < len(self.universe)
         sizes = np.bincount(self._incidence.sets[known], minlength=self._incidence.size)
         return Sealed(

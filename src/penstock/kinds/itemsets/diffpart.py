@@ -32,8 +32,9 @@ from penstock.contracts.parameters import Exact, Whole
 from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import Division, ItemSets, Part
 from penstock.kinds.itemsets.item_tree import LARGEST_FAN_OUT, Cut, ItemTree, Operation
-from penstock.kinds.itemsets.release import SetsRelease, refuse_unwritable
+from penstock.kinds.itemsets.release import SetsRelease
 from penstock.kinds.itemsets.weighted import Found, WeightedSets
+from penstock.kinds.itemsets.writing import refuse_unwritable
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.chains import Chain

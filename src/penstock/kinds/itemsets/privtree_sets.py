@@ -27,8 +27,9 @@ from penstock.contracts.method import Method
 from penstock.contracts.parameters import Share, Whole
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.item_tree import Cut, ItemTree
-from penstock.kinds.itemsets.release import SetsRelease, refuse_unwritable
+from penstock.kinds.itemsets.release import SetsRelease
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
+from penstock.kinds.itemsets.writing import refuse_unwritable
 from penstock.postprocessing import onto_simplex
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,19 +14,17 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 from pydantic import Field as Range
 
-from penstock.engine.arrow_memory import owned
-from penstock.errors import QueryError, ReleaseError, SchemaError
+from penstock.errors import QueryError, ReleaseError
 from penstock.kinds.itemsets import pictures
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.mining import frequent, rules, supports_of
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
-from penstock.privacy.unit import Relation
+from penstock.kinds.itemsets.writing import Text, laid_out, parse, universe_of
 from penstock.releases import Answer, Manifest, Model, Question, Release, Written
 from penstock.releases.answer import contributions
 from penstock.releases.batch import answered
 from penstock.report.picture import Picture
 from penstock.schema import Codec, Schema
-from penstock.schema.fact import nearest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,36 +36,6 @@ PRUNED = (
     "Sets that are rare were left out and others may be there by chance, so that nobody knows how far this "
     "number is from the truth; for rare sets it is mostly too small."
 )
-
-Text = str | Sequence[str]
-
-
-def parse(text: Text, universe: Sequence[str]) -> tuple[int, ...]:
-    """The codes of some items, written with commas between them; each counts once.
-
-    >>> parse("milk, bread", ["bread", "milk"]), parse("'a,b'", ["a,b"])
-    ((0, 1), (0,))
-    """
-    words = _words(text) if isinstance(text, str) else [str(word) for word in text]
-    known = {label: code for code, label in enumerate(universe)}
-    for word in words:
-        if word not in known:
-            raise QueryError(
-                f"'{word}' is not an item of this release{nearest(word, universe)}. Items are separated by "
-                "commas."
-            )
-    if not words:
-        raise QueryError("There are no items; write some, with commas between them.")
-    return tuple(sorted({known[word] for word in words}))
-
-
-def _words(text: str) -> list[str]:
-    quote = "'" if text.lstrip().startswith("'") or ",'" in text.replace(" ", "") else '"'
-    try:
-        rows = list(csv.reader([text], skipinitialspace=True, quotechar=quote, strict=True))
-    except csv.Error:
-        raise QueryError("A quote is not closed in these items.") from None
-    return [word.strip() for word in rows[0]] if rows and any(word.strip() for word in rows[0]) else []
 
 
 def whole(text: str, what: str) -> int:
@@ -271,46 +238,10 @@ class ItemSetsRelease(Release):
         return [PRUNED]
 
 
-def refuse_unwritable(schema: Schema) -> None:
-    """Refuse what no release of synthetic sets can be made of, from public facts alone."""
-    if schema.relation is not Relation.ADD_REMOVE:
-        raise SchemaError(
-            "Parts of the records are private together when a set is added or removed; set relation to "
-            "'add-remove' in the schema."
-        )
-    layout = ItemSetLayout.of(schema)
-    if layout.transaction is not None:
-        return
-    for label in schema.field(layout.item).labels:
-        apart = label.split(layout.separator)
-        if apart != [label]:
-            sign = "a blank" if layout.separator is None else f"'{layout.separator}'"
-            raise SchemaError(
-                f"items: the item '{label}' holds {sign}, which separates items, so that synthetic sets "
-                "could not be read again. Set another 'separator' in the schema."
-            )
-
-
 def _listed(many: int) -> int:
     if not 1 <= many <= MOST_LISTED:
         raise QueryError(f"Between 1 and {MOST_LISTED:,} can be listed, not {many}.")
     return many
-
-
-def laid_out(schema: Schema, sizes: Numbers, items: Numbers, rng: np.random.Generator) -> pl.DataFrame:
-    """Coded sets as rows, in the layout that the schema describes."""
-    import polars as pl
-    import pyarrow as pa
-
-    layout = ItemSetLayout.of(schema)
-    labels = schema.codec(layout.item).decode(items, rng)
-    if layout.transaction is not None:
-        number = pl.Series(layout.transaction, np.repeat(np.arange(1, len(sizes) + 1), sizes))
-        return pl.DataFrame([number, labels])
-    offsets = owned(np.r_[0, np.cumsum(sizes)].astype(np.int64))
-    texts = labels.cast(pl.String).to_arrow()
-    lists = pl.Series(layout.item, pa.LargeListArray.from_arrays(offsets, texts))
-    return pl.DataFrame([lists.list.join(" " if layout.separator is None else layout.separator)])
 
 
 class _Saved(BaseModel):
@@ -403,14 +334,6 @@ class SetsRelease(ItemSetsRelease):
             divided=saved.divided,
             left_out=saved.left_out,
         )
-
-
-def universe_of(schema: Schema) -> int:
-    """The number of items of a saved release, whose schema must be one of item sets."""
-    try:
-        return len(schema.field(ItemSetLayout.of(schema).item).labels)
-    except SchemaError as problem:
-        raise ReleaseError(f"schema.yaml does not describe item sets: {problem}") from None
 
 
 def loaded_sets(schema: Schema, model: Model) -> WeightedSets:

@@ -34,8 +34,9 @@ from penstock.contracts.method import Method
 from penstock.contracts.parameters import Whole
 from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
-from penstock.kinds.itemsets.release import SetsRelease, refuse_unwritable, universe_of
+from penstock.kinds.itemsets.release import SetsRelease
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
+from penstock.kinds.itemsets.writing import refuse_unwritable, universe_of
 from penstock.kinds.table.confluence.method import Confluence
 from penstock.kinds.table.data import Table
 from penstock.learn.sluice.smoothing import plausible

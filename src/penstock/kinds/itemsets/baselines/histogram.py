@@ -25,8 +25,9 @@ from penstock.errors import SchemaError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.mining import superset_sums
-from penstock.kinds.itemsets.release import ItemSetsRelease, refuse_unwritable, universe_of
+from penstock.kinds.itemsets.release import ItemSetsRelease
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
+from penstock.kinds.itemsets.writing import refuse_unwritable, universe_of
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.releases import Answer, Manifest, Model

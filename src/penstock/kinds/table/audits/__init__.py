@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from penstock.audit.hostile import Ground
@@ -10,7 +11,7 @@ from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
 from penstock.audit.neighbours import Pair
 from penstock.audit.sabotage import seen_categories
 from penstock.audit.target import Target
-from penstock.kinds.table.audits import bins, gaps
+from penstock.kinds.table.audits import bins, dependence, gaps
 from penstock.schema import Schema
 
 COLOURS = """
@@ -26,6 +27,7 @@ fields:
   - {name: age, type: integer, constraints: {minimum: 0, maximum: 15}, bins: {adaptive: true, most: 4}}
 """
 AGE_RECORDS = ((3,), (4,), (12,))
+RICH, SLACK = Fraction(64), Fraction(1, 10**6)
 OTHERS = (("red", 1), ("green", 2))
 MANY = Pair(OTHERS, (*OTHERS, *(("blue", 3),) * 5), "two users | a third with five blue records")
 
@@ -48,6 +50,10 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit("confluence", COLOURS, COLOUR_RECORDS, read_off=seen_categories),
     MethodAudit("confluence", SIZES, SIZE_RECORDS, label="two-columns"),
     MethodAudit("confluence", f"relation: replace\nsize: 2\n{SIZES}", SIZE_RECORDS, label="replace"),
+    # with so much even two records are asked how they hang together, and views are chosen and counted
+    MethodAudit("confluence", SIZES, SIZE_RECORDS, label="views", epsilon=RICH, copies=()),
+    MethodAudit("confluence", SIZES, SIZE_RECORDS, label="delta", delta=SLACK, copies=()),
+    MethodAudit("confluence", SIZES, SIZE_RECORDS, label="views-delta", epsilon=RICH, delta=SLACK, copies=()),
     MethodAudit("privbayes", COLOURS, COLOUR_RECORDS, read_off=seen_categories),
     MethodAudit("privbayes", SIZES, SIZE_RECORDS, label="two-columns"),
     MethodAudit(
@@ -89,7 +95,7 @@ METHODS: tuple[MethodAudit, ...] = (
 
 def proofs() -> tuple[Target, ...]:
     """The steps of methods that have a proof of their own."""
-    return (*gaps.targets(), *bins.targets())
+    return (*gaps.targets(), *dependence.targets(), *bins.targets())
 
 
 MIXED = """
