@@ -310,8 +310,8 @@ def page(known: dict[str, Any]) -> Page:
         "better?",
         [
             f"{holding} of {len(told)} sentences hold. With hundreds of items and more DiffPart finds next "
-            "to nothing at these budgets; the default finds the frequent sets. On small universes the default "
-            "has a fraction of its error. Where records are few, an empty release has a small error by "
+            "to nothing at these budgets; the default finds the frequent sets. On small universes the "
+            "default has a fraction of its error. Where records are few, an empty release has a small error by "
             "this measure, and no method is far below it.",
             _screen_table(known["errors"], names),
             "What does not hold:\n\n"
@@ -320,8 +320,8 @@ def page(known: dict[str, Any]) -> Page:
         "`python studies/diffpart.py --errors --shapes --speed`, then `--write`.",
         f"Means of {RUNS} releases with fixed seeds and {QUERIES:,} random sets of items in each of five "
         "groups (the paper: 10 releases, 10,000 sets). msnbc is the paper's; its transit data are not "
-        "public, and made-up sets of their shape stand in for them. The constants of the default were chosen on "
-        "groceries, mushroom and bms; msnbc, retail and kosarak confirm them.",
+        "public, and made-up sets of their shape stand in for them. The constants of the default were chosen "
+        "on groceries, mushroom and bms; msnbc, retail and kosarak confirm them.",
         ["## Sentences", _sentence_table(told)],
         [
             "## Mean relative error over the five groups, and utility of the 100 most frequent sets",
