@@ -29,14 +29,13 @@ from penstock.kinds.graph.kronecker import KroneckerRelease
 from penstock.kinds.graph.reading import open_graph
 from penstock.kinds.graph.statistics import DISTANCES, hops, local_clustering, mean, spectrum, statistics
 from penstock.kinds.graph.subgraph_counts import LadderCounts
-from penstock.releases import Release
 from penstock.schema import Schema
 
 KARATE = Schema.from_yaml("{kind: graph, edges: {nodes: 34}}")
 TEN = Schema.from_yaml("{kind: graph, unit: {protects: edge, at_most: 10}, edges: {nodes: 34}}")
 
 
-def made(method: str | None = None, epsilon: str = "10", schema: Schema = KARATE, **more: Any) -> Release:
+def made(method: str | None = None, epsilon: str = "10", schema: Schema = KARATE, **more: Any) -> Any:
     known = networkx_graph("karate")
     more.setdefault("seed", 1)
     return penstock.release(known, schema, epsilon=epsilon, method=method, **more)
@@ -208,6 +207,17 @@ def test_graphs_are_written_and_read_again(tmp_path: Path) -> None:
     for ending in (".graphml", ".txt"):
         with pytest.raises(UsageError, match="one graph"):
             found.files()[ending](several, tmp_path / "no")
+
+
+def test_samples_are_edges_graphs_or_matrices() -> None:
+    found = made()
+    edges = found.sample(seed=9)
+    drawn, matrix = (found.sample(seed=9, form=form) for form in ("networkx", "scipy"))
+    assert {frozenset(edge) for edge in drawn.edges()} == {frozenset(row) for row in edges.rows()}
+    assert (drawn.number_of_nodes(), matrix.shape, int(matrix.sum())) == (34, (34, 34), 2 * edges.height)
+    for wrong in ({"form": "dot"}, {"form": "scipy", "n": 2}):
+        with pytest.raises(UsageError):
+            found.sample(**wrong)
 
 
 def test_a_seed_repeats_a_graph() -> None:
