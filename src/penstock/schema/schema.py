@@ -108,6 +108,8 @@ class Schema(Fact):
         if block is not None:
             key, layout = block
             stated = found.pop(key, None)
+            if stated is None and layout.required and found.get("fields") is None:
+                raise SchemaError(layout.missing)
             if stated is not None:
                 found["layout"] = layout.model_validate(stated)
         if found.get("fields") is None and isinstance(found.get("layout"), Layout):
