@@ -204,7 +204,7 @@ def page(known: dict[str, Any]) -> Page:
             "What does not hold:\n\n"
             + (listed(f"{text} ({numbers})" for text, holds, numbers in told if not holds) or "- nothing"),
         ],
-        "`python studies/graphs.py --counts --degrees --fits --synthetic --drawn --shapes --recursive`, "
+        "`python studies/graphs.py --all`, about an hour on one core, "
         "`python studies/graph_speed.py --keep` (also with `--edges 10000000`), then `python "
         "studies/graphs.py --write`.",
         "Five of the six collaboration and mail graphs of the paper (Enron is not in the data folder) and "
