@@ -27,6 +27,7 @@ from penstock.catalogue import MethodInfo
 from penstock.errors import PenstockError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.comparisons import Comparison, HiddenThreshold
+from penstock.privacy.laws.passing import Passed, Passing
 from penstock.privacy.laws.rungs import SmoothCauchy
 from penstock.privacy.randomness.generator import Law, Randomness
 from penstock.privacy.seals.sealed import open_seal
@@ -83,6 +84,11 @@ def in_raw_order(law: Law[Any], output: Any) -> Any:
         return int(np.argsort(gaps, kind="stable")[output]) if 0 <= output < len(gaps) else output
     if gaps is not None:
         return sorted(output, key=lambda place: int(gaps[place]))
+    if isinstance(law, Passing) and output.counts is not None:
+        table = law.table
+        held = dict(zip(table.cells.tolist(), table.counts.tolist(), strict=True))
+        order = np.argsort([held.get(cell, 0) for cell in output.cells.tolist()], kind="stable")
+        return Passed(output.cells, output.counts[order])
     for name in ("values", "margins", "answers"):
         raw = getattr(law, name, None)
         if isinstance(raw, np.ndarray) and np.shape(output) == raw.shape and raw.size > 1:
@@ -195,7 +201,7 @@ def possible(info: MethodInfo, every: list[Audits], tampering: Tampering) -> boo
 def caught(info: MethodInfo, every: list[Audits], tampering: Tampering, *, seeds: int = 2) -> str | None:
     """The first problem that replays of a sabotaged method meet, in words; None where they meet none."""
     for setting in usable(info, every):
-        if setting.relation is not Relation.ADD_REMOVE or setting.engine != "memory":
+        if setting.relation is not Relation.ADD_REMOVE or setting.engine != catalogue.MEMORY:
             continue
         for problem in _problems(info, setting, tampering, seeds):
             return problem

@@ -22,6 +22,7 @@ METHODS = (
         "network",
         "tables of counts, as many as the budget can buy, merged into one Bayesian network",
         relations=_BOTH,
+        approximate=True,
         default=True,
     ),
     MethodInfo(
@@ -31,6 +32,13 @@ METHODS = (
         "network",
         "a Bayesian network that is chosen privately and counted, as published",
         relations=_BOTH,
+    ),
+    MethodInfo(
+        "diffpart-table",
+        "table",
+        "penstock.kinds.table.diffpart.method:DiffPartTable",
+        "partition",
+        "rows told apart step by step along taxonomies, the next column chosen privately",
     ),
     MethodInfo(
         "privtree",
@@ -69,6 +77,30 @@ METHODS = (
         "top-strings",
         "frequent strings chosen one after the other, without counts",
         answer="selection",
+    ),
+    MethodInfo(
+        "sluice",
+        "itemsets",
+        "penstock.learn.sluice.method:Sluice",
+        "sets",
+        "every set counted where the universe is small, else frequent items as columns of a table",
+        default=True,
+        evaluation="penstock.learn.sluice.evaluation:SluiceEvaluation",
+        audits="penstock.learn.sluice.audits:AUDITS",
+    ),
+    MethodInfo(
+        "diffpart",
+        "itemsets",
+        "penstock.kinds.itemsets.diffpart:DiffPart",
+        "sets",
+        "sets of items, told apart step by step along a tree of items, with noisy counts",
+    ),
+    MethodInfo(
+        "privtree-sets",
+        "itemsets",
+        "penstock.kinds.itemsets.privtree_sets:PrivTreeSets",
+        "sets",
+        "the same parts, divided where sets are many, with noise that does not grow with the depth",
     ),
     MethodInfo(
         "select-items",
@@ -171,6 +203,14 @@ METHODS = (
         role="baseline",  # under replace that number is public, and nothing is left to pay for
     ),
     MethodInfo(
+        "set-histogram",
+        "itemsets",
+        "penstock.kinds.itemsets.baselines.histogram:SetHistogram",
+        "set-table",
+        "a noisy count for every set over a small universe",
+        role="baseline",
+    ),
+    MethodInfo(
         "adaptive-grid",
         "points",
         "penstock.kinds.points.baselines.adaptive_grid:AdaptiveGrid",
@@ -265,6 +305,12 @@ FORMS = (
         keys=("total", "order"),
         tables={"domain": ("value",)},
     ),
+    FormInfo(
+        "partition",
+        "penstock.kinds.table.diffpart.release:RowsRelease",
+        keys=("divided", "left_out"),
+        tables={"rows": ("count",), "codes": ("code",)},
+    ),
     FormInfo("uniform", "penstock.kinds.table.baselines.uniform:UniformRelease", keys=("total",)),
     FormInfo(
         "tree",
@@ -300,12 +346,24 @@ FORMS = (
     FormInfo(
         "n-gram",
         "penstock.kinds.sequences.ngram:NGramRelease",
-        keys=("longest", "gap_scale"),
+        keys=("longest", "length_deviation", "gap_scale"),
         tables={"strings": ("before", "symbol"), "counts": ("count",)},
-        optional_tables={"starts": ("count",), "gaps": ("count",)},
+        optional_tables={"lengths": ("count",), "starts": ("count",), "gaps": ("count",)},
     ),
     FormInfo(
         "top-strings", "penstock.kinds.sequences.top_strings:TopStringsRelease", keys=("longest", "strings")
+    ),
+    FormInfo(
+        "sets",
+        "penstock.kinds.itemsets.release:SetsRelease",
+        keys=("empty", "divided", "left_out"),
+        tables={"sets": ("size", "count"), "items": ("item",)},
+    ),
+    FormInfo(
+        "set-table",
+        "penstock.kinds.itemsets.baselines.histogram:SetTableRelease",
+        keys=("deviation",),
+        tables={"counts": ("count",)},
     ),
     FormInfo(
         "selection",

@@ -80,6 +80,7 @@ class Schema(Fact):
     fields: tuple[Field, ...]
     impossible: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
+    target: str | None = None
     drafted: Drafted | None = None
     layout: SerializeAsAny[Layout] | None = None
 
@@ -158,6 +159,7 @@ class Schema(Fact):
                     f"{name}: the category '{both[0]}' is also a sign for a missing value. "
                     "Remove it from the enum, or give the field its own 'missingValues'."
                 )
+        self._refuse_foreign_target(seen)
         refuse_foreign_unit(self.unit, self.kind)
         block = layout_class(self.kind)
         if self.layout is not None and block is not None:
@@ -167,6 +169,20 @@ class Schema(Fact):
         except QueryError as problem:
             raise SchemaError(str(problem)) from None
         return self
+
+    def _refuse_foreign_target(self, declared: set[str]) -> None:
+        if self.target is None:
+            return
+        if not catalogue.kind(self.kind).targets:
+            kinds = [info.words for info in catalogue.kinds() if info.targets]
+            raise SchemaError(
+                f"target: only {' and '.join(kinds)} can have a target, and the schema describes "
+                f"'{self.kind}'. Remove it."
+            )
+        if self.target not in declared:
+            raise SchemaError(
+                f"target: '{self.target}' is not among the fields. Name one of them, or remove the target."
+            )
 
     def __eq__(self, other: object) -> bool:
         """Equal facts; remarks for the reviewer are not facts."""

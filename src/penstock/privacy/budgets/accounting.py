@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Overflow
 from fractions import Fraction
 from functools import lru_cache
+from math import isqrt
 
 from penstock.errors import BudgetError
 from penstock.privacy.unit import Relation
@@ -107,20 +108,19 @@ def converted(epsilon: Fraction, delta: Fraction, given: Relation, wanted: Relat
     return group(epsilon, delta, 2)
 
 
-def subsampled(epsilon: Fraction, p: Fraction, delta: Fraction = Fraction(0)) -> Cost:
-    """Each unit kept on its own with probability p, then an (epsilon, delta) mechanism: the exact
-    cost ln(1 + p (e^epsilon - 1)) under add-remove, rounded up, and p delta.
+def range_of(rho: Fraction) -> Fraction:
+    """The epsilon whose square is at most 8 rho: choices of that bounded range are rho-zCDP; rounded down.
 
-    >>> float(subsampled(Fraction(2), Fraction(1, 100))[0])
-    0.0619...
+    A mechanism has bounded range epsilon when the privacy losses of all its outputs lie in an interval of
+    that length. By Hoeffding's lemma such a mechanism is epsilon^2/8-zCDP (Cesar and Rogers 2021).
+
+    >>> range_of(Fraction(1, 2))
+    Fraction(2, 1)
     """
-    if not 0 <= p <= 1:
-        raise BudgetError(f"The probability of keeping a unit must lie between 0 and 1, not {p}.")
-    if epsilon < 0:
-        raise BudgetError(f"epsilon cannot be negative, and here it is {epsilon}.")
-    if p in (0, 1):
-        return p * epsilon, p * delta
-    return min(epsilon, _ceil(ln_up(1 + p * (exp_up(epsilon) - 1)))), p * delta
+    if rho < 0:
+        raise BudgetError(f"A concentrated amount cannot be negative, and here it is {rho}.")
+    digits = 10**18
+    return Fraction(isqrt(8 * rho.numerator * digits**2 // rho.denominator), digits)
 
 
 def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
