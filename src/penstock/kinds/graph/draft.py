@@ -18,8 +18,9 @@ from penstock.schema import Field, Layout
 _STARTS = ("from", "source", "src", "start", "caller", "u", "fromnodeid")
 _ENDS = ("to", "target", "dst", "end", "callee", "v", "tonodeid")
 _SAY_NODES = (
-    "The number of nodes is that of the nodes that have an edge, read off the data: replace it, both times, by "
-    "the public number of all nodes, or list their names under 'fields'. It must not follow from the edges."
+    "The number of nodes is that of the nodes that have an edge, read off the data: replace it, both times, "
+    "by the public number of all nodes, or list their names under 'fields'. It must not follow from the "
+    "edges."
 )
 _SAY_ANY_NODES = (
     "Nothing was read but the names of the columns: write the public number of all nodes, twice below."
