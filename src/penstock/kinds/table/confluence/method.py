@@ -362,8 +362,9 @@ class _Fit:
     def _limits(self) -> Limits:
         """Families may be larger where noise is small against the number of records."""
         limits = self.knobs.limits
-        clear = self.n / self.purse.noise(self.sensitivity)
-        return replace(limits, cells=int(min(max(limits.cells, limits.clear * clear), limits.most)))
+        clear = limits.clear * self.n / self.purse.noise(self.sensitivity)
+        most = min(limits.most, limits.together // max(1, len(self.variables)))
+        return replace(limits, cells=max(limits.cells, int(min(clear, most))))
 
     def _made(self, measured: Sequence[Measured], network: Network, total: float) -> NetworkRelease:
         return NetworkRelease(
