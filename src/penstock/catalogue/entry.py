@@ -62,7 +62,8 @@ class KindInfo:
     its class), where the kind needs one. `data` is the sealed handle, `draft` what drafts do for this kind,
     `private_drafts` whether one can be paid for, `evaluation` compares a release with the records, and
     `audits` lists what tries to refute the kind's methods; both are missing where all methods of the kind are
-    at home in other rooms. `engines` are where the records are counted, `options` how its releases are asked.
+    at home in other rooms. `engines` are where the records are counted, `options` how its releases are asked,
+    and `targets` says that its schema may name a field that others will be asked to predict.
     """
 
     name: str
@@ -76,6 +77,7 @@ class KindInfo:
     private_drafts: bool = False
     engines: tuple[str, ...] = (MEMORY,)
     options: tuple[OptionInfo, ...] = ()
+    targets: bool = False
 
     @property
     def places(self) -> tuple[str, ...]:

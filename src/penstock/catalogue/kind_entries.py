@@ -56,6 +56,7 @@ KINDS = (
         private_drafts=True,
         engines=ENGINES,
         options=(_CONDITIONS,),
+        targets=True,
     ),
     KindInfo(
         "points",

@@ -171,9 +171,10 @@ class Schema(Fact):
     def _refuse_foreign_target(self, declared: set[str]) -> None:
         if self.target is None:
             return
-        if self.kind != "table":
+        if not catalogue.kind(self.kind).targets:
+            able = " and ".join(f"{kind.name}s" for kind in catalogue.kinds() if kind.targets)
             raise SchemaError(
-                f"target: only tables have a target, and the schema describes '{self.kind}'. Remove it."
+                f"target: only {able} have a target, and the schema describes '{self.kind}'. Remove it."
             )
         if self.target not in declared:
             raise SchemaError(
