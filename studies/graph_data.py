@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
+from typing import Any
 
 from frame.data import file
+from frame.store import RESULTS
 from penstock.kinds.graph.reading import open_graph
 from penstock.kinds.graph.simple import SimpleGraph
 from penstock.schema import Schema
@@ -18,6 +21,12 @@ FILES = {
     "AS20": ("as20000102", 6474),
 }
 BUDGETS = ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6")
+FITTED = ("GrQc", "HepTh", "AS20")
+SHAPED = (*FITTED, "CondMat", "HepPh", "AstroPh")
+NOISY_RUNS = 2001
+RUNS = 60
+SHAPE_RUNS = 3
+GRAPHS = 100
 PATTERNS = ("triangle", "3-star", "4-clique", "2-triangle")
 
 EXPECTED: dict[tuple[str, str, str], tuple[float, ...]] = {
@@ -121,3 +130,20 @@ def graph(name: str) -> SimpleGraph:
     stem, nodes = FILES[name]
     schema = Schema.from_yaml(f"{{kind: graph, edges: {{nodes: {nodes}, header: false}}}}")
     return open_graph(file(f"graphs/{stem}.txt.gz"), schema)
+
+
+PLACE = RESULTS / "graphs.json"
+
+
+def known() -> dict[str, Any]:
+    """What was measured so far, part by part."""
+    found: dict[str, Any] = json.loads(PLACE.read_text(encoding="utf-8")) if PLACE.exists() else {}
+    return found
+
+
+def keep(part: str, measured: dict[str, Any]) -> None:
+    """Add to what was measured; figures that are measured again replace those before."""
+    found = known()
+    found[part] = {**found.get(part, {}), **measured}
+    PLACE.parent.mkdir(parents=True, exist_ok=True)
+    PLACE.write_text(json.dumps(found, indent=1), encoding="utf-8")

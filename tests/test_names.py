@@ -48,6 +48,7 @@ MEANT: dict[tuple[str, str], str] = {
     ("releases/package.py", "table"): PACKAGE,
     ("privacy/laws/rungs.py", "ladder"): MECHANISM,
     ("privacy/mechanisms/ladder.py", "ladder"): MECHANISM,
+    ("kinds/table/diffpart/method.py", "tree"): "a way to cut numbers, along the tree of their bins",
     ("report/page.py", "table"): BLOCK,
     ("report/page.py", "points"): BLOCK,
     ("report/maps.py", "points"): NOUN,

@@ -66,3 +66,13 @@ def test_a_password_in_the_words_of_a_driver_is_hidden(text: str) -> None:
 ])  # fmt: skip
 def test_what_is_no_password_stays(text: str) -> None:
     assert without_password(text) == text
+
+
+@pytest.mark.parametrize("part", ["pass", "a:", "a:a@", "?a%41", "x", "a.", "oracle/", "key%3d"])
+def test_no_text_takes_long_to_be_cleared_of_passwords(part: str) -> None:
+    """What is tried for each letter is bounded: with nested repetitions, hours would pass."""
+    assert len(without_password(part * (20_000 // len(part)))) <= 20_000
+
+
+def test_a_password_longer_than_what_is_shown_is_hidden() -> None:
+    assert "hunter2" not in without_password("postgres://ann:" + "hunter2" * 1000 + "@host")

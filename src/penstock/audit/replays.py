@@ -61,10 +61,11 @@ class Setting:
 
 
 def grounds(info: MethodInfo, every: list[Audits]) -> list[Ground]:
-    """Those of the method's own audits, and those that its kind offers."""
+    """Those of the method's own audits, and those that its kind offers, if it has their parameters."""
+    known = {parameter.name for parameter in method_class(info).parameters()}
     found = [_ground(audit) for audit in audits_of(info, every)]
-    found += [ground for audits in every for ground in audits.grounds if ground.described.kind == info.kind]
-    return found
+    offered = [ground for audits in every for ground in audits.grounds if known >= ground.parameters.keys()]
+    return found + [ground for ground in offered if ground.described.kind == info.kind]
 
 
 def audits_of(info: MethodInfo, every: list[Audits]) -> list[MethodAudit]:

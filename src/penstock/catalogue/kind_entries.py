@@ -49,6 +49,7 @@ KINDS = (
         "table",
         words="a table",
         units=(_RECORD, _USER),
+        targets=True,
         data="penstock.kinds.table.data:Table",
         draft="penstock.kinds.table.draft:TableDraft",
         evaluation="penstock.kinds.table.evaluation:TableEvaluation",
@@ -56,7 +57,6 @@ KINDS = (
         private_drafts=True,
         engines=ENGINES,
         options=(_CONDITIONS,),
-        targets=True,
     ),
     KindInfo(
         "points",

@@ -34,6 +34,13 @@ METHODS = (
         relations=_BOTH,
     ),
     MethodInfo(
+        "diffpart-table",
+        "table",
+        "penstock.kinds.table.diffpart.method:DiffPartTable",
+        "partition",
+        "rows told apart step by step along taxonomies, the next column chosen privately",
+    ),
+    MethodInfo(
         "privtree",
         "points",
         "penstock.kinds.points.privtree:PrivTree",
@@ -297,6 +304,12 @@ FORMS = (
         "penstock.kinds.table.baselines.full_table:FullTableRelease",
         keys=("total", "order"),
         tables={"domain": ("value",)},
+    ),
+    FormInfo(
+        "partition",
+        "penstock.kinds.table.diffpart.release:RowsRelease",
+        keys=("divided", "left_out"),
+        tables={"rows": ("count",), "codes": ("code",)},
     ),
     FormInfo("uniform", "penstock.kinds.table.baselines.uniform:UniformRelease", keys=("total",)),
     FormInfo(

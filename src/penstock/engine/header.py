@@ -112,7 +112,7 @@ def refuse_record_among(label: str, names: Sequence[str], records: pl.DataFrame,
         column = records.to_series(place)
         if column.dtype != pl.String:
             continue
-        values = [value.strip(BLANKS).casefold() for value in column.drop_nulls()]
+        values = [value.strip(BLANKS).casefold() for value in column.to_list() if value is not None]
         values = [value for value in values if value]
         if name.strip(BLANKS).casefold() in values:
             reason = f"the name of column {place + 1} is also one of its values"

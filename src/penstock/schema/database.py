@@ -20,8 +20,6 @@ from penstock.errors import DataError
 from penstock.schema.field import Field
 from penstock.schema.reading import boolean_labels, numeric_labels
 from penstock.schema.values import (
-    BASIC,
-    BASIC_SECONDS,
     BLANKS,
     DATE,
     DATETIME,
@@ -284,7 +282,7 @@ def _calendar_text(field: Field, text: Any, missing: Any) -> _Read:
     shape = text.re_search(DATE if field.type == "date" else DATETIME)
     shaped = ibis.ifelse(shape, text, ibis.null("string"))
     if field.type == "datetime":
-        shaped = ibis.ifelse(text.re_search(BASIC), _extended(shaped), shaped)
+        shaped = _extended(shaped)
     year, month, day = (
         _cast(shaped.substr(start, size), "int64") for start, size in ((0, 4), (5, 2), (8, 2))
     )
@@ -309,13 +307,9 @@ def _calendar_text(field: Field, text: Any, missing: Any) -> _Read:
 
 
 def _extended(text: Any) -> Any:
-    """A time that is written without signs between its numbers, with them."""
-    clock = ibis.ifelse(
-        text.re_search(BASIC_SECONDS),
-        text.substr(11, 2).concat(":", text.substr(13, 20)),
-        text.substr(11, 20),
-    )
-    return text.substr(0, 4).concat("-", text.substr(4, 2), "-", text.substr(6, 5), ":", clock)
+    """A time that is written without signs between its numbers, with them; any other text as it is."""
+    dated = text.re_replace("^([0-9]{4})([0-9]{2})([0-9]{2}T[0-9]{2})([0-9]{2})", r"\1-\2-\3:\4")
+    return dated.re_replace("^(.{13}:[0-9]{2})([0-9]{2})", r"\1:\2")
 
 
 def _ahead(text: Any) -> Any:

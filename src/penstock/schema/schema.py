@@ -108,6 +108,8 @@ class Schema(Fact):
         if block is not None:
             key, layout = block
             stated = found.pop(key, None)
+            if stated is None and layout.required and found.get("fields") is None:
+                raise SchemaError(layout.missing)
             if stated is not None:
                 found["layout"] = layout.model_validate(stated)
         if found.get("fields") is None and isinstance(found.get("layout"), Layout):
@@ -172,9 +174,10 @@ class Schema(Fact):
         if self.target is None:
             return
         if not catalogue.kind(self.kind).targets:
-            able = " and ".join(f"{kind.name}s" for kind in catalogue.kinds() if kind.targets)
+            kinds = [info.words for info in catalogue.kinds() if info.targets]
             raise SchemaError(
-                f"target: only {able} have a target, and the schema describes '{self.kind}'. Remove it."
+                f"target: only {' and '.join(kinds)} can have a target, and the schema describes "
+                f"'{self.kind}'. Remove it."
             )
         if self.target not in declared:
             raise SchemaError(

@@ -29,7 +29,6 @@ OFFSET = r"(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)$"
 _OFFSET = f"({OFFSET.removesuffix('$')})?"
 BASIC = rf"^[0-9]{{8}}T[0-9]{{4}}([0-9]{{2}}([.,][0-9]{{1,9}})?)?{_OFFSET}$"
 """ISO 8601 without signs between the numbers: 20250301T100000Z."""
-BASIC_SECONDS = "^[0-9]{8}T[0-9]{6}"
 DATETIME = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]{CLOCK}{_OFFSET})?$|{BASIC}"
 TRUE_VALUES = ("true", "True", "TRUE", "1")
 FALSE_VALUES = ("false", "False", "FALSE", "0")

@@ -52,6 +52,9 @@ def test_what_is_not_simple_is_made_simple() -> None:
         "1;2\n2;3",
         "x|y\ny|z\n",
         "\ufeff1 2\n2 3\n",
+        "1 2\r2 3\r",
+        "# one sign\n% another\n  # and indented\n1\t2\n% between\n2\t3\n",
+        "\n\n1\t 2\t7\n2 \t3\n\n",
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
@@ -91,8 +94,19 @@ def test_nodes_are_never_read_off_the_edges() -> None:
     assert shape(rows, SIX)[0] == 6
     with pytest.raises(SchemaError, match="which nodes there are"):
         Graph.open(rows, Schema.from_yaml("{kind: graph, fields: [{name: node, type: boolean}]}"))
-    with pytest.raises(SchemaError, match="no fields are declared"):
-        Schema.from_yaml("{kind: graph, edges: {from: a, to: b}}")
+    for text in ("{kind: graph}", "{kind: graph, edges: {from: a, to: b}}"):
+        with pytest.raises(SchemaError, match="which nodes there are"):
+            Schema.from_yaml(text)
+
+
+def test_a_word_among_numbers_changes_nothing_about_the_others() -> None:
+    """'01' is the node 1 whether or not there is a name in the column: else one edge would move many."""
+    numbers = pl.DataFrame({"from": ["1", "01", " 2"], "to": ["3", "3", "003"]})
+    words = pl.concat([numbers, pl.DataFrame({"from": ["x"], "to": ["y"]})])
+    assert shape(numbers, SIX) == (6, 2, [2, 1, 1, 0, 0, 0])
+    assert shape(words, SIX) == (6, 3, [2, 1, 1, 1, 1, 0])
+    mixed = pl.DataFrame({"from": [1, 2], "to": ["01", "1"]})
+    assert shape(mixed, SIX)[1] == 1
 
 
 def test_named_and_numbered_nodes() -> None:

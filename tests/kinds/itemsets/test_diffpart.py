@@ -18,12 +18,12 @@ from penstock.audit.hostile import Ground, trial
 from penstock.audit.replay import replay
 from penstock.errors import SchemaError, UsageError
 from penstock.kinds.itemsets.data import ItemSets
-from penstock.kinds.itemsets.diffpart import DiffPart, least_above, part_factor, set_factor
+from penstock.kinds.itemsets.diffpart import DiffPart, part_factor, set_factor
 from penstock.kinds.itemsets.item_tree import ItemTree, Operation
 from penstock.kinds.itemsets.release import SetsRelease
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.passing import Passed, Passing, log_tail
-from penstock.privacy.mechanisms.chains import Chain
+from penstock.privacy.mechanisms.chains import Chain, least_above
 from penstock.privacy.randomness.generator import Law, Randomness
 from penstock.privacy.randomness.logarithms import Log
 from penstock.privacy.unit import Relation

@@ -27,6 +27,7 @@ class EdgeLayout(Layout):
     ('from', 'to')
     """
 
+    required: ClassVar[bool] = True
     missing: ClassVar[str] = (
         "edges: the schema does not say which nodes there are. Add a line such as 'edges: {nodes: 5242}' or "
         "'edges: {from: caller, to: callee, nodes: 5242}' with the public number of nodes."
@@ -45,7 +46,9 @@ class EdgeLayout(Layout):
     @model_validator(mode="after")
     def _possible(self) -> EdgeLayout:
         if self.nodes is not None and not 1 <= self.nodes < MOST_NODES:
-            raise SchemaError(f"edges: nodes is {self.nodes}; give the public number of nodes, at least 1.")
+            raise SchemaError(
+                f"edges: nodes is {self.nodes}; give the public number of nodes, from 1 to {MOST_NODES - 1}."
+            )
         if self.start == self.end:
             raise SchemaError(f"edges: both ends are in the column '{self.start}'. Name two columns.")
         return self
@@ -57,7 +60,7 @@ class EdgeLayout(Layout):
     def own_fields(self) -> list[dict[str, Any]]:
         """Nodes without names of their own are numbered from 1 on."""
         if self.nodes is None:
-            return []
+            raise SchemaError(self.missing)
         return [{"name": "node", "type": "integer", "constraints": {"minimum": 1, "maximum": self.nodes}}]
 
     def refuse_undeclared(self, key: str, names: Collection[str]) -> None:

@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt, log, sqrt
 from typing import Annotated, ClassVar, Literal
 
 from penstock.contracts.method import Method
@@ -37,7 +36,7 @@ from penstock.kinds.itemsets.weighted import Found, WeightedSets
 from penstock.kinds.itemsets.writing import refuse_unwritable
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.mechanisms.chains import Chain
+from penstock.privacy.mechanisms.chains import Chain, least_above, threshold_factor
 from penstock.progress import progress
 from penstock.schema import Schema
 
@@ -56,7 +55,7 @@ def part_factor(fan_out: int) -> Fraction:
     >>> [float(part_factor(fan_out)) for fan_out in (2, 4, 8, 10)]
     [2.63, 3.76, 5.77, 6.75]
     """
-    return _factor(fan_out, FALSE_PARTS)
+    return threshold_factor(2**fan_out - 1, FALSE_PARTS)
 
 
 def set_factor(fan_out: int) -> Fraction:
@@ -65,21 +64,7 @@ def set_factor(fan_out: int) -> Fraction:
     >>> [float(set_factor(fan_out)) for fan_out in (2, 8, 10)]
     [1.0, 1.77, 2.75]
     """
-    return max(Fraction(1), _factor(fan_out, FALSE_SETS))
-
-
-def _factor(fan_out: int, expected: float) -> Fraction:
-    """C with (2**f - 1) exp(-sqrt(2) C) / 2 = expected, to two decimals."""
-    return Fraction(round(100 * log((2**fan_out - 1) / (2 * expected)) / sqrt(2)), 100)
-
-
-def least_above(factor: Fraction, amount: Fraction) -> int:
-    """The smallest whole number above sqrt(2) factor / amount, exactly.
-
-    >>> least_above(Fraction(1), Fraction(1)), least_above(Fraction(27, 4), Fraction(1, 200))
-    (2, 1910)
-    """
-    return isqrt(int(2 * (factor / amount) ** 2)) + 1
+    return max(Fraction(1), threshold_factor(2**fan_out - 1, FALSE_SETS))
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,8 @@ from penstock.schema import Schema
 
 WIDEST = 5
 MOST_PARTS = 300_000
+MOST_DRAWN = 100_000
+"""So many sets stand for a part that was not divided to its end."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +143,13 @@ def completed(tree: ItemTree, cuts: list[Cut], counts: Numbers) -> WeightedSets:
         elif count:
             unfinished.append((cut, count))
     for cut, count in unfinished:
+        drawn = min(count, MOST_DRAWN)
         columns = []
         for node in cut:
             low, high = tree.bounds[node]
             chances = popular[low:high] / popular[low:high].sum()
-            columns.append(low + rng.choice(high - low, size=count, p=chances))
+            columns.append(low + rng.choice(high - low, size=drawn, p=chances))
         rows, times = np.unique(np.sort(np.column_stack(columns), axis=1), axis=0, return_counts=True)
         for row, many in zip(rows.tolist(), times.tolist(), strict=True):
-            found[tuple(row)] += many
+            found[tuple(row)] += many * count // drawn
     return WeightedSets.of(found.items(), tree.order)

@@ -52,6 +52,8 @@ CLEAR = 4
 """A column is worth its noise when its item's support is so many times the scale of the supports' noise."""
 SPARSE = 0.03
 """Items are spread by chance if a smaller share of the sets has them: two then meet in a thousandth."""
+MOST_DRAWN = 4_000_000
+"""So many rows of the table are drawn; each stands for several sets where there seem to be more."""
 
 Way = Literal["auto", "cells", "columns"]
 
@@ -149,8 +151,11 @@ class Sluice(Method[ItemSets]):
             supports = noisy[beside]
         table = sets.as_columns(Table, items.tolist())
         release = Confluence().fit(table, budget)
-        drawn = release.sample(release.size, seed=0).select(table.schema.names)
-        return as_sets(np.column_stack([column.to_numpy() for column in drawn]), items, beside, supports)
+        drawn = release.sample(min(release.size, MOST_DRAWN), seed=0).select(table.schema.names)
+        times = max(1, release.size // MOST_DRAWN)
+        rows = np.column_stack([column.to_numpy() for column in drawn])
+        found, empty = as_sets(rows, items, beside, supports // times)
+        return WeightedSets(found.sizes, found.items, found.weights * times), empty * times
 
 
 def usual_size(noisy: Numbers) -> int:

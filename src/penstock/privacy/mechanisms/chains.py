@@ -23,6 +23,7 @@ what is not left, and it is used up once its sub-parts have it.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isqrt, log, sqrt
 from typing import Any, TypeVar
 
 import numpy as np
@@ -137,3 +138,23 @@ def _gaps(scores: Numbers) -> NDArray[np.uint64]:
     """How far each score is below the best one."""
     gaps: NDArray[np.uint64] = (scores.max() - scores).astype(np.uint64)
     return gaps
+
+
+def least_above(factor: Fraction, amount: Fraction) -> int:
+    """The smallest whole number above sqrt(2) factor / amount, exactly.
+
+    >>> least_above(Fraction(1), Fraction(1)), least_above(Fraction(27, 4), Fraction(1, 200))
+    (2, 1910)
+    """
+    return isqrt(int(2 * (factor / amount) ** 2)) + 1
+
+
+def threshold_factor(choices: int, expected: float) -> Fraction:
+    """The factor C of a threshold sqrt(2) C / amount that so many empty cells of these pass on average.
+
+    An empty cell passes with a chance of exp(-sqrt(2) C) / 2, whatever the amount. To two decimals.
+
+    >>> threshold_factor(1023, 0.0366)
+    Fraction(27, 4)
+    """
+    return Fraction(round(100 * log(choices / (2 * expected)) / sqrt(2)), 100)

@@ -138,3 +138,30 @@ def test_it_beats_the_goals_on_nltcs_and_adult() -> None:
         release = Confluence().fit(Table.open(part, real_schema(sizes)), paid(1, 3))
         for ways, goal in zip((2, 3), goals, strict=True):
             assert distance(release, rows, list(sizes.values()), ways, 0) < goal
+
+
+def test_a_target_has_a_counted_pair_with_every_other_column() -> None:
+    sizes = [3, 12, 4, 2, 5]
+    schema = schema_of(sizes).model_copy(update={"target": "d"})
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, sizes, size=(20000, 5))
+    rows[:, 1] = np.where(rng.random(20000) < 0.8, rows[:, 0] * 4, rows[:, 1])
+    knobs = Knobs(plane=1e9, worth=-1e9, caution=50.0)
+    with_target, without = (
+        fit_with(knobs, table_of(rows, each), paid(1)) for each in (schema, schema_of(sizes))
+    )
+
+    def partners(release: Any) -> set[int]:
+        seen = [{part.variable for part in one.parts} for one in release.measured]
+        return set.union(set(), *(parts - {3} for parts in seen if 3 in parts))
+
+    assert partners(with_target) == {0, 1, 2, 4}
+    assert partners(without) < {0, 1, 2, 4}  # nothing depends on it, so nothing needs to be counted with it
+    assert with_target.receipt.epsilon == 1
+
+
+def test_a_target_that_stands_alone_is_named() -> None:
+    schema = schema_of([8, 8, 8]).model_copy(update={"target": "b"})
+    rows = np.random.default_rng(0).integers(0, 8, size=(50, 3))
+    release = Confluence().fit(table_of(rows, schema), paid("1/10"))
+    assert any("target b is one of them" in remark for remark in release.connections.remarks())

@@ -28,6 +28,13 @@ fields:
 """
 AGE_RECORDS = ((3,), (4,), (12,))
 RICH, SLACK = Fraction(64), Fraction(1, 10**6)
+EAGER = {"c1": "1/100", "c2": "1/100"}
+BINNED = """
+fields:
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 9}, bins: {count: 5}, missing: value}
+  - {name: large, type: boolean}
+"""
+BINNED_RECORDS = ((0, True), (9, False), (4, True), (None, True))
 OTHERS = (("red", 1), ("green", 2))
 MANY = Pair(OTHERS, (*OTHERS, *(("blue", 3),) * 5), "two users | a third with five blue records")
 
@@ -71,6 +78,26 @@ METHODS: tuple[MethodAudit, ...] = (
         effort=0.01,
         read_off=seen_edges,
         copies=("domain-from-data",),
+    ),
+    MethodAudit(
+        "diffpart-table", COLOURS, COLOUR_RECORDS, parameters={"c1": "1/100"}, read_off=seen_categories
+    ),
+    MethodAudit("diffpart-table", SIZES, SIZE_RECORDS, parameters=EAGER, label="two-columns", copies=()),
+    MethodAudit(
+        "diffpart-table",
+        SIZES,
+        SIZE_RECORDS,
+        parameters={**EAGER, "score": "gain", "target": "large"},
+        label="classes",
+        copies=(),
+    ),
+    MethodAudit(
+        "diffpart-table",
+        BINNED,
+        BINNED_RECORDS,
+        parameters={**EAGER, "numeric": "median"},
+        label="median",
+        copies=(),
     ),
     MethodAudit("laplace-marginals", COLOURS, COLOUR_RECORDS, parameters={"way": 1}, copies=SUBTLE),
     MethodAudit("laplace-marginals", SIZES, SIZE_RECORDS, label="two-columns", copies=()),

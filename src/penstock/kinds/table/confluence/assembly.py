@@ -50,14 +50,17 @@ _MEAN_NOISE = 0.75  # mean absolute value of sums of Laplace noise, in standard 
 class Limits:
     """How large families may be, and how far noisy counts are trusted.
 
-    A tie counts when it exceeds `doubt` times what noise alone would show. `ridge` and `steps` are those of
-    `entropy.fitted`. The distribution of one attribute comes from all views that see it (`consistent`) or
-    from its one-way counts alone, and is then made plausible (`plausible`), projected onto the simplex or has
-    its negatives cut off.
+    A family has at most `cells` cells, or `clear` times the records over the noise of a count where that is
+    more, up to `most`. A tie counts when it exceeds `doubt` times what noise alone would show. `ridge` and
+    `steps` are those of `entropy.fitted`. The distribution of one attribute comes from all views that see
+    it (`consistent`) or from its one-way counts alone, and is then made plausible (`plausible`), projected
+    onto the simplex or has its negatives cut off.
     """
 
     parents: int = 8
     cells: int = 4096
+    clear: float = 0.1
+    most: int = 1 << 14
     doubt: float = 1.0
     ridge: float = RIDGE
     steps: int = STEPS

@@ -159,12 +159,13 @@ class _Fit:
         self.variables = self.encoding.variables
         self.support = Support.of(table.schema)
         self.parameters: dict[str, object] = {}
+        self.n = 1
 
     def release(self) -> NetworkRelease:
         if not self.variables:
             noisy = self.purse.number(self.table.size(), "number of records", Fraction(1))
             return self._made([], Network((), (), ()), float(max(0, noisy)))
-        n = self._size()
+        n = self.n = self._size()
         strength = self._strength(n)
         if strength is None:
             measured = self._one_ways(self.purse.rest("one-way counts"))
@@ -354,9 +355,15 @@ class _Fit:
             self.variables,
             cleared(measured, self.variables, self.encoding.sizes, self.support),
             None if size is None else float(size),
-            self.knobs.limits,
+            self._limits(),
             precedence(self.encoding, self.support),
         )
+
+    def _limits(self) -> Limits:
+        """Families may be larger where noise is small against the number of records."""
+        limits = self.knobs.limits
+        clear = self.n / self.purse.noise(self.sensitivity)
+        return replace(limits, cells=int(min(max(limits.cells, limits.clear * clear), limits.most)))
 
     def _made(self, measured: Sequence[Measured], network: Network, total: float) -> NetworkRelease:
         return NetworkRelease(
