@@ -82,7 +82,7 @@ def test_a_release_that_connects_everything_says_nothing() -> None:
 
 @pytest.mark.parametrize("rows", [200, 4000])
 def test_no_epsilon_is_promised_for_gaussian_noise(rows: int) -> None:
-    """The estimate is one for Laplace noise; a release with a delta has other noise, with views and without."""
+    """The estimate is for Laplace noise; a release with a delta has other noise, with views and without."""
     schema, some = Schema.from_yaml(FIELDS), people().head(rows)
     pure, both = (release(some, schema, epsilon="0.1", delta=delta, seed=1) for delta in (0, "1e-6"))
     assert "would connect" in " ".join(pure.remarks())
