@@ -36,7 +36,7 @@ METHODS = (
         "diffpart-table",
         "table",
         "penstock.kinds.table.diffpart.method:DiffPartTable",
-        "rows",
+        "row-counts",
         "rows told apart step by step along taxonomies, the next column chosen privately",
     ),
     MethodInfo(
@@ -305,7 +305,7 @@ FORMS = (
         tables={"domain": ("value",)},
     ),
     FormInfo(
-        "rows",
+        "row-counts",
         "penstock.kinds.table.diffpart.release:RowsRelease",
         keys=("divided", "left_out"),
         tables={"rows": ("count",), "codes": ("code",)},
