@@ -1,6 +1,7 @@
 """Private counts and synthetic graphs on public networks, beside what was published.
 
-    python studies/graphs.py --counts --degrees --fits --shapes    # measure; about an hour on a quiet core
+    python studies/graphs.py --all                         # measure; or part by part, see --help
+    python studies/graph_speed.py --keep                   # times and memory; both take about an hour in all
     python studies/graphs.py --write                       # the pages, from what was measured
 
 Median errors of ladder, Laplace and smooth noise follow from the exact laws and are not simulated. Whatever
@@ -10,18 +11,34 @@ is measured is kept in studies/results/graphs.json, part by part.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import log
 from typing import Any
 
 import numpy as np
 
-from frame.page import Page, listed
-from frame.store import RESULTS
-from graph_data import BUDGETS, EXPECTED, FILES, KRONFIT, KRONMOM, PATTERNS, PRIVATE, graph
+import graph_pages
+import graph_recursive
+from graph_data import (
+    BUDGETS,
+    FILES,
+    FITTED,
+    GRAPHS,
+    KRONFIT,
+    KRONMOM,
+    NOISY_RUNS,
+    PATTERNS,
+    PRIVATE,
+    RUNS,
+    SHAPE_RUNS,
+    SHAPED,
+    SYNTHETIC,
+    graph,
+    keep,
+    known,
+)
 from penstock.kinds.graph import counting
 from penstock.kinds.graph.data import Graph
 from penstock.kinds.graph.degree_sequence import private_degrees
@@ -30,7 +47,7 @@ from penstock.kinds.graph.models.kronecker import Initiator
 from penstock.kinds.graph.ordering import AscendingDegrees
 from penstock.kinds.graph.patterns import KTriangle, Pattern, pattern
 from penstock.kinds.graph.simple import SimpleGraph
-from penstock.kinds.graph.statistics import DISTANCES, statistics
+from penstock.kinds.graph.statistics import DISTANCES, spectrum, statistics
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.rungs import Rungs
 from penstock.privacy.mechanisms import ladder, noise, smooth
@@ -41,13 +58,8 @@ from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 from penstock.schema import Schema
 
-PLACE = RESULTS / "graphs.json"
-NOISY_RUNS = 2001
-FITTED = ("GrQc", "HepTh", "AS20")
-RUNS = 20
-SHAPE_RUNS = 3
-TOLERANCE = 0.10
-GRAPHS = 30
+SETTINGS = (("0.2", "0"), ("0.2", "0.01"), ("0.2", "0.1"), ("1", "0"))
+NEAR = 0.03
 
 
 # Counts ----------------------------------------------------------------------------------------------
@@ -119,8 +131,15 @@ def private_counts(
     name: str, sealed: Sealed[Rungs], epsilon: str, delta: str, seed: int
 ) -> tuple[dict[str, float], AscendingDegrees]:
     """What a release of a Kronecker graph looks at, without reading the graph again."""
+    return private_features(handle(name), sealed, epsilon, delta, seed)
+
+
+def private_features(
+    whole: Graph, sealed: Sealed[Rungs], epsilon: str, delta: str, seed: int
+) -> tuple[dict[str, float], AscendingDegrees]:
+    """The four noisy counts and the degrees of a graph whose triangle ladder is known."""
     budget = Budget(epsilon, delta, randomness=Randomness.seeded(seed))
-    degrees = private_degrees(handle(name), budget.part("degrees", "1/2", delta_share=0))
+    degrees = private_degrees(whole, budget.part("degrees", "1/2", delta_share=0))
     rest = budget.part("triangles", "1/2", delta_share=1 if delta != "0" else 0)
     triangles = ladder.ladder(sealed, pay=rest) if delta == "0" else smooth.laplace(sealed, pay=rest)
     return {
@@ -148,11 +167,7 @@ def fits(runs: int) -> dict[str, Any]:
         exact, _ = kronecker.fit(truths(graph(name)), levels)
         found[f"moments|{name}"] = [exact.a, exact.b, exact.c]
         sealed = sealed_triangles(name)
-        for label, epsilon, delta in (
-            ("pure", "0.2", "0"),
-            ("published", "0.2", "0.01"),
-            ("pure", "1", "0"),
-        ):
+        for epsilon, delta in SETTINGS:
             entries, dropped = [], 0
             for seed in range(runs):
                 features, _ = private_counts(name, sealed, epsilon, delta, seed)
@@ -160,25 +175,66 @@ def fits(runs: int) -> dict[str, Any]:
                 entries.append([made.a, made.b, made.c])
                 dropped += features["triangle"] <= 0
             values = np.array(entries)
-            found[f"{label} {epsilon}|{name}"] = {
+            found[f"{label(epsilon, delta)}|{name}"] = {
                 "mean": values.mean(axis=0).tolist(),
                 "sd": values.std(axis=0, ddof=1).tolist(),
+                "near": int(np.count_nonzero(np.abs(values[:, 1] - exact.b) <= NEAR)),
                 "dropped": dropped,
                 "runs": runs,
             }
-            print(name, label, epsilon, values.mean(axis=0).round(4), flush=True)
-        for source, entries3 in (("KronFit", KRONFIT), ("KronMom", KRONMOM), ("Private", PRIVATE)):
-            rng = np.random.default_rng(3)
-            drawn = [
-                SimpleGraph.of(2**levels, *kronecker.draw(Initiator(*entries3[name]), levels, rng))
-                for _ in range(GRAPHS)
-            ]
-            found[f"graphs of {source}|{name}"] = [
-                float(np.mean([one.m for one in drawn])),
-                float(np.mean([np.count_nonzero(one.degrees) for one in drawn])),
-                float(np.mean([one.degrees[0] for one in drawn])),
-                float(np.mean([counting.triangles(one) for one in drawn])),
-            ]
+            print(name, label(epsilon, delta), values.mean(axis=0).round(4), flush=True)
+    return found
+
+
+def label(epsilon: str, delta: str) -> str:
+    """How a setting is called: pure, or as published with a delta."""
+    return f"pure {epsilon}" if delta == "0" else f"published {epsilon} {delta}"
+
+
+def synthetic(runs: int) -> dict[str, Any]:
+    """Graphs drawn from known initiators: what moments and private estimates make of them."""
+    found: dict[str, Any] = {}
+    for name, entries in SYNTHETIC.items():
+        made = [
+            SimpleGraph.of(1 << 14, *kronecker.draw(Initiator(*entries), 14, np.random.default_rng(s)))
+            for s in range(10)
+        ]
+        fits = [kronecker.fit(truths(one), 14)[0] for one in made]
+        moments = np.array([[one.a, one.b, one.c] for one in fits])
+        found[f"moments|{name}"] = [moments.mean(axis=0).tolist(), moments.std(axis=0, ddof=1).tolist()]
+        schema = Schema.from_yaml("{kind: graph, edges: {nodes: 16384}}")
+        whole = Graph(made[0], schema)
+        sealed = whole.rungs(pattern("triangle"))
+        values = np.array([_entries(whole, sealed, seed) for seed in range(runs)])
+        found[f"private|{name}"] = [values.mean(axis=0).tolist(), values.std(axis=0, ddof=1).tolist()]
+        print("synthetic", name, found[f"moments|{name}"], values.mean(axis=0).round(4), flush=True)
+    return found
+
+
+def _entries(whole: Graph, sealed: Sealed[Rungs], seed: int) -> list[float]:
+    features, _ = private_features(whole, sealed, "0.2", "0.01", seed)
+    made, _ = kronecker.fit(features, 14)
+    return [made.a, made.b, made.c]
+
+
+def drawn(many: int) -> dict[str, Any]:
+    """Means over graphs from the published initiators."""
+    found: dict[str, Any] = {}
+    for name in FITTED:
+        levels = kronecker.levels_of(FILES[name][1])
+        for source, entries in (("KronFit", KRONFIT), ("KronMom", KRONMOM), ("Private", PRIVATE)):
+            rng, values = np.random.default_rng(3), []
+            for _ in range(many):
+                one = SimpleGraph.of(2**levels, *kronecker.draw(Initiator(*entries[name]), levels, rng))
+                leading = float(spectrum(one, 1)[0][0])
+                linked, largest = np.count_nonzero(one.degrees), one.degrees[0]
+                values.append([one.m, linked, largest, counting.triangles(one), leading])
+            found[f"{source}|{name}"] = {
+                "mean": np.mean(values, axis=0).tolist(),
+                "sd": np.std(values, axis=0, ddof=1).tolist(),
+                "graphs": many,
+            }
+            print(source, name, np.mean(values, axis=0).round(1), flush=True)
     return found
 
 
@@ -209,10 +265,10 @@ def degrees(runs: int) -> dict[str, Any]:
 # Shapes ----------------------------------------------------------------------------------------------
 
 
-def shapes(runs: int) -> dict[str, Any]:
+def shapes(runs: int, names: Sequence[str]) -> dict[str, Any]:
     """The five distances of both models, without noise and under two budgets."""
     found: dict[str, Any] = {}
-    for name in FITTED:
+    for name in names:
         truth, levels = statistics(graph(name)), kronecker.levels_of(FILES[name][1])
         sealed = sealed_triangles(name)
         for epsilon in ("none", "1", "0.2"):
@@ -242,273 +298,27 @@ def shapes(runs: int) -> dict[str, Any]:
     return found
 
 
-# Pages -----------------------------------------------------------------------------------------------
-
-
-def compared(measured: dict[str, float]) -> Iterator[tuple[str, str, str, str, float, float]]:
-    """Method, pattern, graph and budget with our figure and the reference."""
-    for (method, words, name), row in EXPECTED.items():
-        for epsilon, value in zip(BUDGETS, row, strict=False):
-            yield method, words, name, epsilon, measured[f"{method}|{words}|{name}|{epsilon}"], value
-
-
-def statements(known: dict[str, Any]) -> list[tuple[str, bool, str]]:
-    """Published sentences, whether they hold here, and our numbers."""
-    got = known["counts"]
-
-    def of(method: str, words: str, name: str, epsilon: str) -> float:
-        return float(got[f"{method}|{words}|{name}|{epsilon}"])
-
-    published = [name for name in FILES if name != "AS20"]
-
-    def worst(method: str, words: str, epsilon: str) -> float:
-        return max(of(method, words, name, epsilon) for name in published)
-
-    def beats(words: str, other: str, budgets: tuple[str, ...] = BUDGETS) -> tuple[bool, str]:
-        cases = [
-            (of("ladder", words, name, epsilon), of(other, words, name, epsilon))
-            for name in published
-            for epsilon in budgets
-        ]
-        won = sum(one < two for one, two in cases)
-        return won == len(cases), f"{won} of {len(cases)} cases"
-
-    useless = [
-        (name, epsilon)
-        for name in published
-        for epsilon in BUDGETS
-        if of("ladder", "4-clique", name, epsilon) >= 1
-    ]
-    fitted = known["fits"]
-    near = max(abs(fitted[f"moments|{name}"][1] - KRONMOM[name][1]) for name in ("GrQc", "HepTh"))
-    shifts = [
-        abs(fitted[f"published 0.2|{name}"]["mean"][1] - PRIVATE[name][1])
-        / fitted[f"published 0.2|{name}"]["sd"][1]
-        for name in ("GrQc", "HepTh")
-    ]
-    return [
-        (
-            "Triangles: the ladder's error is near 0.1 % or below at ε = 1.6 on every graph.",
-            worst("ladder", "triangle", "1.6") < 0.0013,
-            f"at most {100 * worst('ladder', 'triangle', '1.6'):.3g} %",
-        ),
-        (
-            "Triangles: below 10 % even at ε = 0.05.",
-            worst("ladder", "triangle", "0.05") < 0.1,
-            f"at most {100 * worst('ladder', 'triangle', '0.05'):.3g} %",
-        ),
-        ("Triangles: the ladder beats Laplace everywhere.", *beats("triangle", "laplace")),
-        ("Triangles: the ladder beats smooth noise as published.", *beats("triangle", "smooth, published")),
-        ("3-stars: the ladder beats Laplace everywhere.", *beats("3-star", "laplace")),
-        ("3-stars: the ladder beats smooth noise as published.", *beats("3-star", "smooth, published")),
-        (
-            "Triangles: the ladder beats smooth noise in its tight calibration (not in the paper).",
-            *beats("triangle", "smooth, tight"),
-        ),
-        ("4-cliques: the ladder beats Laplace everywhere.", *beats("4-clique", "laplace")),
-        (
-            "4-cliques: an error of 1 or more at two points only, HepTh and CondMat at ε = 0.05.",
-            useless == [("HepTh", "0.05"), ("CondMat", "0.05")],
-            ", ".join(f"{name} at {epsilon}" for name, epsilon in useless),
-        ),
-        (
-            "2-triangles: the ladder beats noisy local sensitivity for ε up to 0.4.",
-            *beats("2-triangle", "noisy local", BUDGETS[:4]),
-        ),
-        (
-            "Moments fit CA-GrQc and CA-HepTh as published, to four decimals.",
-            near < 5.1e-5,
-            f"b differs by at most {near:.1g}",
-        ),
-        (
-            "The published private estimates are within two standard deviations of ours.",
-            max(shifts) < 2,
-            f"at most {max(shifts):.2g}",
-        ),
-    ]
-
-
-def page(known: dict[str, Any]) -> Page:
-    """What was found."""
-    rows = list(compared(known["counts"]))
-    off = [abs(ours / theirs - 1) for *_, ours, theirs in rows]
-    close = sum(gap <= TOLERANCE for gap in off)
-    told = statements(known)
-    holding = sum(holds for _, holds, _ in told)
-    wins = _wins(known["shapes"])
-    return Page(
-        "graphs",
-        "Study: private counts and synthetic graphs",
-        "How large are the errors of ladder counts on public networks, do the published sentences hold, "
-        "and which "
-        "synthetic graphs are nearer to the original?",
-        [
-            f"{close} of {len(rows)} median errors lie within 10 % of figures computed independently "
-            "(largest gap "
-            f"{100 * max(off):.0f} %). {holding} of {len(told)} sentences hold. Of the five statistics, "
-            f"degree-triangle is nearer than kronecker on {wins['none']} without noise, {wins['1']} at ε = "
-            "1 and "
-            f"{wins['0.2']} at ε = 0.2 (GrQc, HepTh, AS20), so that it is the default.",
-            _error_table(known["counts"], ("GrQc", "HepPh"), ("0.1", "0.8")),
-            "What does not hold:\n\n"
-            + (listed(f"{text} ({numbers})" for text, holds, numbers in told if not holds) or "- nothing"),
-        ],
-        "`python studies/graphs.py --counts --degrees --fits --shapes`, then `--write`; `python "
-        "studies/graph_speed.py` for "
-        "times.",
-        "Five of the six collaboration and mail graphs of the paper (Enron is not in the data folder) and "
-        "AS20, from "
-        "SNAP, made simple. Medians of ladder, Laplace and smooth noise are exact; noisy local sensitivity "
-        "is the "
-        f"median of {NOISY_RUNS} runs with δ = 0.01. The recursive mechanism was not run at this size.",
-        [
-            "## Sentences",
-            _statement_table(told),
-            "## Nearer graphs",
-            _shape_text(),
-            _shape_table(known["shapes"]),
-        ],
-        [
-            "## Median relative errors",
-            _all_errors(known["counts"]),
-            "## Beside figures computed independently",
-            _compared_table(rows),
-            f"## Noisy degrees at ε = 0.1, ratio to the truth, {RUNS} releases",
-            _degree_table(known["degrees"]),
-            "## Initiators",
-            _fit_table(known["fits"]),
-            "## Means of 30 graphs from published parameters",
-            _graphs_table(known["fits"]),
-        ],
-    )
-
-
-def _wins(found: dict[str, list[float]]) -> dict[str, str]:
-    wins = {}
-    for epsilon in ("none", "1", "0.2"):
-        each = []
-        for name in FITTED:
-            ours, theirs = (
-                found[f"{model}|{name}|{epsilon}"][:5] for model in ("degree-triangle", "kronecker")
-            )
-            each.append(sum(one < two for one, two in zip(ours, theirs, strict=True)))
-        wins[epsilon] = ", ".join(map(str, each))
-    return wins
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _error_table(got: dict[str, float], names: tuple[str, ...], budgets: tuple[str, ...]) -> str:
-    rows = [
-        [name, epsilon, *(f"{got[f'ladder|{words}|{name}|{epsilon}']:.3g}" for words in PATTERNS)]
-        for name in names
-        for epsilon in budgets
-    ]
-    return _table(["graph", "ε", *PATTERNS], rows)
-
-
-def _all_errors(got: dict[str, float]) -> str:
-    methods = ("ladder", "laplace", "smooth, published", "smooth, tight", "noisy local")
-    rows = []
-    for words in PATTERNS:
-        for name in FILES:
-            for method in methods:
-                cells = [got.get(f"{method}|{words}|{name}|{epsilon}") for epsilon in BUDGETS]
-                if any(cell is not None for cell in cells):
-                    rows.append([words, name, method, *("-" if c is None else f"{c:.3g}" for c in cells)])
-    return _table(["pattern", "graph", "noise", *(f"ε = {epsilon}" for epsilon in BUDGETS)], rows)
-
-
-def _compared_table(rows: list[tuple[str, str, str, str, float, float]]) -> str:
-    cells = [
-        [method, words, name, epsilon, f"{theirs:.3g}", f"{ours:.3g}", f"{ours / theirs:.3f}"]
-        for method, words, name, epsilon, ours, theirs in rows
-    ]
-    return _table(["noise", "pattern", "graph", "ε", "reference", "ours", "ratio"], cells)
-
-
-def _statement_table(told: list[tuple[str, bool, str]]) -> str:
-    rows = [
-        [str(number), text, f"**{'holds' if holds else 'does not hold'}**", numbers]
-        for number, (text, holds, numbers) in enumerate(told, start=1)
-    ]
-    return _table(["", "statement", "in our runs", "our numbers"], rows)
-
-
-def _shape_text() -> str:
-    return (
-        "Distance to the original, 0 is best: the largest gap of the degree distributions; the mean gap of "
-        "the "
-        "logarithms of\nhop plot, eigenvalues and network values; the mean gap of the clustering by "
-        "degree. Nodes "
-        "without links are left out.\nOne graph without noise, the mean of three releases with it."
-    )
-
-
-def _shape_table(found: dict[str, list[float]]) -> str:
-    rows = []
-    for name in FITTED:
-        for epsilon in ("none", "1", "0.2"):
-            for model in ("degree-triangle", "kronecker"):
-                values = found[f"{model}|{name}|{epsilon}"]
-                shown = [f"{value:.3f}" for value in values[:5]]
-                rows.append([name, epsilon, model, *shown, f"{values[5]:,.0f}"])
-    return _table(["graph", "ε", "model", *DISTANCES, "triangles"], rows)
-
-
-def _degree_table(found: dict[str, Any]) -> str:
-    rows = [
-        [name, *(f"{m:.2f} ({s:.2f})" for m, s in zip(means, sds, strict=True)), f"{unordered:.1f}"]
-        for name, (means, sds, unordered) in found.items()
-    ]
-    return _table(["graph", "edges", "2-stars", "3-stars", "2-stars, order not restored"], rows)
-
-
-def _fit_table(found: dict[str, Any]) -> str:
-    rows = []
-    for name in FITTED:
-        for label, entries in (("published", KRONMOM[name]), ("ours", found[f"moments|{name}"])):
-            rows.append([name, f"moments, {label}", *(f"{entry:.4f}" for entry in entries), ""])
-        rows.append([name, "private, published", *(f"{entry:.4f}" for entry in PRIVATE[name]), ""])
-        for label in ("published 0.2", "pure 0.2", "pure 1"):
-            one = found[f"{label}|{name}"]
-            cells = [f"{mean:.4f} ({sd:.4f})" for mean, sd in zip(one["mean"], one["sd"], strict=True)]
-            rows.append([name, f"private, ours, {label}", *cells, f"{one['dropped']} of {one['runs']}"])
-    return _table(["graph", "estimate", "a", "b", "c", "triangles left out"], rows)
-
-
-def _graphs_table(found: dict[str, Any]) -> str:
-    rows = []
-    for name in FITTED:
-        for source in ("KronMom", "Private", "KronFit"):
-            values = found[f"graphs of {source}|{name}"]
-            rows.append([name, source, *(f"{value:,.0f}" for value in values)])
-    return _table(["graph", "parameters", "edges", "nodes with links", "largest degree", "triangles"], rows)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("counts", "degrees", "fits", "shapes", "write"):
+    for name in ("counts", "degrees", "fits", "synthetic", "drawn", "shapes", "recursive", "all", "write"):
         parser.add_argument(f"--{name}", action="store_true")
+    parser.add_argument("--graphs", nargs="+", choices=SHAPED, default=SHAPED, help="for --shapes")
     parser.add_argument("--runs", type=int, default=RUNS)
     given = parser.parse_args()
-    known: dict[str, Any] = json.loads(PLACE.read_text(encoding="utf-8")) if PLACE.exists() else {}
     parts: dict[str, Callable[[], dict[str, Any]]] = {
         "counts": counts,
         "degrees": lambda: degrees(given.runs),
         "fits": lambda: fits(given.runs),
-        "shapes": lambda: shapes(SHAPE_RUNS),
+        "synthetic": lambda: synthetic(given.runs),
+        "drawn": lambda: drawn(GRAPHS),
+        "shapes": lambda: shapes(SHAPE_RUNS, given.graphs),
+        "recursive": graph_recursive.medians,
     }
     for name, measure in parts.items():
-        if getattr(given, name):
-            known[name] = measure()
-            PLACE.parent.mkdir(parents=True, exist_ok=True)
-            PLACE.write_text(json.dumps(known, indent=1), encoding="utf-8")
+        if given.all or getattr(given, name):
+            keep(name, measure())
     if given.write:
-        page(known).write()
+        graph_pages.page(known()).write()
     return 0
 
 

@@ -79,9 +79,14 @@ PLAIN: dict[str, Method] = {
 }
 CONFLUENCE: dict[str, Method] = {
     "confluence": Fit(Confluence(), Relation.ADD_REMOVE),
-    "one-way counts: 1/10 of the budget": changed(one_way=Fraction(1, 10)),
-    "one-way counts: 1/4": changed(one_way=Fraction(1, 4)),
-    "one-way counts: 1/2": changed(one_way=Fraction(1, 2)),
+    "smaller one-way counts (balance 0.2)": changed(balance=0.2),
+    "larger one-way counts (balance 0.01)": changed(balance=0.01),
+    "no second one-way counts beside views": changed(detail=0.01),
+    "views however weak the dependence": changed(worth=-inf, hopeless=inf),
+    "views for strong dependence only": changed(worth=5.0),
+    "no tree first": changed(tree=False),
+    "gaps as they seem": changed(apparent=0.0),
+    "few choices whatever the mean gap": changed(choice_gap=0.0),
     "the same budget for every table": changed(even=True),
     "choices that ignore the noise": changed(caution=0.0),
     "choices that count it in full": changed(caution=1.0),
@@ -104,6 +109,7 @@ CONFLUENCE: dict[str, Method] = {
     "counts trusted less (ridge 1)": limited(ridge=1.0),
     "no least squares across views": limited(consistent=False),
     "cut off and rescale": limited(repair="clamp"),
+    "onto the simplex, however noisy": limited(repair="project"),
 }
 
 
@@ -224,8 +230,8 @@ STATEMENTS = (
     ),
     Statement(
         "ours",
-        "Projection onto the simplex helps confluence on average.",
-        helps("confluence", "cut off and rescale"),
+        "Plausible shares help confluence on average.",
+        helps("confluence", "onto the simplex, however noisy"),
     ),
     Statement("ours", "No single change improves confluence by more than 2 % on average.", nothing_better),
 )

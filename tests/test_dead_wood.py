@@ -31,12 +31,13 @@ NOT_YET: dict[str, str] = {
 is used; that of a common name is found by reading."""
 
 BY_OTHERS = {
+    "kinds/itemsets/release.py compact": "users of the library: sets with how often each of them occurs",
     "schema/document.py construct_object": "PyYAML calls it",
     "schema/document.py ignore_aliases": "PyYAML calls it",
     "audit/sensitivity.py contradictions": "what tests of methods ask of a stated sensitivity",
     "privacy/randomness/logarithms.py exceeds": "the audit's own comparison with a bracketed number",
 }
-"""What is called by a library, or is there for the audits."""
+"""What is called by a library or by its users, or is there for the audits."""
 
 
 def rooms_of_audits(path: Path) -> bool:

@@ -96,10 +96,13 @@ def draft(
             )
         drafter = kind_draft(kind)
         records = drafter.read(source, table=table, header=header)
-        proposal = propose(records, kind=kind, headers_only=headers_only, drafter=drafter)
-        if not headers_only and not records.confirmed:
+        unsure = not headers_only and not records.confirmed
+        if unsure:
             first = records.first(RECORDS)
             refuse_record_among(records.label, records.names, first, text=records.textual)
+        proposal = propose(records, kind=kind, headers_only=headers_only, drafter=drafter)
+        if unsure:  # a value further down
+            refuse_names_of_categories(records.label, proposal, text=records.textual)
         proposal = _names_to_review(records, proposal)
         return proposal if unit is None else proposal.model_copy(update={"unit": unit})
     if headers_only:
@@ -158,8 +161,8 @@ def release(
 
     `data` is a CSV or Parquet file, a database URL with `table`, or a frame (Polars, pandas, Arrow,
     Ibis); `header` says where a text file's names are, as in `draft`. A `seed` makes the run reproducible,
-    and for that very reason the release unpublishable. A method with a pure guarantee has no use for a
-    `delta`, and none is booked for it.
+    and for that very reason the release unpublishable. Most methods with a pure guarantee have no use for a
+    `delta`, and none is booked for it; `confluence` is pure without, and less noisy with one.
 
     An account of a ledger is about one unit. Where the release protects another, say how many of its units
     one of the account's `holds_at_most` in these data (how many records a user has, say): it is booked at the
@@ -190,7 +193,7 @@ def release(
     needed = room(described, chosen.cells(described))
     with nullcontext() if out is None else reserved(fspath(out), room=needed):
         paying = _account(ledger, account, f"{info.name} for {name}", holds_at_most)
-        budget = Budget(epsilon, 0 if info.pure else delta, randomness=randomness, account=paying)
+        budget = Budget(epsilon, delta if info.takes_delta else 0, randomness=randomness, account=paying)
         budget.protect(described.unit)
         budget.check(described.relation)
         order_key = None if seed is None else f"seed {seed}".encode()

@@ -95,6 +95,11 @@ class Dataset:
     def part(self, rows: NDArray[Any], name: str) -> Dataset:
         return Dataset(name, self.schema, {n: c[rows] for n, c in self.codes.items()}, self.tasks)
 
+    def cut(self, rows: int, seed: int = 0) -> Dataset:
+        """So many of the rows, drawn by a fixed seed; all of them where there are no more."""
+        chosen = np.random.default_rng(seed).permutation(self.rows)[:rows]
+        return self.part(chosen, f"{self.name} {rows}")
+
     def split(self, seed: int = 0, share: float = 0.8) -> tuple[Dataset, Dataset]:
         """A training and a test part, by a fixed seed."""
         order = np.random.default_rng(seed).permutation(self.rows)
@@ -103,7 +108,10 @@ class Dataset:
 
 
 def load(name: str) -> Dataset:
-    """A table by name; kept for the next time. "nltcs train" and "nltcs test" are its 80/20 parts."""
+    """A table by name; kept for the next time.
+
+    "nltcs train" and "nltcs test" are its 80/20 parts, "nltcs 500" is that many of its rows.
+    """
     found = data_of(name)
     if not isinstance(found, Dataset):
         raise TypeError(f"{name!r} is no table; use data_of")
@@ -114,12 +122,25 @@ def load(name: str) -> Dataset:
 def data_of(name: str) -> Any:
     """What a study calls by this name: a table, points or sequences."""
     whole, _, part = name.partition(" ")
+    if part.isdigit():
+        return load(whole).cut(int(part))
     if part:
         train, test = load(whole).split()
         return {"train": train, "test": test}[part]
-    if whole not in LOADERS:
-        raise KeyError(f"no dataset {name!r}; there are {', '.join(LOADERS)}")
-    return LOADERS[whole]()
+    if whole in LOADERS:
+        return LOADERS[whole]()
+    from frame.suite import SUITE  # which is made of what is defined here
+
+    if whole not in SUITE:
+        raise KeyError(f"no dataset {name!r}; there are {', '.join([*LOADERS, *SUITE])}")
+    return SUITE[whole].load()
+
+
+def load_own(name: str) -> Dataset:
+    """A table of the papers, for the suite."""
+    found = LOADERS[name]()
+    assert isinstance(found, Dataset)
+    return found
 
 
 def coded(name: str, frame: pl.DataFrame, fields: Sequence[Mapping[str, Any]], tasks: Any = None) -> Dataset:

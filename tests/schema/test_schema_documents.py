@@ -355,3 +355,13 @@ def test_facts_cannot_be_changed() -> None:
 def test_unknown_fields_are_answered_with_the_nearest_name() -> None:
     with pytest.raises(SchemaError, match=r"agee: not a field of the schema \(did you mean 'age'\?\)"):
         Schema.from_yaml(one("name: age, constraints: {enum: [x]}")).field("agee")
+
+
+def test_a_target_is_one_of_the_fields_of_a_table() -> None:
+    field = "fields: [{name: age, type: integer, constraints: {minimum: 0, maximum: 9}}]"
+    assert Schema.from_yaml(f"target: age\n{field}").target == "age"
+    assert "target: age" in Schema.from_yaml(f"target: age\n{field}").to_yaml()
+    with pytest.raises(SchemaError, match="'ages' is not among the fields"):
+        Schema.from_yaml(f"target: ages\n{field}")
+    with pytest.raises(SchemaError, match="only a table can have a target"):
+        Schema.from_yaml(f"kind: points\ntarget: age\n{field}")

@@ -37,7 +37,8 @@ class Ground:
     """Where methods of a kind are replayed: a public schema, and records that a hostile input is made of.
 
     `records` are rows of the schema's fields; the column that says whose they are is added where users are
-    protected. `parameters` hold what a method needs on this ground.
+    protected. Where several rows make one record, such as the events of a case, `cases` are those records,
+    and `whose` is the column that tells them apart. `parameters` hold what a method needs on this ground.
     """
 
     label: str
@@ -45,6 +46,8 @@ class Ground:
     records: Sequence[tuple[Any, ...]]
     columns: Sequence[str] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    cases: Sequence[Unit] = ()
+    whose: str | None = None
 
     @property
     def described(self) -> Schema:
@@ -69,6 +72,8 @@ class Ground:
     def units(self) -> list[Unit]:
         """What one unit may bring: one record, or as many as are protected together; for a user also several
         alike, of all kinds, and too many."""
+        if self.cases:
+            return list(self.cases)
         unit = self.described.unit
         single: list[Unit] = [(record,) for record in self.records]
         bound = unit.records
@@ -125,10 +130,11 @@ def trial(
     *,
     parameters: Mapping[str, Any] | None = None,
     epsilon: Fraction = Fraction(1),
+    delta: Fraction = Fraction(0),
     engine: str = catalogue.MEMORY,
     tampering: Tampering = NONE,
 ) -> Trial:
-    """The ground as one method sees it."""
+    """The ground as one method sees it; a method that needs a delta gets one."""
     return Trial(
         method,
         ground.under(relation, size),
@@ -136,9 +142,10 @@ def trial(
         ground.columns,
         ground.types(),
         epsilon,
-        Fraction(0) if catalogue.method(method).pure else Fraction(1, 10**6),
+        delta if catalogue.method(method).pure else Fraction(1, 10**6),
         engine,
         tampering,
+        whose=ground.whose,
     )
 
 
@@ -157,7 +164,14 @@ def refused(made: Trial, ground: Ground) -> str | None:
 
 
 def both_ways(
-    made: Trial, ground: Ground, relation: Relation, pair: Pair, seed: int, *, folders: bool = False
+    made: Trial,
+    ground: Ground,
+    relation: Relation,
+    pair: Pair,
+    seed: int,
+    *,
+    folders: bool = False,
+    rows: bool = True,
 ) -> tuple[Replays, Outcome]:
     """One pair, recorded on either side and replayed on the other; and the worse outcome of the two."""
     found, worst = Replays(), None
@@ -165,7 +179,7 @@ def both_ways(
         sized = made
         if relation is Relation.REPLACE:
             sized = replace(made, schema=ground.under(relation, _records(one)))
-        outcome = play(sized, one, two, seed, folders=folders)
+        outcome = play(sized, one, two, seed, folders=folders, rows=rows)
         found = found + Replays.of(outcome, f"{made.method} on {ground.label}, {pair.words}")
         if worst is None or outcome.share > worst.share:
             worst = outcome

@@ -18,7 +18,8 @@ both sides by construction, and the random choice of the records that a user kee
 
 Pure mechanisms bound the loss of every output. An approximate one lets single outputs lose more, if they are
 rare: for an output o it implies P[o | D] <= e^epsilon P[o | D'] + delta, and that is checked. Gaussian noise
-is paid in rho, and |f(D) - f(D')|^2 / (2 sigma^2), exactly, may not exceed the rho that was paid.
+is paid in rho, and |f(D) - f(D')|^2 / (2 sigma^2), exactly, may not exceed the rho that was paid; nor may an
+eighth of the square of the range of the losses of a choice that is paid in rho.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from penstock.errors import PenstockError
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.budgets.charges import Charge, Portion
 from penstock.privacy.laws.additive import GaussianAround
+from penstock.privacy.laws.choices import Tilted
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.logarithms import Between, Log
 from penstock.releases.release import Release
@@ -78,6 +80,7 @@ class Trial:
     """One way to make a release: method, schema, parameters, engine, and the promise that is made.
 
     `source` puts the records where they are read from, such as a file, and names the table in a database.
+    `whose` is the column that tells units of several rows apart where the schema's unit names none.
     """
 
     method: str
@@ -90,6 +93,7 @@ class Trial:
     engine: str = catalogue.MEMORY
     tampering: Tampering = NONE
     source: Callable[[pl.DataFrame], tuple[Any, str | None]] = lambda frame: (frame, None)
+    whose: str | None = None
 
     def release(self, records: Records, source: Randomness) -> Release:
         """The release of some records, the way it is always made."""
@@ -114,16 +118,16 @@ class Trial:
         return made if wrong.release is None else wrong.release(data, made)
 
     def frame(self, records: Records) -> pl.DataFrame:
-        """The records as a table, with a column that says whose they are where users are protected."""
+        """The records as a table, with a column that says whose they are where a unit has several."""
         import polars as pl
 
         names = list(self.columns or self.schema.names)
-        column = self.schema.unit.column
+        column = self.schema.unit.column or self.whose
         types: dict[str, Any] = {name: self.types.get(name) for name in names}
         rows = [record for unit in records for record in unit]
         if column is not None and column not in names:
             types[column] = pl.Int64
-            # Users are named after their records, so that one more user leaves all others their names.
+            # They are named after their records, so that one more unit leaves all others their names.
             rows = [(*record, name) for name, unit in _named(records) for record in unit]
         return pl.DataFrame(rows, schema=types, orient="row")
 
@@ -158,10 +162,19 @@ class Outcome:
         return max((loss.width for _, _, loss in self.charges), default=0.0)
 
 
-def replay(trial: Trial, first: Records, second: Records, seed: int = 0, *, folders: bool = False) -> Outcome:
+def replay(
+    trial: Trial,
+    first: Records,
+    second: Records,
+    seed: int = 0,
+    *,
+    folders: bool = False,
+    rows: bool = True,
+) -> Outcome:
     """Make a release of the first records, and replay it on the second.
 
-    With `folders` both are saved, and all files compared; without, what is in them.
+    With `folders` both are saved, and all files compared; without, what is in them, of rows only a few.
+    Without `rows`, none: they follow from the model, and can take longer than all the rest.
     """
     recorded, replayed = Transcript(), Transcript()
     source = trial.tampering.recording(Randomness.seeded(seed), recorded)
@@ -181,7 +194,9 @@ def replay(trial: Trial, first: Records, second: Records, seed: int = 0, *, fold
         words = f"{type(failure).__name__}: {failure}"
         return Outcome(epsilon=trial.epsilon, problems=(f"Only the neighbour is refused: {words}",))
     problems = _left_out(recorded, replayed)
-    problems += _different(*((_saved if folders else published)(release) for release in (one, two)))
+    problems += _different(
+        *(_saved(release) if folders else published(release, rows) for release in (one, two))
+    )
     charges, more = losses(recorded, replayed)
     if one.receipt.epsilon > trial.epsilon or one.receipt.delta > trial.delta:
         more.append(f"The receipt says {one.receipt.epsilon}, and epsilon {trial.epsilon} was promised.")
@@ -254,9 +269,11 @@ def _loss(draws: Sequence[tuple[Drawn, Drawn]]) -> tuple[Log, Callable[[], Log]]
 
 
 def _rho(one: Drawn, two: Drawn) -> Fraction:
-    if not isinstance(one.law, GaussianAround) or not isinstance(two.law, GaussianAround):
-        raise Departure("What is paid in rho is drawn from Gaussian noise only.")
-    return one.law.rho(two.law)
+    if isinstance(one.law, GaussianAround) and isinstance(two.law, GaussianAround):
+        return one.law.rho(two.law)
+    if isinstance(one.law, Tilted) and isinstance(two.law, Tilted):
+        return one.law.rho(two.law)
+    raise Departure("What is paid in rho is Gaussian noise, or a choice by the exponential mechanism.")
 
 
 def _rare(chance: Callable[[], Log], loss: Log, epsilon: Fraction, delta: Fraction) -> bool:
@@ -270,7 +287,7 @@ def _rare(chance: Callable[[], Log], loss: Log, epsilon: Fraction, delta: Fracti
     return float(likely.low) * (1 - other) <= float(delta)
 
 
-def published(release: Release) -> dict[str, bytes]:
+def published(release: Release, rows: bool = False) -> dict[str, bytes]:
     """What the files of a release say, without writing them."""
     model = release.model()
     found = {
@@ -284,7 +301,7 @@ def published(release: Release) -> dict[str, bytes]:
     for name, table in model.tables.items():
         table.write_ipc(written := BytesIO())
         files[f"table {name}"] = written.getvalue()
-    if release.can_sample:
+    if rows and release.can_sample:
         try:
             files["rows"] = release.sample(ROWS, seed=0).write_json().encode()
         except PenstockError as refusal:

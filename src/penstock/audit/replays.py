@@ -25,11 +25,12 @@ from penstock.privacy.unit import Relation
 from penstock.schema import Schema
 
 FEW = 4
+ROWS_EVERY = 4
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to run a method: where, under which relation, with which parameters, counted where."""
+    """One way to run a method: where, under which relation, with which parameters and budget."""
 
     ground: Ground
     relation: Relation
@@ -37,6 +38,7 @@ class Setting:
     engine: str
     most: int | None = None  # hostile pairs; None is all of them
     epsilon: Fraction = Fraction(1)
+    delta: Fraction = Fraction(0)
 
     def pairs(self) -> list[Pair]:
         """The hostile pairs to be tried, evenly chosen where not all of them are."""
@@ -52,31 +54,46 @@ class Setting:
             size,
             parameters=self.parameters,
             epsilon=self.epsilon,
+            delta=self.delta,
             engine=self.engine,
             tampering=tampering,
         )
 
 
 def grounds(info: MethodInfo, every: list[Audits]) -> list[Ground]:
-    """Those of the method's own audits, and those that its kind offers."""
-    found = [_own(audit) for audit in audits_of(info, every)]
-    found += [ground for audits in every for ground in audits.grounds if ground.described.kind == info.kind]
-    return found
+    """Those of the method's own audits, and those that its kind offers, if it has their parameters."""
+    known = {parameter.name for parameter in method_class(info).parameters()}
+    found = [_ground(audit) for audit in audits_of(info, every)]
+    offered = [ground for audits in every for ground in audits.grounds if known >= ground.parameters.keys()]
+    return found + [ground for ground in offered if ground.described.kind == info.kind]
 
 
 def audits_of(info: MethodInfo, every: list[Audits]) -> list[MethodAudit]:
     return [audit for audits in every for audit in audits.methods if audit.method == info.name]
 
 
-def _own(audit: MethodAudit) -> Ground:
-    """The ground of an audit: its universe, or else the different records of its pairs, without the column
-    that says whose they are."""
-    if audit.universe:
-        return Ground(audit.name, audit.schema, audit.universe, audit.columns)
-    fields = len(Schema.from_yaml(audit.schema).names)
-    rows = [record for pair in audit.pairs for side in (pair.first, pair.second) for record in side]
-    records = list(dict.fromkeys(record[:fields] for record in rows))
-    return Ground(audit.name, audit.schema, records, tuple(audit.columns[:fields]))
+def _ground(audit: MethodAudit) -> Ground:
+    """The records of an audit; where a column beside the schema's fields says whose they are, without it."""
+    schema = Schema.from_yaml(audit.schema)
+    columns = tuple(audit.columns or schema.names)
+    others = [name for name in columns if name not in schema.names]
+    whose = others[0] if 0 < len(others) < len(columns) else None
+    sides = [audit.universe, *(side for pair in audit.pairs for side in (pair.first, pair.second))]
+    places = [place for place, name in enumerate(columns) if name != whose]
+    cases: dict[tuple[int, Any], list[tuple[Any, ...]]] = {}
+    for number, side in enumerate(sides):
+        for record in side:
+            owner = None if whose is None else record[columns.index(whose)]
+            cases.setdefault((number, owner), []).append(tuple(record[place] for place in places))
+    together = schema.unit.column is None and whose is not None
+    return Ground(
+        audit.name,
+        audit.schema,
+        list(dict.fromkeys(record for rows in cases.values() for record in rows)),
+        tuple(columns[place] for place in places),
+        cases=tuple(dict.fromkeys(map(tuple, cases.values()))) if together else (),
+        whose=whose if together else None,
+    )
 
 
 def words(info: MethodInfo) -> list[tuple[str, Any]]:
@@ -105,7 +122,8 @@ def _usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
     """Every ground under every relation with the audits' parameters, every other engine on every ground, and
     every word of a parameter where it is accepted first.
     """
-    bases = [dict(audit.parameters) for audit in audits_of(info, every)] or [{}]
+    audits = audits_of(info, every)
+    bases = [dict(audit.parameters) for audit in audits] or [{}]
     different = [base for place, base in enumerate(bases) if base not in bases[:place]]
     known = grounds(info, every)
     engines = catalogue.kind(info.kind).engines
@@ -115,7 +133,8 @@ def _usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
         own = bases[place : place + 1]  # the grounds of the method's own audits come first, in their order
         options = (Setting(ground, relation, base, engines[0]) for base in (*own, *different))
         if (setting := _first(info, options)) is not None:
-            found.append(setting)
+            paid = audits[place : place + 1]
+            found.append(replace(setting, epsilon=paid[0].epsilon, delta=paid[0].delta) if paid else setting)
     found += _accepted(
         info,
         (
@@ -160,12 +179,17 @@ def _out(info: MethodInfo, setting: Setting) -> bool:
 def hostile(
     info: MethodInfo, setting: Setting, seed: int = 0, *, tampering: Tampering = NONE, folders: bool = False
 ) -> Replays:
-    """All hostile pairs of a setting, one replay in each direction; `folders` compares saved files too."""
+    """All hostile pairs of a setting, one replay in each direction; `folders` compares saved files too.
+
+    Rows are drawn for some of them.
+    """
     made = setting.trial(info.name, tampering)
     found = Replays()
     for number, pair in enumerate(setting.pairs()):
-        whole = folders and number == 0
-        more, _ = both_ways(made, setting.ground, setting.relation, pair, seed + number, folders=whole)
+        whole, rows = folders and number == 0, number % ROWS_EVERY == 0
+        more, _ = both_ways(
+            made, setting.ground, setting.relation, pair, seed + number, folders=whole, rows=rows
+        )
         found = found + more
         if not found.number:
             break  # what is refused with one set of records is refused with all: it was the schema

@@ -63,6 +63,7 @@ class KindInfo:
     `private_drafts` whether one can be paid for, `evaluation` compares a release with the records, and
     `audits` lists what tries to refute the kind's methods; both are missing where all methods of the kind are
     at home in other rooms. `engines` are where the records are counted, `options` how its releases are asked.
+    Where `targets` says so, a schema may name the column that others will be asked to predict.
     """
 
     name: str
@@ -74,6 +75,7 @@ class KindInfo:
     audits: str | None = None
     layout: tuple[str, str] | None = None
     private_drafts: bool = False
+    targets: bool = False
     engines: tuple[str, ...] = (MEMORY,)
     options: tuple[OptionInfo, ...] = ()
 
@@ -88,10 +90,10 @@ class KindInfo:
 class MethodInfo:
     """What can be said of a method without loading it.
 
-    `form` is the form of the release that it makes, `answer` the kind of answer that this is, `role` whether
-    it is meant to be used or to be compared with, `default` whether it is chosen for its kind of data when
-    nobody says which. A method that is at home in another room than that of its kind brings its own
-    `evaluation` and `audits`.
+    `form` is the form of the release that it makes, `answer` the kind of answer that this is, `role`
+    whether it is meant to be used or to be compared with, `default` whether it is chosen for its kind of
+    data when nobody says which. An `approximate` one is pure, and spends a delta where it is given one. A
+    method that is at home in another room than that of its kind brings its own `evaluation` and `audits`.
     """
 
     name: str
@@ -101,6 +103,7 @@ class MethodInfo:
     summary: str
     guarantee: str = "pure epsilon"
     relations: tuple[str, ...] = ("add-remove",)
+    approximate: bool = False
     answer: str = "synthetic data"
     role: Role = "method"
     default: bool = False
@@ -109,8 +112,13 @@ class MethodInfo:
 
     @property
     def pure(self) -> bool:
-        """Whether the method has no use for a delta."""
+        """Whether the method needs no delta."""
         return self.guarantee == "pure epsilon"
+
+    @property
+    def takes_delta(self) -> bool:
+        """Whether the method has a use for a delta."""
+        return self.approximate or not self.pure
 
     @property
     def places(self) -> tuple[str, ...]:

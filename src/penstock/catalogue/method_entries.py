@@ -22,6 +22,7 @@ METHODS = (
         "network",
         "tables of counts, as many as the budget can buy, merged into one Bayesian network",
         relations=_BOTH,
+        approximate=True,
         default=True,
     ),
     MethodInfo(
@@ -36,7 +37,7 @@ METHODS = (
         "diffpart-table",
         "table",
         "penstock.kinds.table.diffpart.method:DiffPartTable",
-        "row-counts",
+        "partition",
         "rows told apart step by step along taxonomies, the next column chosen privately",
     ),
     MethodInfo(
@@ -305,7 +306,7 @@ FORMS = (
         tables={"domain": ("value",)},
     ),
     FormInfo(
-        "row-counts",
+        "partition",
         "penstock.kinds.table.diffpart.release:RowsRelease",
         keys=("divided", "left_out"),
         tables={"rows": ("count",), "codes": ("code",)},
@@ -345,9 +346,9 @@ FORMS = (
     FormInfo(
         "n-gram",
         "penstock.kinds.sequences.ngram:NGramRelease",
-        keys=("longest", "gap_scale"),
+        keys=("longest", "length_deviation", "gap_scale"),
         tables={"strings": ("before", "symbol"), "counts": ("count",)},
-        optional_tables={"starts": ("count",), "gaps": ("count",)},
+        optional_tables={"lengths": ("count",), "starts": ("count",), "gaps": ("count",)},
     ),
     FormInfo(
         "top-strings", "penstock.kinds.sequences.top_strings:TopStringsRelease", keys=("longest", "strings")

@@ -36,7 +36,7 @@ def release(
         ),
     ],
     delta: Annotated[
-        str, typer.Option(metavar="D", help="For methods that need one; choose it far below 1/records.")
+        str, typer.Option(metavar="D", help="For methods that use one; choose it far below 1/records.")
     ] = "0",
     method: Annotated[
         str | None,
@@ -116,7 +116,7 @@ def release(
             out=out,
         )
     note(f"[{ACCENT}]{clean(out)}[/]: {clean(made.receipt.guarantee)}.")
-    if info.pure and delta != "0":
+    if not info.takes_delta and delta != "0":
         note(f"{info.name} is pure: it needed no delta, and none was spent.")
     if made.receipt.ledger is None:
         note("Booked in no ledger: nobody adds this release up with the others from the same data.")

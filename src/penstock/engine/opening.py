@@ -93,7 +93,7 @@ def _in_memory(
 ) -> MemoryEngine:
     from penstock.engine.coordinates import Coordinate, values_in_memory
 
-    frame = records.frame(needed)
+    frame = records.cells(needed)
     codes: dict[str, Any] = dict(schema.encode(frame))
     coordinates: dict[str, tuple[Any, Coordinate]] = {}
     if wanted:

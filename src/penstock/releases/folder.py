@@ -182,12 +182,14 @@ def _save_rows(release: Published, partial: Path) -> pl.DataFrame | None:
 
 
 def flat(rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """Rows as a CSV file holds them: lists are JSON text, as Table Schema writes arrays, and missing values
-    the text that the schema declares first.
+    """Rows as a CSV file holds them: lists are JSON text, as Table Schema writes arrays, times have whole
+    seconds, and missing values are the text that the schema declares first.
     """
     import polars as pl
 
-    rows = schema.marked(rows, as_text=True)
+    rows = schema.marked(
+        rows.with_columns(pl.col(pl.Datetime).dt.strftime("%Y-%m-%dT%H:%M:%S")), as_text=True
+    )
     nested = [column for column, dtype in rows.schema.items() if dtype.is_nested()]
     texts = [
         pl.Series(

@@ -22,6 +22,8 @@ class Layout(Fact):
     """
 
     missing: ClassVar[str]
+    required: ClassVar[bool] = False
+    """Whether no schema of the kind can do without."""
     not_columns: ClassVar[tuple[str, ...]] = ()
 
     @classmethod

@@ -80,6 +80,7 @@ class Schema(Fact):
     fields: tuple[Field, ...]
     impossible: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
+    target: str | None = None
     drafted: Drafted | None = None
     layout: SerializeAsAny[Layout] | None = None
 
@@ -107,6 +108,8 @@ class Schema(Fact):
         if block is not None:
             key, layout = block
             stated = found.pop(key, None)
+            if stated is None and layout.required and found.get("fields") is None:
+                raise SchemaError(layout.missing)
             if stated is not None:
                 found["layout"] = layout.model_validate(stated)
         if found.get("fields") is None and isinstance(found.get("layout"), Layout):
@@ -156,6 +159,7 @@ class Schema(Fact):
                     f"{name}: the category '{both[0]}' is also a sign for a missing value. "
                     "Remove it from the enum, or give the field its own 'missingValues'."
                 )
+        self._refuse_foreign_target(seen)
         refuse_foreign_unit(self.unit, self.kind)
         block = layout_class(self.kind)
         if self.layout is not None and block is not None:
@@ -165,6 +169,20 @@ class Schema(Fact):
         except QueryError as problem:
             raise SchemaError(str(problem)) from None
         return self
+
+    def _refuse_foreign_target(self, declared: set[str]) -> None:
+        if self.target is None:
+            return
+        if not catalogue.kind(self.kind).targets:
+            kinds = [info.words for info in catalogue.kinds() if info.targets]
+            raise SchemaError(
+                f"target: only {' and '.join(kinds)} can have a target, and the schema describes "
+                f"'{self.kind}'. Remove it."
+            )
+        if self.target not in declared:
+            raise SchemaError(
+                f"target: '{self.target}' is not among the fields. Name one of them, or remove the target."
+            )
 
     def __eq__(self, other: object) -> bool:
         """Equal facts; remarks for the reviewer are not facts."""

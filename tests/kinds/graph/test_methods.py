@@ -16,19 +16,26 @@ from tests.kinds.graph.known import graph, networkx_graph
 
 import penstock
 from penstock.cli import run as command
-from penstock.errors import BudgetError, PenstockError, QueryError, ReleaseError, UsageError
+from penstock.errors import (
+    BudgetError,
+    PenstockError,
+    PenstockWarning,
+    QueryError,
+    ReleaseError,
+    UsageError,
+)
 from penstock.kinds.graph.degree_triangle import DegreeTriangleRelease
 from penstock.kinds.graph.kronecker import KroneckerRelease
+from penstock.kinds.graph.reading import open_graph
 from penstock.kinds.graph.statistics import DISTANCES, hops, local_clustering, mean, spectrum, statistics
 from penstock.kinds.graph.subgraph_counts import LadderCounts
-from penstock.releases import Release
 from penstock.schema import Schema
 
 KARATE = Schema.from_yaml("{kind: graph, edges: {nodes: 34}}")
 TEN = Schema.from_yaml("{kind: graph, unit: {protects: edge, at_most: 10}, edges: {nodes: 34}}")
 
 
-def made(method: str | None = None, epsilon: str = "10", schema: Schema = KARATE, **more: Any) -> Release:
+def made(method: str | None = None, epsilon: str = "10", schema: Schema = KARATE, **more: Any) -> Any:
     known = networkx_graph("karate")
     more.setdefault("seed", 1)
     return penstock.release(known, schema, epsilon=epsilon, method=method, **more)
@@ -202,6 +209,17 @@ def test_graphs_are_written_and_read_again(tmp_path: Path) -> None:
             found.files()[ending](several, tmp_path / "no")
 
 
+def test_samples_are_edges_graphs_or_matrices() -> None:
+    found = made()
+    edges = found.sample(seed=9)
+    drawn, matrix = (found.sample(seed=9, form=form) for form in ("networkx", "scipy"))
+    assert {frozenset(edge) for edge in drawn.edges()} == {frozenset(row) for row in edges.rows()}
+    assert (drawn.number_of_nodes(), matrix.shape, int(matrix.sum())) == (34, (34, 34), 2 * edges.height)
+    for wrong in ({"form": "dot"}, {"form": "scipy", "n": 2}):
+        with pytest.raises(UsageError):
+            found.sample(**wrong)
+
+
 def test_a_seed_repeats_a_graph() -> None:
     found = made()
     assert found.sample(seed=9).equals(found.sample(seed=9))
@@ -304,6 +322,50 @@ def test_statistics_agree_with_networkx() -> None:
     assert np.mean(local_clustering(found)) == pytest.approx(nx.average_clustering(known))
     values = np.sort(np.abs(np.linalg.eigvalsh(nx.to_numpy_array(known, weight=None))))[::-1]
     assert spectrum(found, 10)[0] == pytest.approx(values[:10])
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "values", "clustering", "pairs"),
+    [
+        (
+            "ca-GrQc",
+            5242,
+            (45.62, 38.12, 34.01, 23.00, 22.49),
+            0.5296,
+            (5242, 34210, 161690, 711648, 17293270),
+        ),
+        (
+            "as20000102",
+            6474,
+            (46.32, 40.30, 27.26, 26.63, 23.13),
+            0.2522,
+            (6474, 31618, 3671666, 18217962, 41912676),
+        ),
+    ],
+)
+def test_statistics_of_published_graphs(
+    name: str, nodes: int, values: tuple[float, ...], clustering: float, pairs: tuple[int, ...]
+) -> None:
+    path = Path("/work/shared/data/graphs") / f"{name}.txt.gz"
+    if not path.exists():
+        pytest.skip("the public graphs are not here")
+    found = open_graph(path, Schema.from_yaml(f"{{kind: graph, edges: {{nodes: {nodes}, header: false}}}}"))
+    reached = hops(found)
+    assert (*reached[:4].tolist(), reached[-1]) == pairs
+    assert np.mean(local_clustering(found)) == pytest.approx(clustering, abs=5e-5)
+    assert spectrum(found, 5)[0] == pytest.approx(values, abs=0.006)
+
+
+def test_statistics_are_written_as_a_table() -> None:
+    table = statistics(graph("karate")).table()
+    assert table.columns == ["statistic", "x", "y"]
+    assert set(table["statistic"]) == set(DISTANCES)
+    assert table.filter(pl.col("statistic") == "degrees")["y"].sum() == 34
+
+
+def test_a_delta_that_protects_nobody_is_told() -> None:
+    with pytest.warns(PenstockWarning, match="protects nobody well among 34 nodes"):
+        made("kronecker", "1", delta="0.1", parameters={"preset": "published"})
 
 
 def test_a_graph_is_at_no_distance_from_itself_and_the_mean_of_one_is_that_one() -> None:

@@ -28,6 +28,7 @@ from penstock.kinds.graph.audits.ladders import (
     neighbouring,
     published,
 )
+from penstock.kinds.graph.compiled import closed
 from penstock.kinds.graph.patterns import CustomPattern, KTriangle, Triangle, pattern
 from penstock.kinds.graph.simple import SimpleGraph
 from penstock.privacy.laws.rungs import OnRungs, Rungs
@@ -173,6 +174,19 @@ def test_frontiers_agree_with_all_pairs_on_random_graphs() -> None:
                 most = max(most, comb(min(high + t, full), 2) + comb(min(low + rest, full), 2))
             assert triangle.width(t) == best
             assert star.width(t) == most
+
+
+def test_triangles_are_the_same_by_loops_and_by_products() -> None:
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 9, 60):
+        ends = rng.integers(n, size=(4 * n, 2))
+        found = SimpleGraph.of(n, ends[:, 0], ends[:, 1])
+        dense = found.adjacency.toarray()
+        expected = int(np.trace(dense @ dense @ dense)) // 6
+        below = found.below
+        assert counting.triangles_by_products(below) == expected
+        assert closed(below.indptr, below.indices) == expected  # as it is, or compiled
+        assert counting.triangles(found) == expected
 
 
 @pytest.mark.parametrize("epsilon", ["1/2", "2"])

@@ -52,6 +52,9 @@ def test_what_is_not_simple_is_made_simple() -> None:
         "1;2\n2;3",
         "x|y\ny|z\n",
         "\ufeff1 2\n2 3\n",
+        "1 2\r2 3\r",
+        "# one sign\n% another\n  # and indented\n1\t2\n% between\n2\t3\n",
+        "\n\n1\t 2\t7\n2 \t3\n\n",
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
@@ -91,8 +94,19 @@ def test_nodes_are_never_read_off_the_edges() -> None:
     assert shape(rows, SIX)[0] == 6
     with pytest.raises(SchemaError, match="which nodes there are"):
         Graph.open(rows, Schema.from_yaml("{kind: graph, fields: [{name: node, type: boolean}]}"))
-    with pytest.raises(SchemaError, match="no fields are declared"):
-        Schema.from_yaml("{kind: graph, edges: {from: a, to: b}}")
+    for text in ("{kind: graph}", "{kind: graph, edges: {from: a, to: b}}"):
+        with pytest.raises(SchemaError, match="which nodes there are"):
+            Schema.from_yaml(text)
+
+
+def test_a_word_among_numbers_changes_nothing_about_the_others() -> None:
+    """'01' is the node 1 whether or not there is a name in the column: else one edge would move many."""
+    numbers = pl.DataFrame({"from": ["1", "01", " 2"], "to": ["3", "3", "003"]})
+    words = pl.concat([numbers, pl.DataFrame({"from": ["x"], "to": ["y"]})])
+    assert shape(numbers, SIX) == (6, 2, [2, 1, 1, 0, 0, 0])
+    assert shape(words, SIX) == (6, 3, [2, 1, 1, 1, 1, 0])
+    mixed = pl.DataFrame({"from": [1, 2], "to": ["01", "1"]})
+    assert shape(mixed, SIX)[1] == 1
 
 
 def test_named_and_numbered_nodes() -> None:
@@ -153,6 +167,7 @@ def test_matrices_and_networkx_graphs_of_another_size_are_refused() -> None:
     ("text", "words"),
     [
         ("{kind: graph, edges: {nodes: 0}}", "nodes is 0"),
+        ("{kind: graph, edges: {nodes: 2000000000}}", "from 1 to 100000000"),
         ("{kind: graph, edges: {from: a, to: a, nodes: 3}}", "Name two columns"),
         ("{kind: graph, edges: {nodes: 3}, unit: {protects: edge, at_most: 0}}", "at_most"),
         ("{kind: graph, edges: {nodes: 3}, unit: {protects: record}}", "edge"),
@@ -186,6 +201,10 @@ def test_a_draft_proposes_the_nodes_it_saw_for_review(tmp_path: Path) -> None:
         penstock.release(path, proposal, epsilon=1)
     with pytest.raises(UsageError, match="private"):
         penstock.draft(path, kind="graph", epsilon=1)
+    rows = pl.DataFrame({"src": [1, 2], "dst": [2, 3]})
+    unseen = penstock.draft(rows, kind="graph", headers_only=True)
+    assert nodes_of(unseen) == 1
+    assert unseen.to_review() == ["node", "unit"]
 
 
 @pytest.mark.parametrize(

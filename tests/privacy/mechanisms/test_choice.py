@@ -18,6 +18,7 @@ from tests.privacy.goodness import fits
 from tests.privacy.mechanisms.choice_law import probabilities
 
 from penstock.errors import BudgetError, DataError, UsageError
+from penstock.privacy.budgets.accounting import range_of
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice
 from penstock.privacy.mechanisms.choice import Method, Steps
@@ -328,3 +329,43 @@ def test_real_scores_that_only_move_together_still_pay_for_their_rounding(method
         np.array([0.4, 0.6]), Sensitivity.scores(0, 2), Relation.ADD_REMOVE, because="they are constants"
     )
     assert frequencies(still, 1, 20, method=method)[1] == 20
+
+
+# Paid in rho ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 1000), Fraction(1, 8), Fraction(2)])
+def test_a_choice_paid_in_rho_has_no_renyi_divergence_above_it(rho: Fraction) -> None:
+    """Scores that move apart by all they may, at many orders; and by what was paid for, not by far less."""
+    epsilon = range_of(rho)
+    worst = 0.0
+    for moves in ([1, 0], [1, -1], [1, -1, 0, 1], [0, 0, 1, -1, -1]):
+        spread = max(moves) - min(moves)
+        for scores in ([0] * len(moves), list(range(len(moves)))):
+            rate = float(epsilon) / spread
+            logs = [np.array(each, dtype=float) * rate for each in (scores, np.add(scores, moves))]
+            one, two = (each - np.logaddexp.reduce(each) for each in logs)
+            for order in (1.01, 1.5, 2.0, 4.0, 16.0, 64.0):
+                divergence = np.logaddexp.reduce(order * one - (order - 1) * two) / (order - 1)
+                assert divergence <= order * float(rho) * (1 + 1e-9)
+                worst = max(worst, float(divergence) / (order * float(rho)))
+    assert worst > 0.7
+
+
+def test_a_choice_is_a_portion_of_the_rho_that_paid_for_it_and_no_permute_and_flip() -> None:
+    scores = sealed([1, 0])
+    budget = Budget(1, "1e-6", randomness=Randomness.seeded(0))
+    rho = budget.concentrated()
+    part = rho.part("choice", Fraction(1, 2))
+    assert choice.best(scores, part, method="exponential") in (0, 1)
+    (group,) = budget.receipt().paid.parts
+    assert [portion.rho for portion in group.parts] == [rho.rho / 2]
+    with pytest.raises(UsageError, match="paid in rho"):
+        choice.best(scores, rho.rest("more"), method="permute-and-flip")
+
+
+def test_the_range_that_a_rho_buys_never_costs_more() -> None:
+    for rho in (Fraction(0), Fraction(1, 10**30), Fraction(1, 3), Fraction(7), Fraction(10**12 + 1, 7)):
+        epsilon = range_of(rho)
+        assert epsilon**2 / 8 <= rho
+        assert (epsilon + Fraction(1, 10**18)) ** 2 / 8 > rho

@@ -337,3 +337,28 @@ def test_a_claim_without_a_reason_is_refused_before_a_raw_value_has_a_name() -> 
     while frame is not None:
         assert not any(isinstance(value, np.ndarray) for value in frame.tb_frame.f_locals.values())
         frame = frame.tb_next
+
+
+def test_broken_numbers_are_not_joined_and_refused_before_a_raw_value_has_a_name() -> None:
+    sealed = Sealed(
+        np.array([0.5, 7.0]), Sensitivity.of(1), Relation.ADD_REMOVE, because="made up for a test"
+    )
+    with pytest.raises(UsageError, match="whole numbers") as caught:
+        join([sealed, sealed])
+    for entry in caught.traceback[1:]:  # below this test
+        for value in entry.frame.f_locals.values():
+            assert not (isinstance(value, np.ndarray) and value.tolist() == [0.5, 7.0])
+
+
+def test_a_panic_in_a_claim_says_nothing_of_the_values() -> None:
+    class Panic(BaseException):
+        """What Rust raises in Python."""
+
+    def panics(values: Any) -> Any:
+        raise Panic(str(values))
+
+    value = Sealed(np.array([SECRET, 7, 0]), Sensitivity.of(1), ADD_REMOVE, because="a test")
+    with pytest.raises(UsageError) as caught:
+        value.claim(panics, Sensitivity.of(1), because="a test")
+    assert str(caught.value) == FAILURE
+    assert caught.value.__context__ is caught.value.__cause__ is None

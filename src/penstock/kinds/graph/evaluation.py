@@ -6,7 +6,7 @@ the same model, or at least one that has the original's degrees and triangles, c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,14 @@ from penstock.schema import Schema
 
 GRAPHS = 10
 LARGE = 50_000
+LEADING = "leading eigenvalue"
+NUMBERS: Mapping[str, Callable[[Statistics], float]] = {
+    "edges": lambda one: one.edges,
+    "2-stars": lambda one: one.two_stars,
+    "triangles": lambda one: one.triangles,
+    "3-stars": lambda one: one.three_stars,
+    LEADING: lambda one: one.leading,
+}
 NOTES = {
     "degrees": "largest gap between the shares of nodes of at most some degree, nodes without links left out",
     "hops": "mean gap of the numbers of pairs within so many steps, on a logarithmic scale",
@@ -90,14 +98,13 @@ def _graphs(release: SyntheticGraphRelease, original: SimpleGraph, seed: int) ->
         )
         for name, distance in DISTANCES.items()
     ]
-    scores += _count_scores(truth, drawn, original)
+    scores += _count_scores(truth, drawn)
+    both = {"original": truth, "synthetic": mean(drawn)}
     details = {
         "graphs": many,
-        "original": _numbers(truth, original),
-        "synthetic": {"edges": mean(drawn).edges, "triangles": mean(drawn).triangles},
-        "leading_eigenvalue": [float(truth.scree[:1].sum()), float(mean(drawn).scree[:1].sum())],
+        **{name: {what: of(one) for what, of in NUMBERS.items()} for name, one in both.items()},
     }
-    return Findings(tuple(scores), original.m, details, [_section(truth, mean(drawn))])
+    return Findings(tuple(scores), original.m, details, [_section(both)])
 
 
 def _without_noise(release: SyntheticGraphRelease, original: SimpleGraph, seed: int) -> SimpleGraph:
@@ -118,30 +125,22 @@ def _without_noise(release: SyntheticGraphRelease, original: SimpleGraph, seed: 
     return SimpleGraph.of(original.n, *degree_triangle.draw(degrees, closeness, rng))
 
 
-def _numbers(truth: Statistics, original: SimpleGraph) -> dict[str, float]:
-    return {"nodes": original.n, "edges": truth.edges, "triangles": truth.triangles}
-
-
-def _count_scores(truth: Statistics, drawn: list[Statistics], original: SimpleGraph) -> list[Score]:
-    """Relative errors of the number of edges and triangles; a graph without any is the floor."""
-    pairs: Mapping[str, tuple[float, list[float]]] = {
-        "edges": (truth.edges, [one.edges for one in drawn]),
-        "triangles": (truth.triangles, [one.triangles for one in drawn]),
-    }
+def _count_scores(truth: Statistics, drawn: list[Statistics]) -> list[Score]:
+    """Relative errors of numbers; a graph without any is the floor."""
     return [
         Score(
             name,
-            abs(float(np.mean(found)) - right) / max(right, 1),
+            abs(float(np.mean([of(one) for one in drawn])) - of(truth)) / max(of(truth), 1),
             floor=1.0,
             ceiling=0.0,
-            note=f"relative error of the mean number of {name}; floor: none at all",
+            note=f"relative error of the mean {'' if name == LEADING else 'number of '}{name}; "
+            "floor: none at all",
         )
-        for name, (right, found) in pairs.items()
+        for name, of in NUMBERS.items()
     ]
 
 
-def _section(truth: Statistics, drawn: Statistics) -> Section:
-    both = {"original": truth, "synthetic": drawn}
+def _section(both: Mapping[str, Statistics]) -> Section:
     blocks: list[Block] = [
         Gallery(
             [
@@ -191,7 +190,7 @@ def _degrees(release: DegreeSequenceRelease, original: SimpleGraph, seed: int) -
 def _only_degrees(degrees: Any) -> Statistics:
     nothing = np.zeros(0)
     known = degrees[degrees > 0].astype(np.float64)
-    return Statistics(degrees.size, 0, 0, known, nothing, nothing, nothing, nothing)
+    return Statistics(degrees.size, 0, 0, 0, 0, known, nothing, nothing, nothing, nothing)
 
 
 def _counts(release: SubgraphCountsRelease, original: SimpleGraph) -> Findings:

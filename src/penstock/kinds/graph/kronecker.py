@@ -30,6 +30,7 @@ from penstock.kinds.graph.degree_sequence import private_degrees
 from penstock.kinds.graph.models import kronecker as model_of
 from penstock.kinds.graph.models.kronecker import FEATURES, Distance, Initiator, Norm, levels_of
 from penstock.kinds.graph.patterns import Pattern, Star, Triangle
+from penstock.kinds.graph.release import warn_of_delta
 from penstock.kinds.graph.simple import Numbers
 from penstock.kinds.graph.synthetic import SyntheticGraphRelease
 from penstock.privacy.budgets.amounts import Amount, exact
@@ -91,6 +92,8 @@ class Kronecker(Method[Graph]):
                 "leave "
                 "the preset out. Nothing was spent."
             )
+        if self.preset == "published":
+            warn_of_delta(budget.left[1], graph.n)
         counts = self._counted(graph, budget)
         used = {LETTERS[letter]: counts[LETTERS[letter]] for letter in self.matched}
         with progress("fitting the initiator", total=1) as step:

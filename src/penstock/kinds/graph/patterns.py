@@ -232,7 +232,7 @@ class KTriangle(Pattern):
         # As doubles first: beyond the limit exact values may not fit 64 bits, and are not needed.
         rough = 3.0 * first[a].astype(np.float64) + a * second[a].astype(np.float64)
         steps = min(a.size, int(np.searchsorted(np.cumsum(rough), float(limit))) + 2)
-        kind = np.int64 if limit < 1 << 58 else np.object_
+        kind = np.int64 if limit < 1 << 48 else np.object_  # the steps beyond the limit fit 64 bits, too
         used: Integers = a[:steps].astype(kind)
         one, two = first[a[:steps]].astype(kind), second[a[:steps]].astype(kind)
         grown: Integers = np.maximum(3 * one + used * two, np.where(used >= 2, 4 * two, 0))

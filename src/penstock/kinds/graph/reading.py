@@ -10,7 +10,6 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -27,7 +26,8 @@ from penstock.kinds.graph.simple import Numbers, SimpleGraph
 from penstock.schema import Schema
 from penstock.schema.fact import nearest
 
-_TWO = r"^\s*(\S+)\s+(\S+)"
+_BLANKS = r"^\s*(\S+)\s+(\S+)"
+_NEVER = "\x1f"
 _MARKS = "#%"
 _SEPARATORS = "\t,;|"
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
@@ -117,32 +117,42 @@ def _numbered(frame: pl.DataFrame, schema: Schema, n: int) -> list[Numbers]:
 
 
 def _relabelled(frame: pl.DataFrame, n: int) -> list[Numbers]:
-    """Whatever nodes are called, numbered; there may not be more of them than declared."""
-    columns = [_whole(frame[name]) for name in frame.columns]
-    if all(column is not None and not column.null_count() for column in columns):
-        for name, column in zip(frame.columns, columns, strict=True):
-            assert column is not None
-            if bool((column < 0).any()):
-                row = int((column < 0).arg_max() or 0) + 1
-                raise DataError(
-                    f"{name}: node {column[row - 1]} in row {row} is negative. Number nodes from 0 on; "
-                    "remove "
-                    "rows in which a number stands for a missing node."
-                )
-        every = np.concatenate([cast(pl.Series, column).to_numpy() for column in columns])
-        different, codes = np.unique(every, return_inverse=True)
-        found = different.size
+    """Whatever nodes are called, numbered; there may not be more of them than declared.
+
+    Every name is understood by itself: were '01' the node 1 in columns of numbers only, one record with a
+    word in it would change who the others are.
+    """
+    names = []
+    for column in frame:
+        whole = _whole(column)
+        if whole is not None and bool((whole < 0).any()):
+            row = int((whole < 0).arg_max() or 0) + 1
+            raise DataError(
+                f"{column.name}: node {whole[row - 1]} in row {row} is negative. Number nodes from 0 on; "
+                "remove rows in which a number stands for a missing node."
+            )
+        names.append(_named(column, whole))
+    if all(name.dtype == pl.Int64 for name in names):
+        every = pl.concat([name.rename("node") for name in names])
     else:
-        texts = pl.concat([frame[name].cast(pl.String).rename("node") for name in frame.columns])
-        codes = texts.rank("dense").to_numpy().astype(np.int64) - 1
-        found = int(codes.max(initial=-1)) + 1
-    if found > n:
+        every = pl.concat([name.cast(pl.String).rename("node") for name in names])
+    codes = every.rank("dense").to_numpy().astype(np.int64) - 1
+    if int(codes.max(initial=-1)) >= n:
         raise DataError(
             f"The edges name more than the {n} nodes that the schema declares. Correct 'nodes': the public "
             "number of all nodes, those without an edge included. Nothing was spent."
         )
-    codes = codes.astype(np.int64)
     return [codes[: frame.height], codes[frame.height :]]
+
+
+def _named(column: pl.Series, whole: pl.Series | None) -> pl.Series:
+    """A column of names; whole numbers are written in one way, as numbers where there is nothing else."""
+    if whole is None:
+        return column.cast(pl.String)
+    if not whole.null_count():
+        return whole
+    texts = column.cast(pl.String).str.strip_chars()
+    return texts.zip_with(whole.is_null(), whole.cast(pl.String))
 
 
 def _whole(column: pl.Series) -> pl.Series | None:
@@ -196,11 +206,16 @@ def _from_matrix(matrix: Any, schema: Schema) -> Source:
 
 
 def read_lines(source: Any, columns: tuple[str, str]) -> Source:
-    """A text file whose lines are edges: two ends, separated by blanks, tabs, commas, semicolons or bars."""
+    """A text file whose lines are edges: two ends, separated by blanks, tabs, commas, semicolons or bars.
+
+    Empty lines and those that begin with # or % are none. The first edge shows what separates the ends.
+    """
     path = Path(source)
     try:
-        mark, separator = _sniffed(path)
-        frame = _parsed(path, mark, separator)
+        with _opened(path) as stream:
+            raw = stream.read()
+        raw.decode("utf-8-sig")
+        frame = _parsed(raw)
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file. Check the path.") from None
     except UnicodeDecodeError:
@@ -208,11 +223,10 @@ def read_lines(source: Any, columns: tuple[str, str]) -> Source:
     except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError) as problem:
         reason = str(problem).splitlines()[0].rstrip(".")
         raise DataError(f"{path}: the file cannot be read ({reason}). Check the file.") from None
-    frame = frame.rename(dict(zip(frame.columns, columns, strict=True)))
     lacking = frame.select(pl.any_horizontal(pl.all().is_null() | (pl.all() == ""))).to_series()
     if bool(lacking.any()):
-        raise _bad_line(path, separator)
-    return FrameSource(frame, str(path))
+        raise _bad_line(path, raw)
+    return FrameSource(frame.rename(dict(zip(frame.columns, columns, strict=True))), str(path))
 
 
 def begins_with_an_edge(source: Any) -> bool:
@@ -230,55 +244,48 @@ def begins_with_an_edge(source: Any) -> bool:
     return first[:1] in tuple(_MARKS) or all(cell.isdecimal() for cell in [*cells, ""][:2])
 
 
-def _sniffed(path: Path) -> tuple[str, str | None]:
-    """The sign of comments and the separator (None: blanks), from the first line that is an edge."""
-    with _opened(path) as stream:
-        beginning = stream.read(_SNIFFED).decode("utf-8-sig", errors="ignore")
-    mark = _MARKS[0]
-    for line in beginning.splitlines():
-        text = line.strip()
-        if text[:1] and text[0] in _MARKS:
-            mark = text[0]
-        elif text:
-            return mark, next((sign for sign in _SEPARATORS if sign in text), None)
-    return mark, None
+def _parsed(raw: bytes) -> pl.DataFrame:
+    """Both ends of every edge; missing or empty where a line is none."""
+    nothing = pl.DataFrame(schema={"0": pl.String, "1": pl.String})
+    if b"\r" in raw:
+        raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if not raw.removeprefix(b"\xef\xbb\xbf").strip():
+        return nothing
+    lines = pl.read_csv(
+        raw,
+        separator=_NEVER,
+        has_header=False,
+        infer_schema=False,
+        quote_char=None,
+        truncate_ragged_lines=True,
+    ).to_series()
+    begun = lines.str.strip_chars_start()
+    lines = lines.filter(begun.is_not_null() & (begun != "") & ~begun.str.slice(0, 1).is_in(list(_MARKS)))
+    if not len(lines):
+        return nothing
+    separator = _separator(lines[0])
+    if separator is None:
+        pattern = _BLANKS
+    else:
+        cell = f"([^{re.escape(separator)}]*)"
+        pattern = f"^{cell}{re.escape(separator)}{cell}"
+    found = lines.str.extract_groups(pattern).struct.unnest()
+    return found.select(pl.all().str.strip_chars())
 
 
-def _parsed(path: Path, mark: str, separator: str | None) -> pl.DataFrame:
-    with _opened(path) as stream:
-        raw = stream.read()
-    raw.decode("utf-8-sig")
-    if next(_edge_lines(raw, mark), None) is None:
-        return pl.DataFrame(schema={"0": pl.String, "1": pl.String})
-    options: dict[str, Any] = {
-        "has_header": False,
-        "comment_prefix": mark,
-        "infer_schema": False,
-        "quote_char": None,
-        "truncate_ragged_lines": True,
-    }
-    if separator is not None:
-        found = pl.read_csv(raw, separator=separator, **options)
-        if found.width < 2:
-            found = found.with_columns(pl.lit(None, dtype=pl.String).alias("none"))
-        return found.select(pl.nth(0, 1).str.strip_chars())
-    lines = pl.read_csv(raw, separator="\x1f", **options).to_series()
-    lines = lines.filter(lines.str.strip_chars() != "")
-    return lines.str.extract_groups(_TWO).struct.unnest()
+def _separator(line: str) -> str | None:
+    """What stands between both ends of an edge; None for blanks."""
+    return next((sign for sign in _SEPARATORS if sign in line.strip()), None)
 
 
-def _edge_lines(raw: bytes, mark: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(raw.decode("utf-8-sig").splitlines(), start=1):
-        if line.strip() and not line.lstrip().startswith(mark):
-            yield number, line
-
-
-def _bad_line(path: Path, separator: str | None) -> DataError:
+def _bad_line(path: Path, raw: bytes) -> DataError:
     """The first line that is no edge, found by going through the file slowly."""
-    mark, _ = _sniffed(path)
-    with _opened(path) as stream:
-        raw = stream.read()
-    for number, line in _edge_lines(raw, mark):
+    separator, known = None, False
+    for number, line in enumerate(raw.decode("utf-8-sig").splitlines(), start=1):
+        if not line.strip() or line.lstrip()[0] in _MARKS:
+            continue
+        if not known:
+            separator, known = _separator(line), True
         if len([cell for cell in line.split(separator)[:2] if cell.strip()]) < 2:
             return DataError(f"{path}: line {number} is no edge: it needs two nodes. Fix or remove the line.")
     return DataError(f"{path}: a line is no edge: it needs two nodes. Check the file.")

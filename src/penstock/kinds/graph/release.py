@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
-from penstock.errors import ReleaseError
+from penstock.errors import PenstockWarning, ReleaseError
 from penstock.kinds.graph.layout import nodes_of
+from penstock.privacy.budgets.amounts import plain
 from penstock.releases import Release
 
 
@@ -33,6 +36,17 @@ class GraphRelease(Release):
             "The nodes were declared by the custodian before anything was counted; their number is no "
             "secret.",
         ]
+
+
+def warn_of_delta(delta: Fraction, n: int) -> None:
+    """Tell the custodian of a delta that would allow to publish somebody's edge as it is."""
+    if delta * n >= 1:
+        warnings.warn(
+            f"A delta of {plain(delta)} protects nobody well among {n} nodes: the edges of one of them may "
+            "be told as they are. Give one far below 1 in the number of edges, such as 1e-6.",
+            PenstockWarning,
+            stacklevel=4,
+        )
 
 
 def refuse_nodes(found: int, release: str, declared: int) -> None:

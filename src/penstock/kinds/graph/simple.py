@@ -69,7 +69,10 @@ class SimpleGraph:
     @cached_property
     def below(self) -> Matrix:
         """Links to nodes of lower number, which have at least as many links."""
-        return sp.tril(self.adjacency, k=-1, format="csr").astype(np.int32)  # sums are taken in 64 bits
+        lower = self.adjacency.indices < np.repeat(np.arange(self.n), self.degrees)
+        starts = np.concatenate([[0], np.cumsum(lower)])[self.adjacency.indptr].astype(np.int32)
+        ones = np.ones(int(starts[-1]), dtype=np.int32)  # sums are taken in 64 bits
+        return sp.csr_array((ones, self.adjacency.indices[lower], starts), shape=self.adjacency.shape)
 
     def linked(self, rows: Numbers, columns: Numbers) -> NDArray[np.bool_]:
         """Whether pairs of nodes are linked."""

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from penstock.kinds.graph.counting import common_on_links, triangles
+from penstock.kinds.graph.counting import common_on_links, stars, triangles
 from penstock.kinds.graph.simple import Numbers, SimpleGraph
 
 Reals = NDArray[np.float64]
@@ -34,11 +35,41 @@ class Statistics:
     nodes: int
     edges: float
     triangles: float
+    two_stars: float
+    three_stars: float
     degrees: Reals
     hops: Reals
     scree: Reals
     network: Reals
     clustering: Reals
+
+    @property
+    def leading(self) -> float:
+        """The largest absolute eigenvalue."""
+        return float(self.scree[:1].sum())
+
+    def table(self) -> pl.DataFrame:
+        """The five statistics as rows (statistic, x, y), to be written or drawn elsewhere.
+
+        >>> path = SimpleGraph.of(3, np.array([0, 1]), np.array([1, 2]))
+        >>> statistics(path).table().filter(pl.col("statistic") == "degrees").rows()
+        [('degrees', 1.0, 2.0), ('degrees', 2.0, 1.0)]
+        """
+        values, nodes = np.unique(self.degrees, return_counts=True)
+        known = np.flatnonzero(~np.isnan(self.clustering))
+        curves = {
+            "degrees": (values, nodes),
+            "hops": (np.arange(self.hops.size), self.hops),
+            "scree": (np.arange(1, self.scree.size + 1), self.scree),
+            "network values": (np.arange(1, self.network.size + 1), self.network),
+            "clustering": (known, self.clustering[known]),
+        }
+        return pl.concat(
+            pl.DataFrame({"x": x.astype(np.float64), "y": y.astype(np.float64)}).select(
+                pl.lit(name).alias("statistic"), "x", "y"
+            )
+            for name, (x, y) in curves.items()
+        )
 
 
 def statistics(graph: SimpleGraph, *, seed: int = 0, values: int = VALUES) -> Statistics:
@@ -48,6 +79,8 @@ def statistics(graph: SimpleGraph, *, seed: int = 0, values: int = VALUES) -> St
         graph.n,
         graph.m,
         triangles(graph),
+        stars(graph, 2),
+        stars(graph, 3),
         graph.degrees[graph.degrees > 0].astype(np.float64),
         hops(graph, seed=seed),
         scree,
@@ -63,6 +96,8 @@ def mean(found: Sequence[Statistics]) -> Statistics:
         found[0].nodes,
         float(np.mean([one.edges for one in found])),
         float(np.mean([one.triangles for one in found])),
+        float(np.mean([one.two_stars for one in found])),
+        float(np.mean([one.three_stars for one in found])),
         _padded([one.degrees for one in found]).mean(axis=0),
         np.mean([np.pad(one.hops, (0, hops - one.hops.size), mode="edge") for one in found], axis=0),
         _padded([one.scree for one in found]).mean(axis=0),

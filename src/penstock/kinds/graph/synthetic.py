@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
     import polars as pl
+
+Form = Literal["edges", "networkx", "scipy"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -58,6 +60,18 @@ class SyntheticGraphRelease(GraphRelease):
             frames.append(pl.DataFrame({**numbered, **columns}))
         empty = dict.fromkeys(names, pl.Int64)
         return pl.concat(frames) if frames else pl.DataFrame(schema=empty)
+
+    def sample(self, n: int | None = None, *, seed: int | None = None, form: Form = "edges") -> Any:
+        """The edges of `n` synthetic graphs; one graph for NetworkX or as a matrix of SciPy, if `form` says
+        so.
+        """
+        if form == "edges":
+            return super().sample(n, seed=seed)
+        if form not in ("networkx", "scipy"):
+            raise UsageError(f"form must be edges, networkx or scipy, not {form!r}.")
+        if n not in (None, 1):
+            raise UsageError(f"One graph at a time for {form}, not {n}; call it again with another seed.")
+        return self.graph(seed=seed) if form == "networkx" else self.matrix(seed=seed)
 
     def graph(self, *, seed: int | None = None) -> Any:
         """One synthetic graph for NetworkX, nodes without links included."""

@@ -34,11 +34,13 @@ def components(names: Sequence[str], edges: Iterable[tuple[str, str]]) -> dict[s
 class Connections:
     """Which columns a release knows together, and about what epsilon would connect those that stand alone.
 
-    `groups` are the columns in connected groups, the largest first; `alone` are the groups of one column.
+    `groups` are the columns in connected groups, the largest first; `alone` are the groups of one column. The
+    `target` is the one that the schema says others will be asked to predict.
     """
 
     groups: tuple[tuple[str, ...], ...]
     epsilon: float | None = None
+    target: str | None = None
 
     @property
     def alone(self) -> tuple[str, ...]:
@@ -52,11 +54,13 @@ class Connections:
         if len(alone) == columns:
             found = f"None of the {columns} columns is connected with another"
         elif alone:
-            stand = "column stands alone" if len(alone) == 1 else "columns stand alone"
-            found = f"{len(alone)} of {columns} {stand}: {listed(alone)}"
+            stand = "stands" if len(alone) == 1 else "stand"
+            found = f"{len(alone)} of {columns} columns {stand} alone: {listed(alone)}"
         else:
             found = f"The {columns} columns fall into {len(self.groups)} groups that are not connected"
         said = [f"{found}. Answers and rows take unconnected columns to be independent."]
+        if self.target in alone:
+            said.append(f"The target {self.target} is one of them: nothing here says what predicts it.")
         if self.epsilon is not None:
             said.append(
                 f"With these records about epsilon {readable(self.epsilon)} would connect a column on which "

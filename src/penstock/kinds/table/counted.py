@@ -10,7 +10,7 @@ both. So an answer is a weighted sum of noisy counts with known weights. All of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,8 @@ class CountedTable:
 
     `places` gives for each attribute the place of every code along its axis: several codes may share one,
     and a place may belong to none. `possible` is false for cells that the schema declares impossible: they
-    hold noise alone and are left out of every sum.
+    hold noise alone and are left out of every sum. The noise is discrete Laplace, or discrete Gaussian where
+    `gaussian` says so.
     """
 
     attributes: tuple[str, ...]
@@ -40,6 +41,7 @@ class CountedTable:
     counts: NDArray[np.number]
     deviation: float
     possible: Truth | None = None
+    gaussian: bool = False
 
     def place(self, name: str) -> NDArray[np.int64]:
         return self.places[self.attributes.index(name)]
@@ -55,7 +57,7 @@ class CountedTable:
                 turned = np.transpose(some > 0, np.argsort(axes))
                 lengths = [size if axis in axes else 1 for axis, size in enumerate(self.counts.shape)]
                 possible &= turned.reshape(lengths)
-        return CountedTable(self.attributes, self.places, self.counts, self.deviation, possible)
+        return replace(self, possible=possible)
 
     def seen(self, names: Sequence[str], weights: Reals) -> Seen | None:
         """What the table says about a question with these weights of the codes; None if it sees too little.
@@ -82,12 +84,20 @@ class CountedTable:
             float(sums[outside].sum()),
             int(cells[outside].sum()),
             max(self.deviation, _LEAST),
+            self.gaussian,
         )
 
     def everything(self) -> Seen:
         """The table as a count of all records."""
         kept = np.ones(self.counts.shape, dtype=np.bool_) if self.possible is None else self.possible
-        return Seen(float(self.counts[kept].sum()), int(kept.sum()), 0.0, 0, max(self.deviation, _LEAST))
+        return Seen(
+            float(self.counts[kept].sum()),
+            int(kept.sum()),
+            0.0,
+            0,
+            max(self.deviation, _LEAST),
+            self.gaussian,
+        )
 
 
 @dataclass(frozen=True)
@@ -99,6 +109,7 @@ class Seen:
     outside: float
     cells_outside: int
     deviation: float
+    gaussian: bool = False
 
 
 def combined(seen: Sequence[Seen], totals: Sequence[Seen], public: float | None) -> tuple[float, float]:
@@ -116,28 +127,30 @@ def combined(seen: Sequence[Seen], totals: Sequence[Seen], public: float | None)
         value = sum(w * each.inside for w, each in zip(inner, seen, strict=True))
         value += sum(w * (public - each.outside) for w, each in zip(outer, seen, strict=True))
         shares = [
-            Noises(w / whole, each.deviation, each.cells_inside) for w, each in zip(inner, seen, strict=True)
+            Noises(w / whole, each.deviation, each.cells_inside, each.gaussian)
+            for w, each in zip(inner, seen, strict=True)
         ] + [
-            Noises(w / whole, each.deviation, each.cells_outside) for w, each in zip(outer, seen, strict=True)
+            Noises(w / whole, each.deviation, each.cells_outside, each.gaussian)
+            for w, each in zip(outer, seen, strict=True)
         ]
         return value / whole, half_width(shares)
     common = sum(1 / (each.cells_inside * each.deviation**2) for each in totals)
-    a = sum(1 / (each.cells_inside * each.deviation**2) for each in seen) + common
-    b = sum(1 / (each.cells_outside * each.deviation**2) for each in seen) + common
-    determinant = a * b - common**2
+    within = sum(1 / (each.cells_inside * each.deviation**2) for each in seen)
+    without = sum(1 / (each.cells_outside * each.deviation**2) for each in seen)
+    determinant = within * without + common * (within + without)  # nothing is subtracted that could cancel
     value, shares = 0.0, []
     for each in seen:
         for sign, amount, number in (
-            (b / determinant, each.inside, each.cells_inside),
+            ((without + common) / determinant, each.inside, each.cells_inside),
             (-common / determinant, each.outside, each.cells_outside),
         ):
             weight = sign / (number * each.deviation**2)
             value += weight * amount
-            shares.append(Noises(weight, each.deviation, number))
+            shares.append(Noises(weight, each.deviation, number, each.gaussian))
     for each in totals:
-        weight = (b - common) / determinant / (each.cells_inside * each.deviation**2)
+        weight = without / determinant / (each.cells_inside * each.deviation**2)
         value += weight * each.inside
-        shares.append(Noises(weight, each.deviation, each.cells_inside))
+        shares.append(Noises(weight, each.deviation, each.cells_inside, each.gaussian))
     return value, half_width(shares)
 
 
@@ -151,7 +164,8 @@ def total(tables: Sequence[Seen]) -> tuple[float, float]:
     whole = sum(weights)
     value = sum(w * each.inside for w, each in zip(weights, tables, strict=True)) / whole
     shares = [
-        Noises(w / whole, each.deviation, each.cells_inside) for w, each in zip(weights, tables, strict=True)
+        Noises(w / whole, each.deviation, each.cells_inside, each.gaussian)
+        for w, each in zip(weights, tables, strict=True)
     ]
     return value, half_width(shares)
 

@@ -158,7 +158,7 @@ class IndependentRelease(TableRelease):
 
     @property
     def connections(self) -> Connections:
-        return Connections(tuple((name,) for name in self.schema.names))
+        return Connections(tuple((name,) for name in self.schema.names), target=self.schema.target)
 
     def in_groups(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         return [(name,) for name in names]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Overflow
 from fractions import Fraction
 from functools import lru_cache
+from math import isqrt
 
 from penstock.errors import BudgetError
 from penstock.privacy.unit import Relation
@@ -105,6 +106,21 @@ def converted(epsilon: Fraction, delta: Fraction, given: Relation, wanted: Relat
             f"'{wanted.value}' instead."
         )
     return group(epsilon, delta, 2)
+
+
+def range_of(rho: Fraction) -> Fraction:
+    """The epsilon whose square is at most 8 rho: choices of that bounded range are rho-zCDP; rounded down.
+
+    A mechanism has bounded range epsilon when the privacy losses of all its outputs lie in an interval of
+    that length. By Hoeffding's lemma such a mechanism is epsilon^2/8-zCDP (Cesar and Rogers 2021).
+
+    >>> range_of(Fraction(1, 2))
+    Fraction(2, 1)
+    """
+    if rho < 0:
+        raise BudgetError(f"A concentrated amount cannot be negative, and here it is {rho}.")
+    digits = 10**18
+    return Fraction(isqrt(8 * rho.numerator * digits**2 // rho.denominator), digits)
 
 
 def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:

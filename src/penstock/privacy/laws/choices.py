@@ -43,6 +43,19 @@ class Tilted(Law[int]):
     def log_probability(self, output: int) -> Log:
         return log_share(self.gaps, self.rate, self.weights, output)
 
+    def rho(self, other: Tilted) -> Fraction:
+        """The zero-concentrated cost of the distance: an eighth of the square of the range of the losses.
+
+        The losses of two candidates differ by the rate times the difference of how far their scores moved.
+        """
+        if self.rate is None:
+            return Fraction(0)
+        moved = [
+            int(theirs) - int(ours)
+            for ours, theirs in zip(self.gaps.tolist(), other.gaps.tolist(), strict=True)
+        ]
+        return (self.rate * (max(moved) - min(moved))) ** 2 / 8
+
 
 @dataclass(frozen=True, eq=False)
 class PermuteAndFlip(Law[int]):

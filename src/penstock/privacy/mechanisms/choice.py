@@ -1,6 +1,6 @@
 """Noisy choices: the exponential-mechanism family.
 
-Guarantee: pure epsilon.
+Guarantee: pure epsilon; rho-zCDP where the exponential mechanism is paid in rho.
 Why: let u(o) be the change of candidate o's score between two neighbouring inputs and R a bound on
 max u - min u (`Sensitivity.spread`). Both methods look at differences of scores only, and both cost epsilon
 when a difference of one point is worth a factor exp(-epsilon/R):
@@ -33,6 +33,11 @@ largest.
   among all rules (Bahadur and Goodman 1952, Lehmann 1966). A symmetric rule does equally well under every
   assignment, so what holds for the mean over them holds for each.
 
+Paid in rho. The exponential mechanism's loss for an output o is epsilon u(o)/R plus something that does not
+depend on o, so that the losses of all outputs lie in an interval of length epsilon: it has bounded range
+epsilon, and is epsilon^2/8-zCDP. Paid rho, it uses the largest epsilon for which that is at most rho.
+Permute-and-flip has no such interval (its losses span up to 2 epsilon), and is not paid in rho.
+
 R is 2 linf in general, linf when all scores move in the same direction (`monotone`), or a tighter bound that
 the score's author proves. Using the monotonic scale for a score that is not monotone breaks the guarantee:
 changes of +1 and -1 at epsilon 1 can cost 1.434. That is why R comes with the sealed scores and is no
@@ -49,8 +54,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from penstock.errors import BudgetError, UsageError
+from penstock.privacy.budgets.accounting import range_of
 from penstock.privacy.budgets.amounts import plain
-from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.budgets.budget import Budget, Rho
 from penstock.privacy.laws.choices import PermuteAndFlip, PointOf, Tilted
 from penstock.privacy.laws.tops import LargestNoisy, OneAfterAnother
 from penstock.privacy.mechanisms.lattice import power_of_two, public_step, to_steps
@@ -64,7 +70,7 @@ SeveralMethod = Literal["one-shot", "exponential", "permute-and-flip"]
 
 def best(
     scores: Sealed[NDArray[Any]],
-    pay: Budget,
+    pay: Budget | Rho,
     *,
     method: Method = "permute-and-flip",
     base: ArrayLike | None = None,
@@ -74,11 +80,20 @@ def best(
 
     `base` holds public integer weights of the candidates (exponential mechanism only). Real-valued scores are
     rounded to whole steps of a public power of two, by default at most 1/4096 of R, and R grows by two steps.
+    Only the exponential mechanism can be paid in rho.
     """
     plan = _plan(scores, method, base, granularity, get_args(Method))
-    epsilon = _epsilon(pay)
+    if isinstance(pay, Rho):
+        if method != "exponential":
+            raise UsageError("Only method='exponential' can be paid in rho. Nothing was spent.")
+        amount = pay.left
+        epsilon = range_of(amount)
+        if epsilon <= 0:
+            raise BudgetError(f"Nothing is left of '{pay.label}' to pay for a choice.")
+    else:
+        amount = epsilon = _epsilon(pay)
     source = pay.spend(
-        method, scores, amount=epsilon, sensitivity=plan.range_text, detail=f"{plan.size} candidates"
+        method, scores, amount=amount, sensitivity=plan.range_text, detail=f"{plan.size} candidates"
     )
     return plan.draw(plan.whole(open_seal(scores)), plan.rate(epsilon), None, source)
 

@@ -133,7 +133,9 @@ def derived(
             fits = isinstance(found, np.ndarray) and found.shape == wanted and found.dtype == kind
         else:
             fits = type(found) is type(value)
-    except Exception:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # a panic of Rust is no Exception, and quotes values too
         return FAILED
     return found if fits else FAILED
 
@@ -145,6 +147,8 @@ def join(parts: Sequence[Sealed[NDArray[Any]]]) -> Sealed[NDArray[np.int64]]:
     relations = {part.relation for part in parts}
     if len(relations) != 1:
         raise UsageError("Sealed values of different relations cannot be joined.")
+    for part in parts:
+        _refuse_broken_numbers(form_of(part).kind)
     values = [_integers(open_seal(part)).ravel() for part in parts]
     sensitivity = Sensitivity(
         sum((part.sensitivity.l1 for part in parts), Fraction(0)),
@@ -200,14 +204,15 @@ def open_seal(sealed: Sealed[U]) -> U:
     return value
 
 
+def _refuse_broken_numbers(kind: str) -> None:
+    """Asked before a raw value has a name that a traceback could show."""
+    if kind not in "iu":
+        raise UsageError("This operation is exact and needs whole numbers; put reals on a lattice first.")
+
+
 def _integers(values: NDArray[Any]) -> NDArray[np.int64]:
     """Whole numbers as int64: other widths would wrap around or turn into floats in the arithmetic."""
     array = np.asarray(values)
-    if array.dtype.kind not in "iu":
-        raise UsageError(
-            "This operation is exact and needs whole numbers, not values of type "
-            f"{array.dtype}; put reals on a lattice first."
-        )
     if array.dtype == np.uint64:
         array = np.minimum(array, np.uint64(np.iinfo(np.int64).max))
     return array.astype(np.int64)

@@ -8,9 +8,9 @@ import pytest
 
 from penstock.audit.harness import Status, exact_bound, examine
 from penstock.audit.target import Kind, Target
-from penstock.kinds.table.audits import gaps
+from penstock.kinds.table.audits import dependence, gaps
 
-TARGETS = {target.name: target for target in gaps.targets()}
+TARGETS = {target.name: target for target in (*gaps.targets(), *dependence.targets())}
 SHIPPED = [target for target in TARGETS.values() if target.kind is Kind.SHIPPED]
 BROKEN = [target for target in TARGETS.values() if target.kind is Kind.BROKEN]
 
@@ -23,8 +23,8 @@ def by_name(target: Target) -> str:
 def test_a_step_never_costs_more_than_it_is_paid(target: Target) -> None:
     found = exact_bound(target).epsilon
     assert 0.5 < found <= 1 + 1e-9
-    if target.name == "confluence-mean-gap":
-        assert found == pytest.approx(1)  # a record can move the gaps of all three pairs
+    if target.name == "confluence-dependence-three":
+        assert found == pytest.approx(1)  # a record can move the distances of all three pairs
 
 
 @pytest.mark.parametrize("target", BROKEN, ids=by_name)

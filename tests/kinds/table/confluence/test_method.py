@@ -59,16 +59,37 @@ def test_a_release_says_how_its_views_were_found_and_by_which_method() -> None:
     assert release.method == "confluence"
     assert release.form == "network"
     assert set(release.parameters) <= {"views", "pairs"}
-    assert release.parameters["views"] in ("all pairs", "chosen pairs")
+    assert release.parameters["views"] in ("all pairs", "chosen pairs", "none")
 
 
 def test_all_pairs_are_counted_when_that_is_cheap_and_chosen_ones_when_not() -> None:
     sizes = [2] * 9
     table = table_of(binary_rows(20000, 9), schema_of(sizes))
     assert Confluence().fit(table, paid(2)).parameters["views"] == "all pairs"
-    poor = Confluence().fit(table, paid("1/300"))
+    poor = fit_with(Knobs(worth=0.0, hopeless=9.0), table, paid("1/300"))
     assert poor.parameters["views"] == "chosen pairs"
     assert poor.network.degree <= 2
+
+
+def test_all_goes_to_the_one_way_counts_where_no_view_is_worth_its_noise() -> None:
+    """Beyond doubt: 200 records for 6 columns of 8 codes, or 20,000 records of independent columns."""
+    rng = np.random.default_rng(0)
+    few = Confluence().fit(table_of(rng.integers(0, 8, size=(200, 6)), schema_of([8] * 6)), paid("1/2"))
+    # 0.04 of 2 pays for the strength of dependence: off by 0.01 of the records with probability e^-8
+    apart = Confluence().fit(table_of(rng.integers(0, 8, size=(20000, 6)), schema_of([8] * 6)), paid(2))
+    for release, before in ((few, ["number of records"]), (apart, ["number of records", "dependence"])):
+        assert release.parameters["views"] == "none"
+        labels = [charge.label for _, charge in release.receipt.charges()]
+        assert labels == [*before, *"abcdef"]
+        assert release.receipt.epsilon == release.receipt.budget_epsilon
+        assert len(release.connections.groups) == 6
+
+
+def test_what_no_view_sees_in_full_is_counted_once_more() -> None:
+    sizes = [40, 3, 3, 50]
+    release = fit_with(Knobs(plane=1e9), table_of(mixed_rows(20000, sizes), schema_of(sizes)), paid(1))
+    in_full = {part.variable for one in release.measured[4:] for part in one.parts if part.level == 0}
+    assert in_full == {0, 1, 2, 3}
 
 
 def test_independent_attributes_stay_independent_under_a_small_budget() -> None:
@@ -90,13 +111,16 @@ def test_dependencies_come_back() -> None:
 def test_knobs_that_are_tried_in_the_study_keep_the_budget() -> None:
     table = table_of(mixed_rows(800, [4, 3, 5, 2]), schema_of([4, 3, 5, 2]))
     for knobs in (
-        Knobs(one_way=Fraction(1, 2)),
+        Knobs(worth=-1e9),
+        Knobs(worth=1e9),
+        Knobs(tree=False, apparent=0.0, detail=0.5),
         Knobs(pack=False),
         Knobs(plane=0.0),
         Knobs(plane=1e9),
         Knobs(plane=1e9, choice="exponential"),
         Knobs(limits=Limits(consistent=False)),
         Knobs(limits=Limits(repair="clamp")),
+        Knobs(limits=Limits(repair="project")),
     ):
         assert fit_with(knobs, table, paid(1)).receipt.epsilon == 1
     one_ways = fit_with(Knobs(even=True), table, paid(1)).measured[:4]
@@ -114,3 +138,30 @@ def test_it_beats_the_goals_on_nltcs_and_adult() -> None:
         release = Confluence().fit(Table.open(part, real_schema(sizes)), paid(1, 3))
         for ways, goal in zip((2, 3), goals, strict=True):
             assert distance(release, rows, list(sizes.values()), ways, 0) < goal
+
+
+def test_a_target_has_a_counted_pair_with_every_other_column() -> None:
+    sizes = [3, 12, 4, 2, 5]
+    schema = schema_of(sizes).model_copy(update={"target": "d"})
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, sizes, size=(20000, 5))
+    rows[:, 1] = np.where(rng.random(20000) < 0.8, rows[:, 0] * 4, rows[:, 1])
+    knobs = Knobs(plane=1e9, worth=-1e9, caution=50.0)
+    with_target, without = (
+        fit_with(knobs, table_of(rows, each), paid(1)) for each in (schema, schema_of(sizes))
+    )
+
+    def partners(release: Any) -> set[int]:
+        seen = [{part.variable for part in one.parts} for one in release.measured]
+        return set.union(set(), *(parts - {3} for parts in seen if 3 in parts))
+
+    assert partners(with_target) == {0, 1, 2, 4}
+    assert partners(without) < {0, 1, 2, 4}  # nothing depends on it, so nothing needs to be counted with it
+    assert with_target.receipt.epsilon == 1
+
+
+def test_a_target_that_stands_alone_is_named() -> None:
+    schema = schema_of([8, 8, 8]).model_copy(update={"target": "b"})
+    rows = np.random.default_rng(0).integers(0, 8, size=(50, 3))
+    release = Confluence().fit(table_of(rows, schema), paid("1/10"))
+    assert any("target b is one of them" in remark for remark in release.connections.remarks())

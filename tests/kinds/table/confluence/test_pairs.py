@@ -14,9 +14,10 @@ import pytest
 from tests.kinds.table.tables import mixed_rows, paid, schema_of, table_of
 from tests.privacy.mechanisms.choice_law import probabilities
 
-from penstock.kinds.table.confluence import pairs
+from penstock.kinds.table.confluence import tiers
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
+from penstock.kinds.table.confluence.tiers import PureTier
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import ParentSet
 from penstock.privacy.seals.sealed import Sealed, open_seal
@@ -97,22 +98,6 @@ def test_bounds_are_attained() -> None:
     assert (two - one).tolist() == [1]
 
 
-def test_mean_gap_is_the_mean_over_pairs_and_states_the_sum_of_their_bounds() -> None:
-    schema = schema_of([6, 5, 2])
-    gaps = gaps_of(mixed_rows(400, [6, 5, 2]), schema)
-    expected = any_expectation(gaps)
-    sealed = gaps.of_all(expected)
-    place = {candidate: i for i, candidate in enumerate(gaps.candidates)}
-    coarse = [place[tuple((v, gaps.coarse[v]) for v in couple)] for couple in gaps.couples]  # type: ignore[index]
-    budget = paid(100)
-    found = gaps.mean(sealed, budget.part("gap", 1))
-    truth = open_seal(sealed)[coarse].mean()
-    assert abs(found - truth) < 1  # scale 3/100 on the sum of three: e^-100
-    ((_, charge),) = budget.receipt().charges()
-    assert charge.sensitivity == "3"
-    assert [gaps.variables[i].sizes[gaps.coarse[i]] for i in range(3)] == [4, 4, 2]
-
-
 def test_gaps_equal_the_plain_sums_at_every_level() -> None:
     schema = schema_of([6, 5, 3], ordered=True)
     rows = mixed_rows(300, [6, 5, 3])
@@ -163,7 +148,7 @@ def law(
             raise BranchError(probabilities(open_seal(scores), epsilon, spread=spread(scores.sensitivity)))
         return script[asked[0] - 1]
 
-    monkeypatch.setattr(pairs.choice, "best", scripted)
+    monkeypatch.setattr(tiers.choice, "best", scripted)
     found: dict[tuple[ParentSet, ...], float] = {}
 
     def walk(taken: list[int], chance: float) -> None:
@@ -196,7 +181,7 @@ def chosen_from(
             gaps.of_all(expected),
             gaps.candidates,
             sizes,
-            paid(EPSILON),
+            PureTier(paid(EPSILON)),
             most=2,
             share=Fraction(1, 2),
             scale=0.2,
@@ -261,7 +246,7 @@ def test_nothing_is_chosen_that_is_not_worth_its_noise() -> None:
         gaps.of_all(expected),
         gaps.candidates,
         [v.sizes for v in gaps.variables],
-        budget,
+        PureTier(budget),
         most=6,
         share=Fraction(1, 10),
         scale=500.0,
@@ -269,6 +254,52 @@ def test_nothing_is_chosen_that_is_not_worth_its_noise() -> None:
     )
     assert chosen == []
     assert budget.receipt().epsilon == 5  # one choice: to stop; the rest is left for counts
+
+
+def test_the_first_choices_connect_what_is_not_connected() -> None:
+    """Three columns that agree and one that leans on them a little: a tree before the third equal pair."""
+    rng = np.random.default_rng(1)
+    same = rng.integers(0, 2, 4000)
+    loose = np.where(rng.random(4000) < 0.3, same, rng.integers(0, 2, 4000))
+    gaps = gaps_of(np.column_stack([same, same, same, loose]), schema_of([2] * 4))
+    expected = {couple: np.full((2, 2), 1000) for couple in gaps.couples}
+    couples = {}
+    for tree in (True, False):
+        chosen = choose(
+            gaps.of_all(expected),
+            gaps.candidates,
+            [v.sizes for v in gaps.variables],
+            PureTier(
+                paid(50)
+            ),  # the loose column's gap is 1200, the others' 4000: a wrong order has chance e^-100
+            most=3,
+            share=Fraction(1, 10),
+            scale=0.0,
+            caution=1.0,
+            tree=tree,
+        )
+        couples[tree] = [{a, b} for (a, _), (b, _) in chosen]
+    assert [3 in pair for pair in couples[True]] == [False, False, True]
+    assert [3 in pair for pair in couples[False]] == [False, False, False]
+
+
+def test_a_gap_that_noise_alone_would_show_is_not_chosen() -> None:
+    rng = np.random.default_rng(0)
+    gaps = gaps_of(rng.integers(0, 2, size=(2000, 3)), schema_of([2] * 3))
+    sealed = gaps.of_all({couple: np.array([[400, 600], [400, 600]]) for couple in gaps.couples})
+    for seeming, found in ((0.0, 3), (1000.0, 0)):  # the gaps are about 400
+        chosen = choose(
+            sealed,
+            gaps.candidates,
+            [v.sizes for v in gaps.variables],
+            PureTier(paid(50)),
+            most=3,
+            share=Fraction(1, 10),
+            scale=0.0,
+            caution=1.0,
+            apparent=np.full(len(gaps.candidates), seeming),
+        )
+        assert len(chosen) == found
 
 
 def test_no_pair_is_chosen_twice() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 from penstock.audit.hostile import Ground
@@ -14,18 +15,30 @@ from penstock.kinds.graph.audits import features, ladders, smooth_noise
 from penstock.schema import Schema
 
 FEW = "{kind: graph, edges: {nodes: 4}}"
+MORE = "{kind: graph, edges: {nodes: 10}}"
 TOGETHER = "{kind: graph, unit: {protects: edge, at_most: 2}, edges: {nodes: 4}}"
 ENDS = ("from", "to")
 PATH = (("a", "b"), ("b", "c"))
 EDGES = (*PATH, ("a", "c"))
-EVERY = (*EDGES, ("a", "d"), ("b", "d"), ("c", "d"), ("c", "b"), ("d", "d"))
-"""All edges of four nodes, the first one once; then one again, the other way round, and one that is none."""
+ALL = (*EDGES, ("a", "d"), ("b", "d"), ("c", "d"))
+EVERY = (*ALL, ("c", "b"), ("d", "d"))
+"""All edges of four nodes, one of them again, the other way round, and one that is none."""
+LETTERS = "abcdefghij"
+CLIQUE = tuple(combinations(LETTERS, 2))
 FOUR = Ground("four nodes", FEW, EVERY, ENDS)
+CLOSED = Pair(PATH, EDGES, "a path | a triangle")
+ANOTHER = Pair(PATH[:1], PATH, "an edge | a path")
+LAST = Pair(ALL[1:], ALL, "all edges but one | all")
 ONE_MORE = (
-    Pair(PATH, EDGES, "a path | a triangle"),
-    Pair(PATH[:1], PATH, "an edge | a path"),
+    CLOSED,
+    ANOTHER,
+    LAST,
     Pair(PATH[:1], (("a", "b"), ("c", "d")), "an edge | two edges apart"),
     Pair((), PATH[:1], "no edge | one edge"),
+)
+IN_A_CLIQUE = (
+    Pair(CLIQUE[:3], CLIQUE[:4], "three edges of a node | four"),
+    Pair(CLIQUE[1:], CLIQUE, "a clique without an edge | a clique"),
 )
 TWO_AT_ONCE = (Pair(PATH[:1], EDGES, "an edge | a triangle"), Pair((), PATH, "no edge | two edges"))
 
@@ -44,7 +57,8 @@ METHODS: tuple[MethodAudit, ...] = (
         pairs=ONE_MORE,
         columns=ENDS,
         read_off=seen_nodes,
-        epsilon=Fraction(3),
+        epsilon=Fraction(3, 2),
+        copies=("halved-sensitivity", "forgotten-noise", "fixed-seed", "domain-from-data"),
     ),
     MethodAudit(
         "degree-sequence", TOGETHER, EVERY, pairs=TWO_AT_ONCE, columns=ENDS, label="together", effort=0.01
@@ -56,7 +70,6 @@ METHODS: tuple[MethodAudit, ...] = (
         pairs=ONE_MORE,
         columns=ENDS,
         read_off=seen_nodes,
-        epsilon=Fraction(3),
         effort=0.005,
         copies=("forgotten-noise", "fixed-seed", "domain-from-data"),
     ),
@@ -67,10 +80,9 @@ METHODS: tuple[MethodAudit, ...] = (
         pairs=ONE_MORE[:2],
         columns=ENDS,
         read_off=seen_nodes,
-        epsilon=Fraction(3),
         parameters={"matched": "EHD"},
         effort=0.002,
-        copies=("forgotten-noise", "fixed-seed", "domain-from-data"),
+        copies=("forgotten-noise", "domain-from-data"),
     ),
     MethodAudit(
         "kronecker",
@@ -80,7 +92,6 @@ METHODS: tuple[MethodAudit, ...] = (
         columns=ENDS,
         label="published",
         parameters={"preset": "published"},
-        epsilon=Fraction(3),
         delta=Fraction(1, 100),
         effort=0.002,
         copies=(),
@@ -93,7 +104,6 @@ METHODS: tuple[MethodAudit, ...] = (
         columns=ENDS,
         read_off=seen_nodes,
         parameters={"counts": "2-star", "bars": "1/10"},
-        epsilon=Fraction(3),
         copies=("forgotten-noise", "fixed-seed", "domain-from-data"),
     ),
     MethodAudit(
@@ -110,32 +120,30 @@ METHODS: tuple[MethodAudit, ...] = (
         "laplace-counts",
         FEW,
         EVERY,
-        pairs=ONE_MORE,
+        pairs=(ANOTHER, LAST),
         columns=ENDS,
         read_off=seen_nodes,
-        epsilon=Fraction(3),
         parameters={"counts": "2-star"},
         copies=("halved-sensitivity", "forgotten-noise"),
     ),
     MethodAudit(
         "smooth-counts",
-        FEW,
-        EVERY,
-        pairs=ONE_MORE,
+        MORE,
+        CLIQUE[:9],
+        pairs=IN_A_CLIQUE,
         columns=ENDS,
+        epsilon=Fraction(7, 8),
         read_off=seen_nodes,
-        epsilon=Fraction(3),
         parameters={"counts": "2-star"},
         copies=("forgotten-noise",),
     ),
     MethodAudit(
         "noisy-local-counts",
-        FEW,
-        EVERY,
-        pairs=ONE_MORE,
+        MORE,
+        CLIQUE[:9],
+        pairs=IN_A_CLIQUE,
         columns=ENDS,
         read_off=seen_nodes,
-        epsilon=Fraction(3),
         delta=Fraction(1, 100),
         copies=("forgotten-noise",),
     ),
@@ -147,5 +155,8 @@ def proofs() -> tuple[Target, ...]:
     return (*ladders.targets(), *smooth_noise.targets(), *features.targets(FOUR, ONE_MORE[0]))
 
 
-GROUNDS = (Ground("two edges together", TOGETHER, EVERY, ENDS),)
+GROUNDS = (
+    FOUR,
+    Ground("two edges together", TOGETHER, EVERY, ENDS),
+)
 AUDITS = Audits(METHODS, proofs, GROUNDS)

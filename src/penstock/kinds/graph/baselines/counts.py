@@ -20,6 +20,7 @@ from penstock.errors import BudgetError, UsageError
 from penstock.kinds.graph.data import Graph
 from penstock.kinds.graph.layout import nodes_of
 from penstock.kinds.graph.patterns import KTriangle, Pattern, Star, Triangle, pattern
+from penstock.kinds.graph.release import warn_of_delta
 from penstock.kinds.graph.subgraph_counts import SubgraphCountsRelease
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise, smooth
@@ -144,7 +145,7 @@ class NoisyLocalCounts(_Counts):
     >>> import networkx as nx
     >>> from penstock.privacy.randomness.generator import Randomness
     >>> five = Graph.open(nx.complete_graph(5), Schema.from_yaml("{kind: graph, edges: {nodes: 5}}"))
-    >>> budget = Budget(80, "1/100", randomness=Randomness.seeded(1))
+    >>> budget = Budget(80, "1/1000", randomness=Randomness.seeded(1))
     >>> print(NoisyLocalCounts().fit(five, budget).count("2-triangle"))
     30 2-triangles (counted: no error bar)
     """
@@ -164,6 +165,7 @@ class NoisyLocalCounts(_Counts):
         self.ready(graph, budget)
         if not budget.left[1]:
             raise BudgetError("noisy-local-counts needs a delta; give one, such as 1e-6. Nothing was spent.")
+        warn_of_delta(budget.left[1], graph.n)
         return self._fitted(graph, budget)
 
     def released(self, graph: Graph, each: Pattern, pay: Budget) -> tuple[int, float | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from penstock.audit.hostile import Ground
@@ -10,7 +11,7 @@ from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
 from penstock.audit.neighbours import Pair
 from penstock.audit.sabotage import seen_categories
 from penstock.audit.target import Target
-from penstock.kinds.table.audits import bins, gaps
+from penstock.kinds.table.audits import bins, dependence, gaps
 from penstock.schema import Schema
 
 COLOURS = """
@@ -26,6 +27,7 @@ fields:
   - {name: age, type: integer, constraints: {minimum: 0, maximum: 15}, bins: {adaptive: true, most: 4}}
 """
 AGE_RECORDS = ((3,), (4,), (12,))
+RICH, SLACK = Fraction(64), Fraction(1, 10**6)
 EAGER = {"c1": "1/100", "c2": "1/100"}
 BINNED = """
 fields:
@@ -55,6 +57,10 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit("confluence", COLOURS, COLOUR_RECORDS, read_off=seen_categories),
     MethodAudit("confluence", SIZES, SIZE_RECORDS, label="two-columns"),
     MethodAudit("confluence", f"relation: replace\nsize: 2\n{SIZES}", SIZE_RECORDS, label="replace"),
+    # with so much even two records are asked how they hang together, and views are chosen and counted
+    MethodAudit("confluence", SIZES, SIZE_RECORDS, label="views", epsilon=RICH, copies=()),
+    MethodAudit("confluence", SIZES, SIZE_RECORDS, label="delta", delta=SLACK, copies=()),
+    MethodAudit("confluence", SIZES, SIZE_RECORDS, label="views-delta", epsilon=RICH, delta=SLACK, copies=()),
     MethodAudit("privbayes", COLOURS, COLOUR_RECORDS, read_off=seen_categories),
     MethodAudit("privbayes", SIZES, SIZE_RECORDS, label="two-columns"),
     MethodAudit(
@@ -116,7 +122,7 @@ METHODS: tuple[MethodAudit, ...] = (
 
 def proofs() -> tuple[Target, ...]:
     """The steps of methods that have a proof of their own."""
-    return (*gaps.targets(), *bins.targets())
+    return (*gaps.targets(), *dependence.targets(), *bins.targets())
 
 
 MIXED = """
@@ -137,7 +143,22 @@ fields:
   - {name: smokes, type: boolean}
   - {name: coughs, type: boolean}
 """
+RULED = """
+impossible: ["colour = 'red' and begun > 1"]
+always: ["ended >= begun", "if colour = 'green' then ended > 0"]
+fields:
+  - {name: colour, constraints: {enum: [red, green]}}
+  - {name: begun, type: integer, constraints: {minimum: 0, maximum: 2}, missing: value}
+  - {name: ended, type: integer, constraints: {minimum: 0, maximum: 2}}
+"""
+BESIDE_THE_RULES = (
+    ("red", 0, 2),
+    ("green", 0, 0),  # this one and the next are against the rules
+    ("red", 2, 1),
+    ("green", None, 2),
+)
 GROUNDS = (
+    Ground("rules", RULED, BESIDE_THE_RULES),
     Ground("a mixed table", MIXED, EXTREMES),
     Ground("two values each", BINARY, ((True, True), (True, False), (False, True), (False, False))),
     Ground("users", f"unit: {{protects: user, column: person, at_most: 2}}{SIZES}", SIZE_RECORDS),
@@ -146,7 +167,6 @@ GROUNDS = (
         AGES + "  - {name: member, type: boolean}\n",
         ((0, True), (15, False), (7, True), (8, True)),
     ),
-    Ground("structural zeros", f"impossible: [\"colour = 'red' and large = 'no'\"]{SIZES}", SIZE_RECORDS),
 )
 
 AUDITS = Audits(METHODS, proofs, GROUNDS)

@@ -1,14 +1,13 @@
 """The private steps of confluence that are its own: enumerated, run, and broken one at a time.
 
-Noise on counts is audited as a mechanism. What confluence adds is a score, the gap of a pair, from which it
-takes a noisy mean and among which it makes noisy choices (`penstock.kinds.table.confluence.pairs`). Here
-both run on all tiny tables of two or three yes/no columns against a public expectation. The exact side
-opens the seals of the shipped code and takes the stated sensitivity from it; the sampled side calls that
-code.
+Noise on counts is audited as a mechanism. What confluence adds is a score, the gap of a pair, among which
+it makes noisy choices (`penstock.kinds.table.confluence.pairs`). Here they are made on all tiny tables of two
+or three yes/no columns against a public expectation. The exact side opens the seals of the shipped code and
+takes the stated sensitivity from it; the sampled side calls that code.
 
 The broken copies make the mistakes that would be easy to make: a gap that is compared with the exact
-one-way counts, a price that follows the exact number of records, a bound for one pair where three are
-added up, the price of scores that all move alike, a user with two records treated like one.
+one-way counts, a price that follows the exact number of records, the price of scores that all move alike, a
+user with two records treated like one.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
+from penstock.kinds.table.confluence.tiers import PureTier
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import ParentSet
@@ -44,7 +44,6 @@ ADDED, REPLACED = Promise(Fraction(1)), Promise(Fraction(1), relation=Relation.R
 BITS = ((0, 0), (0, 1), (1, 0), (1, 1))
 THREE_BITS = tuple((a, *rest) for a in (0, 1) for rest in BITS)
 CELL_PRICE = 0.25  # a table of four cells costs 1
-WINDOW = (-40, 60)
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ class Step:
                 sealed,
                 gaps.candidates,
                 [variable.sizes for variable in gaps.variables],
-                Budget(self.promise.epsilon, randomness=randomness),
+                PureTier(Budget(self.promise.epsilon, randomness=randomness)),
                 most=1,
                 share=Fraction(1),
                 scale=self.price(records),
@@ -109,21 +108,6 @@ class Step:
             )
             found.append(places[chosen[0]] if chosen else len(places))
         return found
-
-    # The mean over all pairs ---------------------------------------------------------------------------
-
-    def mean_law(self, records: Records) -> Distribution:
-        """The noisy sum at the scale of the stated sensitivity; the mean is the sum over a public number."""
-        gaps, sealed = self.gaps(records)
-        scale = float(sealed.sensitivity.linf * len(gaps.couples) / self.promise.epsilon)
-        return exact.discrete_laplace(int(open_seal(sealed).sum()), scale, WINDOW)
-
-    def means(self, records: Records, randomness: Randomness, n: int) -> list[float]:
-        gaps, sealed = self.gaps(records)
-        return [
-            gaps.mean(sealed, Budget(self.promise.epsilon, randomness=randomness)) * len(gaps.couples)
-            for _ in range(n)
-        ]
 
 
 def targets() -> tuple[Target, ...]:
@@ -134,7 +118,6 @@ def targets() -> tuple[Target, ...]:
         _choice("confluence-choice", "a choice among the gaps of three pairs", three()),
         _choice("confluence-choice-replace", "the same when a record is replaced", three(REPLACED)),
         _choice("confluence-choice-users", "the same for users of two records", three(at_most=2), users),
-        _mean("confluence-mean-gap", "the mean gap of three pairs", three()),
         _choice(
             "broken-confluence-expected-from-records",
             "gaps from what the exact one-way counts expect",
@@ -156,11 +139,6 @@ def targets() -> tuple[Target, ...]:
             three(at_most=2, stated=lambda known: known.scaled(Fraction(1, 2))),
             users,
         ),
-        _mean(
-            "broken-confluence-mean-of-one",
-            "the mean gap of three pairs with the bound for one",
-            three(stated=lambda known: known.scaled(Fraction(1, 3))),
-        ),
     )
 
 
@@ -180,21 +158,6 @@ def _users() -> tuple[Pair, ...]:
 
 
 def _choice(name: str, summary: str, step: Step, pairs: Sequence[Pair] = ()) -> Target:
-    return _target(name, summary, step, pairs, step.choices, step.choice_law)
-
-
-def _mean(name: str, summary: str, step: Step) -> Target:
-    return _target(name, summary, step, (), step.means, step.mean_law)
-
-
-def _target(
-    name: str,
-    summary: str,
-    step: Step,
-    pairs: Sequence[Pair],
-    run: Callable[[Any, Randomness, int], Any],
-    law: Callable[[Any], Distribution],
-) -> Target:
     universe = BITS if step.columns == 2 else THREE_BITS
     return Target(
         name,
@@ -202,7 +165,7 @@ def _target(
         step.promise,
         summary,
         pairs or small_pairs(universe, 2, step.promise.relation, smallest=1, most=80),
-        run=run,
-        distribution=law,
+        run=step.choices,
+        distribution=step.choice_law,
         effort=0.02,
     )

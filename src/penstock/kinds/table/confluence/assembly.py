@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from math import prod, sqrt
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kinds.table.confluence.entropy import RIDGE, STEPS, Constraint, fitted
+from penstock.kinds.table.confluence.plausible import Noisy, plausible
 from penstock.kinds.table.network.conditionals import (
     Measured,
     Repair,
@@ -48,18 +50,23 @@ _MEAN_NOISE = 0.75  # mean absolute value of sums of Laplace noise, in standard 
 class Limits:
     """How large families may be, and how far noisy counts are trusted.
 
-    A tie counts when it exceeds `doubt` times what noise alone would show. `ridge` and `steps` are those of
-    `entropy.fitted`. The distribution of one attribute comes from all views that see it (`consistent`) or
-    from its one-way counts alone, and is then projected onto the simplex or has its negatives cut off.
+    A family has at most `cells` cells, or `clear` times the records over the noise of a count where that is
+    more, up to `most`. A tie counts when it exceeds `doubt` times what noise alone would show. `ridge` and
+    `steps` are those of `entropy.fitted`. The distribution of one attribute comes from all views that see
+    it (`consistent`) or from its one-way counts alone, and is then made plausible (`plausible`), projected
+    onto the simplex or has its negatives cut off.
     """
 
-    parents: int = 8
+    parents: int = 12
     cells: int = 4096
+    clear: float = 0.3
+    most: int = 1 << 16
+    together: int = 1 << 20
     doubt: float = 1.0
     ridge: float = RIDGE
     steps: int = STEPS
     consistent: bool = True
-    repair: Repair = "project"
+    repair: Repair | Literal["plausible"] = "plausible"
 
 
 LIMITS = Limits()
@@ -90,22 +97,27 @@ class Assembly:
 
     @cached_property
     def shares(self) -> list[Reals]:
-        """The distribution of each variable: least squares over all views that see it, then the simplex."""
-        return [self._shares(number) for number in range(len(self.variables))]
+        """The distribution of each variable: least squares over all views, then what is plausible."""
+        if self.total <= 0:
+            return [np.full(variable.size, 1 / variable.size) for variable in self.variables]
+        noisy = [self._noisy(number) for number in range(len(self.variables))]
+        if self.limits.repair == "clamp":
+            return [clamped(each.counts, 1.0) for each in noisy]
+        if self.limits.repair == "project":
+            return [onto_simplex(each.counts, self.total) / self.total for each in noisy]
+        return plausible(noisy, self.total)
 
-    def _shares(self, number: int) -> Reals:
+    def _noisy(self, number: int) -> Noisy:
         """Levels are nested, so all that views say about a variable is about the groups of the finest one.
 
         The codes within a group share the difference to its least-squares total evenly, which is the exact
         solution: only the one-way counts, all equally noisy, look inside.
         """
-        variable, size = self.variables[number], self.variables[number].size
+        variable = self.variables[number]
         seen = [(view, level) for view in self.views if (level := dict(view.parts).get(number)) is not None]
-        if self.total <= 0 or not seen:
-            return np.full(size, 1 / size)
         alone = [(view, level) for view, level in seen if len(view.parts) == 1 and level == 0]
         if len(alone) == len(seen) or (alone and not self.limits.consistent):
-            return self._projected(self._pooled(alone))
+            return self._adding_up(self._pooled(alone), self._left(alone))
         finest = min(level for view, level in seen if (view, level) not in alone)
         groups = variable.sizes[finest]
         weights, wanted = np.zeros((groups, groups)), np.zeros(groups)
@@ -123,12 +135,12 @@ class Assembly:
                 weights += (inside[:, None] == inside[None, :]) / variance
                 wanted += sums[inside] / variance
         totals = np.asarray(np.linalg.solve(weights, wanted), dtype=np.float64)
-        groups_of = variable.levels[finest].lookup
         if finest == 0:
-            return self._projected(totals)
+            return self._adding_up(totals, sqrt(float(np.diag(np.linalg.inv(weights)).mean())))
+        groups_of = variable.levels[finest].lookup
         counts = self._pooled(alone)
         missing = totals - np.bincount(groups_of, counts)
-        return self._projected(counts + (missing / np.bincount(groups_of))[groups_of])
+        return self._adding_up(counts + (missing / np.bincount(groups_of))[groups_of], self._left(alone))
 
     def _pooled(self, alone: Sequence[tuple[Measured, int]]) -> Reals:
         """One-way counts of the same variable, averaged by their precision."""
@@ -136,12 +148,13 @@ class Assembly:
         sums = sum(p * view.counts for p, (view, _) in zip(precision, alone, strict=True))
         return np.asarray(sums / sum(precision), dtype=np.float64)
 
-    def _projected(self, counts: Reals) -> Reals:
-        """As shares: non-negative, and adding up to one."""
-        if self.limits.repair == "clamp":
-            return clamped(counts, 1.0)
-        moved = counts + (self.total - counts.sum()) / len(counts)
-        return onto_simplex(moved, self.total) / self.total
+    def _left(self, alone: Sequence[tuple[Measured, int]]) -> float:
+        """The deviation of their average."""
+        return sqrt(1 / sum(1 / max(view.deviation**2, 1e-12) for view, _ in alone))
+
+    def _adding_up(self, counts: Reals, deviation: float) -> Noisy:
+        gaussian = any(view.gaussian for view in self.views)
+        return Noisy(counts + (self.total - counts.sum()) / len(counts), deviation, gaussian)
 
     def expected(self, one: Parent, two: Parent) -> Reals:
         """The counts of a pair if it were independent."""

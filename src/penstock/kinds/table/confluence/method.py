@@ -3,20 +3,28 @@
 Our own method, and the default for tables. Its model is that of PrivBayes; how the budget is spent on it, and
 how the network is made, is not.
 
-Guarantee: pure epsilon for one unit added or removed, or one record replaced where the schema says so.
-Why: every look at the records is one of these, and their parts of the budget add up to the whole.
+Guarantee: pure epsilon for one unit added or removed, or one record replaced where the schema says so;
+(epsilon, delta) where a delta is given.
+Why: every look at the records is one of these, and their parts of the budget add up to the whole: parts of
+epsilon, or with a delta parts of the rho that both buy (`tiers`).
 
 1. *Number of records*, where it is not public: one noisy count. It decides how the rest is divided.
-2. *One-way counts* of every attribute, budget in proportion to the square root of its size. They also
+2. *Dependence*: one noisy number that says how far pairs are from independent on average (`dependence`).
+   Where the noise of the one-way counts alone would be large, or larger than what pairs have to tell, all
+   that is left goes to the one-way counts, and the release is one of independent columns.
+3. *One-way counts* of every attribute, budget in proportion to the square root of its size. They also
    tell which codes to merge so that groups hold enough records (`coarsening`).
-3. *Mean gap*: one noisy number that says how strongly pairs depend on each other on average.
 4. *Views.* Either all pairs, arranged in as few tables as an affine plane needs (`planes`), when the
    mean gap exceeds what their noise would be; or the pairs, and the levels of both their attributes,
-   that noise-aware choices find worth counting (`pairs`), until none is.
-5. *Noisy counts* of the views, budget by the price of each (`packing`).
+   that noise-aware choices find worth counting (`pairs`), until none is. The first choices connect
+   attributes that nothing connects yet. Where the schema names a target, its pairs with all others are
+   counted whatever they are worth: which pairs these are is public.
+5. *Noisy counts* of the views, and once more of the attributes that no view sees in full, budget by the
+   price of each (`packing`).
 
-What follows is post-processing: least squares for the one-way counts, ties between attributes beyond
-noise, an order, parents, and for each family the table of maximum entropy (`assembly`).
+What follows is post-processing: least squares for the one-way counts, what is plausible of them
+(`plausible`), ties between attributes beyond noise, an order, parents, and for each family the table of
+maximum entropy (`assembly`).
 """
 
 from __future__ import annotations
@@ -29,13 +37,16 @@ from math import ceil, prod, sqrt
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.contracts.method import Method
 from penstock.kinds.table.confluence import planes
 from penstock.kinds.table.confluence.assembly import LIMITS, Assembly, Limits
 from penstock.kinds.table.confluence.coarsening import SIZES, levels_by_mass
+from penstock.kinds.table.confluence.dependence import Dependence
 from penstock.kinds.table.confluence.packing import MOST_CELLS, View, covering, packed, price, shares, view_of
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
+from penstock.kinds.table.confluence.tiers import tier
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import Measured, measure
 from penstock.kinds.table.network.encoding import Encoding, encoded
@@ -45,8 +56,10 @@ from penstock.kinds.table.network.release import NetworkRelease
 from penstock.kinds.table.network.ruled import precedence, ruled, ruled_out_of
 from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.support import Support
-from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.mechanisms import choice, noise
+from penstock.privacy.budgets.budget import Budget, Rho
+from penstock.privacy.mechanisms import choice
+
+Reals = NDArray[np.float64]
 
 MOST_PAIR_CELLS = 1 << 22
 """Of the tables of all pairs together, at the levels at which they are looked at."""
@@ -54,27 +67,38 @@ MOST_PAIR_CELLS = 1 << 22
 
 @dataclass(frozen=True)
 class Knobs:
-    """Public numbers that decide how the budget is spent; found in a study on four tables together.
+    """Public numbers that decide how the budget is spent; chosen on half of the tables of `studies/suite.py`.
 
-    `size`, `gap` and `choices` are shares of the budget. The share of the one-way counts grows with their
-    expected error: it is 1 / (1 + sqrt(balance / (2 error))) (or `one_way`, where given); the views get the
-    rest. There are at most `choices_each` choices for each attribute, and no more than keep the noise of
-    one of them below `choice_noise` of all records. `caution` is the part of its expected noise that a gap
-    must exceed to be counted, `plane` that of the noise of all pairs which the mean gap must exceed for
-    counting them all; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs are
-    looked at with at most `finest` groups of an attribute. `even` gives every table the same budget instead
-    of what it needs. `studies/privbayes_variants.py` changes one at a time.
+    `size`, `dependence` and `choices` are shares of the budget. Views are hopeless where the expected error
+    of a column, if everything went to the one-way counts, exceeds `hopeless`, or where the strength of
+    dependence stays below `worth` times that error. The share of the one-way counts grows with their
+    expected error: it is 1 / (1 + sqrt(balance / (2 error))); the views get the rest, and beside them, with
+    the weight `detail`, the one-way counts of attributes that no view sees in full. There are at most
+    `choices_each` choices for each attribute, and no more than keep the noise of one of them below
+    `choice_noise` of all records or `choice_gap` of the mean gap. With `tree` they first connect what is
+    not connected. `caution` is the part of its expected noise that a gap must exceed to be counted, beyond
+    `apparent` times what the noise of the one-way counts alone would show; `plane` is that of the noise of
+    all pairs which the mean gap must exceed for counting them all; with fewer choices than attributes it is
+    less, down to `few_choices` of it. Pairs with the target of the schema are counted in `aimed` groups
+    each. Pairs are looked at with at most `finest` groups of an attribute. `even` gives every table the
+    same budget instead of what it needs. `studies/privbayes_variants.py` changes one at a time.
     """
 
-    size: Fraction = Fraction(1, 50)
-    balance: float = 0.045
-    one_way: Fraction | None = None
-    gap: Fraction = Fraction(1, 50)
+    size: Fraction = Fraction(1, 100)
+    hopeless: float = 0.08
+    dependence: Fraction = Fraction(1, 25)
+    worth: float = 2.0
+    balance: float = 0.03
     plane: float = 1.0
     few_choices: float = 0.25
     choices: Fraction = Fraction(1, 10)
     choices_each: float = 4.0
     choice_noise: float = 0.05
+    choice_gap: float = 0.25
+    tree: bool = True
+    aimed: int = 8
+    detail: float = 1.0
+    apparent: float = 1.0
     caution: float = 0.5
     finest: int = 32
     sizes: tuple[int, ...] = SIZES
@@ -92,7 +116,7 @@ class Confluence(Method[Table]):
     """A Bayesian network made of tables of counts, each counted for what it is worth.
 
     Pure epsilon for one unit added or removed, or one record replaced where the schema says so: every look
-    at the records is a table of noisy counts, one noisy mean or a noisy choice, each with its part of the
+    at the records is a table of noisy counts, one noisy number or a noisy choice, each with its part of the
     budget, and the parts add up to the whole.
 
     There is nothing to set: how the budget is divided follows from the schema, from the number of records
@@ -125,27 +149,36 @@ def fit_with(knobs: Knobs, table: Table, budget: Budget) -> NetworkRelease:
 
 
 class _Fit:
-    """One run: one-way counts, the mean gap, views, their counts, the network."""
+    """One run: dependence, one-way counts, views, their counts, the network."""
 
     def __init__(self, table: Table, budget: Budget, knobs: Knobs) -> None:
         self.table, self.budget, self.knobs = table, budget, knobs
-        self.epsilon = budget.left[0]
+        self.tier = tier(budget)
+        self.sensitivity = table.marginal_sensitivity()
         self.encoding = encoded("vanilla", table.attributes)
         self.variables = self.encoding.variables
         self.support = Support.of(table.schema)
         self.parameters: dict[str, object] = {}
+        self.n = 1
 
     def release(self) -> NetworkRelease:
         if not self.variables:
-            noisy = noise.counts(self.table.size(), pay=self.budget.rest("number of records"))
-            return self._made([], Network((), (), ()), float(max(0, noisy[0])))
-        measured = self._one_ways(self._size())
-        if len(self.variables) > 1:
-            views = self._views(self._assembly(measured))
-            counts = self.budget.rest("counts of views")
+            noisy = self.tier.number(self.table.size(), "number of records", Fraction(1))
+            return self._made([], Network((), (), ()), float(max(0, noisy)))
+        n = self.n = self._size()
+        strength = self._strength(n)
+        if strength is None:
+            measured = self._one_ways(self.tier.rest("one-way counts"))
+            self.parameters["views"] = "none"
+        else:
+            measured = self._one_ways(self.tier.part("one-way counts", self._share(n)))
+            views = self._views(self._assembly(measured), strength)
+            counts = self.tier.rest("counts of views")
             parts = [
                 counts.part(self._name(view.parts), share)
-                for view, share in zip(views, self._shares([view.weight for view in views]), strict=True)
+                for view, share in zip(
+                    views, self._shares([self._weight(view) for view in views]), strict=True
+                )
             ]
             measured += measure(self.table, self.variables, [view.parts for view in views], parts)
         known = self._assembly(measured)
@@ -155,7 +188,7 @@ class _Fit:
         kept = ruled(plain, self.encoding, self.support, dict(enumerate(known.shares)))
         return self._made(measured, kept, known.total)
 
-    # 1. and 2. Records and one-way counts -----------------------------------------------------------
+    # 1. to 3. Records, dependence and one-way counts ---------------------------------------------------
 
     def _size(self) -> int:
         """The number of records, public or noisy; it decides how the budget is divided, and nothing else."""
@@ -163,13 +196,29 @@ class _Fit:
             return self.table.public_size
         if len(self.variables) == 1:
             return 1  # one histogram gets everything, however many records there are
-        pay = self._part("number of records", self.knobs.size)
-        return max(1, int(noise.counts(self.table.size(), pay=pay)[0]))
+        return max(1, self.tier.number(self.table.size(), "number of records", self.knobs.size))
 
-    def _one_ways(self, n: int) -> list[Measured]:
-        alone = len(self.variables) == 1
-        pay = self.budget.rest("one-way counts") if alone else self._part("one-way counts", self._share(n))
-        weights = self._shares([sqrt(variable.size) for variable in self.variables])
+    def _error(self, n: int) -> float:
+        """The expected error of a column if the whole budget went to the one-way counts."""
+        weight = sum(variable.size**self.tier.power for variable in self.variables)
+        return self.tier.total(weight, self.sensitivity) / (2 * len(self.variables) * n)
+
+    def _strength(self, n: int) -> float | None:
+        """How far pairs are from independent on average; None where no view would be worth its noise."""
+        error = self._error(n)
+        if len(self.variables) == 1 or error > self.knobs.hopeless:
+            return None
+        columns = [self.table.schema.attribute(variable.attribute) for variable in self.variables]
+        found = Dependence(self.table, columns).strength(self.tier, self.knobs.dependence, n)
+        return found if found > self.knobs.worth * error else None
+
+    def _share(self, n: int) -> Fraction:
+        """Of the one-way counts: large where their noise would be."""
+        share = Fraction(round(1000 / (1 + sqrt(self.knobs.balance / (2 * self._error(n))))), 1000)
+        return min(max(share, Fraction(1, 10)), Fraction(3, 5))
+
+    def _one_ways(self, pay: Budget | Rho) -> list[Measured]:
+        weights = self._shares([variable.size**self.tier.power for variable in self.variables])
         parts = [
             pay.part(variable.name, share) for variable, share in zip(self.variables, weights, strict=True)
         ]
@@ -191,18 +240,9 @@ class _Fit:
         self.encoding = Encoding(self.encoding.name, self.variables, self.encoding.sizes)
         return measured
 
-    def _share(self, n: int) -> Fraction:
-        """Of the one-way counts: large where their noise would be."""
-        if self.knobs.one_way is not None:
-            return self.knobs.one_way
-        roots = sum(sqrt(variable.size) for variable in self.variables)
-        error = self._scale(self.epsilon) * roots**2 / (2 * len(self.variables) * n)
-        share = Fraction(round(1000 / (1 + sqrt(self.knobs.balance / (2 * error)))), 1000)
-        return min(max(share, Fraction(1, 10)), Fraction(4, 5))
+    # 4. The views ------------------------------------------------------------------------------
 
-    # 3. and 4. The views ------------------------------------------------------------------------------
-
-    def _views(self, known: Assembly) -> list[View]:
+    def _views(self, known: Assembly, strength: float) -> list[View]:
         sizes = [variable.sizes for variable in self.variables]
         finest = self._finest(sizes)
         gaps = PairGaps(self.table, self.variables, finest)
@@ -213,31 +253,39 @@ class _Fit:
             for one, two in gaps.couples
         }
         sealed = gaps.of_all(expected)
-        mean_gap = gaps.mean(sealed, self._part("mean gap", self.knobs.gap))
+        mean_gap = 2 * known.total * strength
+        power = self.tier.power
+        alone = [view_of((Parent(number),), sizes, power) for number in range(len(sizes))]
         everything = self._every_pair(finest, sizes)
-        noise_of_all = self._scale(self.budget.left[0]) * price(everything) ** 2 / len(gaps.couples)
-        most = self._most_choices(known.total, gaps)
+        noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(
+            gaps.couples
+        )
+        most = self._most_choices(known.total, mean_gap, gaps)
         # with fewer choices than a tree has edges, choosing would leave most of the gap uncounted
         patience = self.knobs.plane * min(1.0, self.knobs.few_choices + most / len(sizes))
-        if mean_gap - self._apparent_gap(known, gaps) > patience * noise_of_all:
+        if mean_gap > patience * noise_of_all:
             self.parameters["views"] = "all pairs"
-            return everything
-        for_choices = self.knobs.choices * self.epsilon
+            return everything + [view for view in alone if finest[view.parts[0].variable] > 0]
+        aimed = self._aimed(sizes)
         chosen = choose(
             sealed,
             gaps.candidates,
             sizes,
-            self.budget,
+            self.tier,
             most=most,
-            share=for_choices / self.budget.epsilon / most,
-            scale=self._scale(self.budget.left[0] - for_choices),
+            share=self.knobs.choices / most,
+            scale=self.tier.noise(self.sensitivity, self.tier.left - self.knobs.choices),
             caution=self.knobs.caution,
             method=self.knobs.choice,
+            apparent=self.knobs.apparent * self._apparent(known, gaps.candidates),
+            beside=self.knobs.detail * price(alone),
+            tree=self.knobs.tree,
+            given=aimed,
         )
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
-        if not chosen:  # nothing is worth its noise: better one-way counts
-            return [view_of((Parent(number),), sizes) for number in range(len(sizes))]
-        return packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0)
+        views = packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0, power)
+        whole = {part.variable for view in views for part in view.parts if part.level == 0}
+        return views + [view for view in alone if view.parts[0].variable not in whole]
 
     def _finest(self, sizes: Sequence[Sequence[int]]) -> list[int]:
         """The level of each variable at which pairs are looked at."""
@@ -249,44 +297,54 @@ class _Fit:
                 return levels
             most = max(2, most // 2)
 
-    def _apparent_gap(self, known: Assembly, gaps: PairGaps) -> float:
-        """The mean gap that the noise of the one-way counts alone would show."""
-        errors = []
-        for number, level in enumerate(gaps.coarse):
-            groups = self.variables[number].sizes[level]
-            deviation = known.views[number].deviation * sqrt(self.variables[number].size / groups)
-            errors.append(0.8 * deviation * sqrt(groups * (groups - 1)))
-        return float(np.mean([sqrt(errors[one] ** 2 + errors[two] ** 2) for one, two in gaps.couples]))
+    def _aimed(self, sizes: Sequence[Sequence[int]]) -> list[ParentSet]:
+        """The pairs of the schema's target with every other attribute, which nobody has to choose."""
+        most = max(2, self.knobs.aimed)
+        levels = [next(level for level, size in enumerate(each) if size <= most) for each in sizes]
+        return [
+            tuple(Parent(number, levels[number]) for number in sorted((target, other)))
+            for target, variable in enumerate(self.variables)
+            if variable.attribute == self.table.schema.target
+            for other in range(len(sizes))
+            if other != target
+        ]
 
-    def _most_choices(self, total: float, gaps: PairGaps) -> int:
-        bearable = self.knobs.choice_noise * total * float(self.knobs.choices * self.epsilon)
+    def _apparent(self, known: Assembly, pairs: Sequence[ParentSet]) -> Reals:
+        """The gaps that the noise of the one-way counts alone would show, without any dependence."""
+        errors = [
+            [0.8 * view.deviation * sqrt(variable.size * (groups - 1)) for groups in variable.sizes]
+            for variable, view in zip(self.variables, known.views, strict=False)
+        ]
+        return np.array([sqrt(errors[a][i] ** 2 + errors[b][j] ** 2) for (a, i), (b, j) in pairs])
+
+    def _most_choices(self, total: float, mean_gap: float, gaps: PairGaps) -> int:
+        bearable = max(self.knobs.choice_noise * total, self.knobs.choice_gap * mean_gap)
         wanted = min(len(gaps.couples), ceil(self.knobs.choices_each * len(self.variables)))
-        return max(1, min(wanted, int(bearable / float(gaps.sensitivity.spread))))
+        paid = self.tier.most(gaps.sensitivity, self.knobs.choices, bearable)
+        return max(1, min(wanted, int(min(paid, 1e9))))
 
     def _every_pair(self, levels: Sequence[int], sizes: Sequence[Sequence[int]]) -> list[View]:
         """All pairs at these levels, along the lines of a plane where the tables stay small."""
         at = dict(enumerate(levels))
-        one_by_one = [view_of((Parent(a, at[a]), Parent(b, at[b])), sizes) for a, b in combinations(at, 2)]
+        power = self.tier.power
+        one_by_one = [
+            view_of((Parent(a, at[a]), Parent(b, at[b])), sizes, power) for a, b in combinations(at, 2)
+        ]
         if len(levels) > planes.LARGEST or not self.knobs.pack:
             return one_by_one
         lines = planes.lines(len(levels))
         if any(prod(sizes[variable][at[variable]] for variable in line) > MOST_CELLS for line in lines):
             return one_by_one
-        plane = covering(lines, at, sizes)
+        plane = covering(lines, at, sizes, power)
         return plane if price(plane) < price(one_by_one) else one_by_one
 
     # 5. and after ---------------------------------------------------------------------------------------
 
-    def _part(self, label: str, share: Fraction) -> Budget:
-        """So much of what was there at the start."""
-        return self.budget.part(label, share * self.epsilon / self.budget.epsilon)
-
     def _shares(self, weights: Sequence[float]) -> list[Fraction]:
         return shares([1.0] * len(weights) if self.knobs.even else weights)
 
-    def _scale(self, epsilon: Fraction) -> float:
-        """Of the noise in a cell of a marginal that all of this pays for."""
-        return float(self.table.marginal_sensitivity().l1 / epsilon)
+    def _weight(self, view: View) -> float:
+        return view.weight * (self.knobs.detail if len(view.parts) == 1 else 1.0)
 
     def _name(self, parts: ParentSet) -> str:
         return " × ".join(self.variables[part.variable].name for part in parts)
@@ -297,9 +355,16 @@ class _Fit:
             self.variables,
             cleared(measured, self.variables, self.encoding.sizes, self.support),
             None if size is None else float(size),
-            self.knobs.limits,
+            self._limits(),
             precedence(self.encoding, self.support),
         )
+
+    def _limits(self) -> Limits:
+        """Families may be larger where noise is small against the number of records."""
+        limits = self.knobs.limits
+        clear = limits.clear * self.n / self.tier.noise(self.sensitivity)
+        most = min(limits.most, limits.together // max(1, len(self.variables)))
+        return replace(limits, cells=max(limits.cells, int(min(clear, most))))
 
     def _made(self, measured: Sequence[Measured], network: Network, total: float) -> NetworkRelease:
         return NetworkRelease(

@@ -1,10 +1,11 @@
 """Views: which pairs are counted in one table, and how the budget is divided over the tables.
 
-A pair p with c_p cells inside a table b with c_b cells and budget e_b comes out with noise of about
-sqrt(c_b / c_p) / e_b in each of its cells, in all sqrt(c_b c_p) / e_b. Summed over the pairs of the
-table that is A_b / e_b with A_b = sqrt(c_b) * sum of sqrt(c_p). Under a fixed total the sum of A_b / e_b is
-smallest for e_b proportional to sqrt(A_b), and is then (sum of sqrt(A_b))² / e. So the sum of sqrt(A_b) is
-the price of a set of views; pairs that share attributes are put into one table when that lowers it.
+A pair p with c_p cells inside a table b with c_b cells comes out with the noise of a cell of b times about
+sqrt(c_b / c_p) in each of its cells, in all times sqrt(c_b c_p). Summed over the pairs of the table that is
+A_b times the noise of a cell, with A_b = sqrt(c_b) * sum of sqrt(c_p). Under a fixed total the sum over all
+tables is smallest when the part of b is in proportion to A_b to a power that depends on the kind of noise
+(`tiers`): 1/2 for Laplace noise, 2/3 for Gaussian. These are the weights of tables, and their sum is the
+price of a set of views; pairs that share attributes are put into one table when that lowers it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class View:
     parts: ParentSet
     pairs: tuple[ParentSet, ...]
     sizes: Sizes
+    power: float = 0.5
 
     @cached_property
     def cells(self) -> int:
@@ -38,8 +40,9 @@ class View:
 
     @cached_property
     def weight(self) -> float:
-        """sqrt(A_b): the budget that the table should get, up to a common factor."""
-        return sqrt(sqrt(self.cells) * sum(sqrt(_cells(pair, self.sizes)) for pair in self.pairs))
+        """The part of the budget that the table should get, up to a common factor."""
+        area = sqrt(self.cells) * sum(sqrt(_cells(pair, self.sizes)) for pair in self.pairs)
+        return float(area**self.power)
 
     @cached_property
     def levels(self) -> dict[int, int]:
@@ -51,16 +54,18 @@ class View:
         for variable, level in other.parts:
             levels[variable] = min(level, levels.get(variable, level))
         parts = tuple(Parent(variable, level) for variable, level in sorted(levels.items()))
-        return View(parts, (*self.pairs, *other.pairs), self.sizes)
+        return View(parts, (*self.pairs, *other.pairs), self.sizes, self.power)
 
 
-def view_of(pair: ParentSet, sizes: Sizes) -> View:
-    return View(tuple(sorted(pair)), (pair,), sizes)
+def view_of(pair: ParentSet, sizes: Sizes, power: float = 0.5) -> View:
+    return View(tuple(sorted(pair)), (pair,), sizes, power)
 
 
-def packed(pairs: Sequence[ParentSet], sizes: Sizes, most: int = MOST_CELLS) -> list[View]:
+def packed(
+    pairs: Sequence[ParentSet], sizes: Sizes, most: int = MOST_CELLS, power: float = 0.5
+) -> list[View]:
     """Views for these pairs, joined as long as that lowers the price."""
-    views = {number: view_of(pair, sizes) for number, pair in enumerate(pairs)}
+    views = {number: view_of(pair, sizes, power) for number, pair in enumerate(pairs)}
     gains: dict[tuple[int, int], tuple[float, View]] = {}
 
     def consider(one: int, two: int) -> None:
@@ -87,18 +92,20 @@ def packed(pairs: Sequence[ParentSet], sizes: Sizes, most: int = MOST_CELLS) -> 
     return list(views.values())
 
 
-def covering(blocks: Sequence[Sequence[int]], levels: Mapping[int, int], sizes: Sizes) -> list[View]:
+def covering(
+    blocks: Sequence[Sequence[int]], levels: Mapping[int, int], sizes: Sizes, power: float = 0.5
+) -> list[View]:
     """One view for each block of variables, for all pairs in it."""
     views = []
     for block in blocks:
         parts = tuple(Parent(variable, levels[variable]) for variable in sorted(block))
         pairs = tuple((one, two) for i, one in enumerate(parts) for two in parts[i + 1 :])
-        views.append(View(parts, pairs, sizes))
+        views.append(View(parts, pairs, sizes, power))
     return views
 
 
 def price(views: Sequence[View]) -> float:
-    """The sum of sqrt(A_b): its square over the budget is the expected noise of all pairs together."""
+    """The sum of the weights: to the power 1 / `power`, the noise of all pairs for a cell's noise of 1."""
     return sum(view.weight for view in views)
 
 

@@ -1,6 +1,6 @@
 """Which pairs of attributes are worth their noise: private choices that know what a count will cost.
 
-Guarantee: what is spent here is what `choice.best` and `noise.counts` are paid.
+Guarantee: what is spent here is what `choice.best` is paid.
 Why: once the one-way counts are public, so is the table Q that a pair would have if its two attributes
 were independent. The gap of a pair is ||C - Q||, the sum over cells of |count - expected|. A record lies
 in one cell of C and Q is fixed, so adding or removing a record moves the gap of any pair, at any
@@ -16,18 +16,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.marginal import Marginal
+from penstock.kinds.table.confluence.tiers import Tier
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import between
 from penstock.kinds.table.network.encoding import Variable
 from penstock.kinds.table.network.parents import Parent, ParentSet
-from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.mechanisms import choice, noise
+from penstock.privacy.mechanisms import choice
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
@@ -97,31 +96,6 @@ class PairGaps:
             "is replaced, and a unit of m records by m times as much; the sums are exact",
         )
 
-    @cached_property
-    def coarse(self) -> list[int]:
-        """For each variable the coarsest level with four groups or more, else the finest."""
-        return [
-            max((level for level in range(finest, len(sizes)) if sizes[level] >= 4), default=finest)
-            for finest, sizes in zip(self.finest, (each.sizes for each in self.variables), strict=True)
-        ]
-
-    def mean(self, gaps: Sealed[Counts], pay: Budget) -> float:
-        """The mean gap over all pairs, each at its coarse levels, with noise.
-
-        The sum over all pairs moves by at most their number times the bound for one.
-        """
-        place = {candidate: number for number, candidate in enumerate(self.candidates)}
-        index = np.array(
-            [place[Parent(a, self.coarse[a]), Parent(b, self.coarse[b])] for a, b in self.couples]
-        )
-        total = gaps.claim(
-            lambda values: values[index].sum(keepdims=True),
-            Sensitivity.of(gaps.sensitivity.linf * len(self.couples)),
-            shape=(1,),
-            because="the gap of each of the pairs that are added up moves by no more than the bound for one",
-        )
-        return float(noise.counts(total, pay=pay)[0]) / len(self.couples)
-
     def _marginal(self, couple: tuple[int, int]) -> Marginal:
         return tuple(self.variables[number].column(self.finest[number]) for number in couple)
 
@@ -154,28 +128,46 @@ def choose(
     gaps: Sealed[Counts],
     candidates: Sequence[ParentSet],
     sizes: Sequence[Sequence[int]],
-    budget: Budget,
+    tier: Tier,
     *,
     most: int,
     share: Fraction,
     scale: float,
     caution: float,
     method: choice.Method = "permute-and-flip",
+    apparent: Reals | None = None,
+    beside: float = 0.0,
+    tree: bool = False,
+    given: Sequence[ParentSet] = (),
 ) -> list[ParentSet]:
-    """Up to `most` pairs, each for `share` of the budget, until no gap seems worth its noise.
+    """Up to `most` pairs, each for `share` of everything, until no gap seems worth its noise.
 
-    With W the sum of the square roots of the cells of all chosen tables, the expected noise of all of
-    them together is scale * W² (see `packing`), so that a table of w² cells costs scale * (2 w W + w²) more.
-    A candidate's score is its gap minus `caution` times that; stopping has score 0.
+    With W the sum of the weights of all tables, those counted `beside` the chosen ones included, the
+    expected noise of all of them together is scale * W² (Gaussian noise: scale * W^3/2; see `tiers`), and a
+    table costs what it adds to that. A candidate's score is its gap minus `caution` times that, and minus
+    the `apparent` gap that it would have without any dependence; stopping has score 0.
+
+    With `tree`, pairs that connect what is not connected yet come first: the candidates are those between
+    different groups of attributes until there is one group, and all others after that. Pairs that are `given`
+    are among the chosen without a choice.
     """
-    weights = np.array([sqrt(sizes[a][i] * sizes[b][j]) for (a, i), (b, j) in candidates])
+    weights = np.array([(sizes[a][i] * sizes[b][j]) ** tier.power for (a, i), (b, j) in candidates])
     couple = np.array([a * len(sizes) + b for (a, _), (b, _) in candidates])
+    seeming = np.zeros(len(candidates)) if apparent is None else apparent
     open_ = np.ones(len(candidates), dtype=np.bool_)
-    chosen: list[ParentSet] = []
-    total = 0.0
-    while len(chosen) < most and open_.any():
-        places = np.flatnonzero(open_)
-        prices = np.rint(caution * scale * (2 * weights[places] * total + weights[places] ** 2))
+    ends = np.array([(a, b) for (a, _), (b, _) in candidates])
+    group = np.arange(len(sizes))
+    chosen: list[ParentSet] = list(given)
+    total = beside
+    for (a, i), (b, j) in given:
+        group[group == group[a]] = group[b]
+        total += float((sizes[a][i] * sizes[b][j]) ** tier.power)
+        open_ &= couple != a * len(sizes) + b
+    while len(chosen) < most + len(given) and open_.any():
+        apart = open_ & (group[ends[:, 0]] != group[ends[:, 1]])
+        places = np.flatnonzero(apart if tree and apart.any() else open_)
+        dilution = scale * ((total + weights[places]) ** (1 / tier.power) - total ** (1 / tier.power))
+        prices = np.rint(caution * dilution + seeming[places])
         costs = np.minimum(prices, float(_FITS)).astype(np.int64)  # a difference must not wrap around
 
         def scores(values: Counts, places: NDArray[np.intp] = places, costs: Counts = costs) -> Counts:
@@ -187,11 +179,12 @@ def choose(
             shape=(len(places) + 1,),
             because="subtracting public prices, and a constant for stopping, moves nothing",
         )
-        index = choice.best(sealed, budget.part(f"choice {len(chosen) + 1}", share), method=method)
+        index = tier.choose(sealed, f"choice {len(chosen) - len(given) + 1}", share, method)
         if index == len(places):
             break
         best = places[index]
         chosen.append(candidates[best])
+        group[group == group[ends[best, 0]]] = group[ends[best, 1]]
         total += float(weights[best])
         open_ &= couple != couple[best]
     return chosen

@@ -2,7 +2,8 @@
 
 Guarantee: the marginals that are counted cost what their parts of the budget are, together the whole.
 Why: a record lies in one cell of a marginal, so each table of counts has L1 sensitivity 1 (2 under
-replace) for each record of a unit and gets discrete Laplace noise for its part of the budget. What
+replace) for each record of a unit and gets discrete Laplace noise for its part of the budget, or discrete
+Gaussian noise by its L2 sensitivity where it is paid in rho. What
 follows, adding up to smaller marginals and to coarser levels, normalising, touches no records.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Literal
 
 import numpy as np
@@ -18,7 +20,8 @@ from numpy.typing import NDArray
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.encoding import Variable
 from penstock.kinds.table.network.parents import ParentSet
-from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.budgets.accounting import sigma_squared
+from penstock.privacy.budgets.budget import Budget, Rho
 from penstock.privacy.mechanisms import noise
 
 Reals = NDArray[np.float64]
@@ -31,11 +34,15 @@ Empty = Literal["back off", "uniform"]
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Counts of a marginal with noise: one axis for each part, and the noise's standard deviation."""
+    """Counts of a marginal with noise: one axis for each part, and the noise's standard deviation.
+
+    The noise is discrete Laplace, or discrete Gaussian where `gaussian` says so.
+    """
 
     parts: ParentSet
     counts: NDArray[np.int64]
     deviation: float
+    gaussian: bool = False
 
     @property
     def total_variance(self) -> float:
@@ -44,17 +51,25 @@ class Measured:
 
 
 def measure(
-    table: Table, variables: Sequence[Variable], marginals: Sequence[ParentSet], budgets: Sequence[Budget]
+    table: Table,
+    variables: Sequence[Variable],
+    marginals: Sequence[ParentSet],
+    budgets: Sequence[Budget | Rho],
 ) -> list[Measured]:
-    """The counts of each marginal with the noise that its budget pays for."""
+    """The counts of each marginal with the noise that its budget pays for: Gaussian where that is rho."""
     sealed = table.counts(
         [tuple(variables[variable].column(level) for variable, level in parts) for parts in marginals]
     )
     found = []
     for parts, counts, pay in zip(marginals, sealed, budgets, strict=True):
-        deviation = noise.standard_deviation(counts.sensitivity.l1, pay.epsilon)
         sizes = tuple(variables[variable].sizes[level] for variable, level in parts)
-        found.append(Measured(parts, noise.counts(counts, pay=pay).reshape(sizes), deviation))
+        if isinstance(pay, Rho):
+            deviation = sqrt(sigma_squared(pay.left, counts.sensitivity.l2_squared))
+            noisy = noise.gaussian(counts, pay=pay)
+        else:
+            deviation = noise.standard_deviation(counts.sensitivity.l1, pay.epsilon)
+            noisy = noise.counts(counts, pay=pay)
+        found.append(Measured(parts, noisy.reshape(sizes), deviation, isinstance(pay, Rho)))
     return found
 
 

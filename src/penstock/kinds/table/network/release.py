@@ -169,7 +169,8 @@ class NetworkRelease(TableRelease):
             [self.encoding.sizes[group[0]] for group in groups if len(group) == 1],
             len(known),
         )
-        return Connections(groups, epsilon if len(groups) > 1 else None)
+        unknown = len(groups) == 1 or any(one.gaussian for one in self.measured)  # the estimate is Laplace's
+        return Connections(groups, None if unknown else epsilon, self.schema.target)
 
     @cached_property
     def _component(self) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from penstock.kinds.table.network.encoding import Encoding, EncodingName, Groupi
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent
 from penstock.releases import Model
+from penstock.releases.error_bars import WIDEST
 from penstock.schema import Schema
 
 MOST_CELLS = 1 << 27
@@ -46,7 +47,8 @@ class _Variable(_Strict):
 
 class _Measured(_Strict):
     parts: list[_Part]
-    deviation: Annotated[float, Field(ge=0)]
+    deviation: Annotated[float, Field(ge=0, le=WIDEST)]
+    noise: Literal["gaussian"] | None = None
 
 
 class _Saved(_Strict):
@@ -69,12 +71,19 @@ def write(total: float, encoding: Encoding, network: Network, measured: Sequence
             for v in network.variables
         ],
         network=[_Pair(child=pair.child, parents=_parts(pair.parents)) for pair in network.pairs],
-        measured=[_Measured(parts=_parts(one.parts), deviation=one.deviation) for one in measured],
+        measured=[
+            _Measured(
+                parts=_parts(one.parts),
+                deviation=one.deviation,
+                noise="gaussian" if one.gaussian else None,
+            )
+            for one in measured
+        ],
     )
     tables = [np.zeros(0), *(table.ravel() for table in network.tables)]
     counts = [np.zeros(0, dtype=np.int64), *(one.counts.ravel() for one in measured)]
     return Model(
-        json=saved.model_dump(),
+        json=saved.model_dump(exclude_none=True),
         tables={
             "conditionals": pl.DataFrame({"probability": np.concatenate(tables)}),
             "counts": pl.DataFrame({"count": np.concatenate(counts)}),
@@ -116,7 +125,9 @@ def read(model: Model, schema: Schema) -> tuple[float, Encoding, Network, tuple[
     frame = model.table("counts", {"count": pl.Int64}, rows=sum(prod(size) for size in sizes))
     noisy = _pieces(frame["count"].to_numpy(), [prod(size) for size in sizes])
     measured = tuple(
-        Measured(parts, np.asarray(counts, dtype=np.int64).reshape(size), one.deviation)
+        Measured(
+            parts, np.asarray(counts, dtype=np.int64).reshape(size), one.deviation, one.noise == "gaussian"
+        )
         for parts, counts, size, one in zip(marginals, noisy, sizes, saved.measured, strict=True)
     )
     return saved.total, encoding, Network(variables, tuple(pairs), tables), measured

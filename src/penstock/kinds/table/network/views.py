@@ -28,7 +28,11 @@ def as_counted(one: Measured, variables: Sequence[Variable], sizes: Mapping[str,
     order = [axis for mine in axes.values() for axis in mine]
     shape = [prod(one.counts.shape[axis] for axis in mine) for mine in axes.values()]
     return CountedTable(
-        tuple(axes), tuple(places), np.transpose(one.counts, order).reshape(shape), one.deviation
+        tuple(axes),
+        tuple(places),
+        np.transpose(one.counts, order).reshape(shape),
+        one.deviation,
+        gaussian=one.gaussian,
     )
 
 

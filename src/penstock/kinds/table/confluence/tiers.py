@@ -1,0 +1,157 @@
+"""What a run pays with, and how noisy what it buys is: pure epsilon, or rho bought with a delta.
+
+Guarantee: a part is a share of what was there at the start, so that all parts together are the whole.
+Why: `PureTier` divides a budget, whose parts add up (sequential composition). `RhoTier` turns the whole
+(epsilon, delta) into an amount rho of zero-concentrated DP once (`budgets.accounting.rho_of`: for some
+order alpha > 1, rho = (epsilon + (ln delta - alpha ln(1 - 1/alpha) + ln(alpha - 1)) / (alpha - 1)) / alpha,
+the best of a fixed grid, rounded down), and divides that: amounts of rho add up under adaptive composition.
+Counts then get discrete Gaussian noise of variance s / (2 rho) for a squared L2 sensitivity s, choices are
+made by the exponential mechanism with epsilon = sqrt(8 rho), whose range is bounded by it.
+
+Prices. A table b that is counted with noise of deviation s_b adds A_b s_b to the error of the pairs in it
+(`packing`). Laplace noise has a deviation in proportion to 1 / epsilon_b, Gaussian noise to 1 /
+sqrt(rho_b). Under a fixed total the sum of A_b s_b is smallest when the part of b is in proportion to A_b
+to the power 1/2 or 2/3. With W the sum of these weights, the sum is then the noise of one cell if it got
+everything, times W to the power 2 or 3/2.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.privacy.budgets.accounting import range_of, sigma_squared
+from penstock.privacy.budgets.budget import Budget, Rho
+from penstock.privacy.mechanisms import choice, noise
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
+
+_MEAN = 0.7979  # mean absolute value of a standard normal variable
+
+
+class Tier(ABC):
+    """A budget in parts of what was there at the start."""
+
+    power: ClassVar[float]
+    """Of the area of a table in its weight."""
+
+    gaussian: ClassVar[bool]
+
+    def __init__(self) -> None:
+        self.left = Fraction(1)
+
+    @abstractmethod
+    def part(self, label: str, share: Fraction) -> Any:
+        """So much of what was there at the start."""
+
+    @abstractmethod
+    def rest(self, label: str) -> Any:
+        """All that is left."""
+
+    @abstractmethod
+    def noise(self, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:
+        """The mean absolute noise of one count that gets this share of everything."""
+
+    @abstractmethod
+    def resolution(self, sensitivity: Sensitivity, share: Fraction) -> float:
+        """By how much scores must differ for a choice with this share to tell them apart."""
+
+    @abstractmethod
+    def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
+        """How many choices this share pays for if the resolution of each may be that."""
+
+    @abstractmethod
+    def number(self, sealed: Sealed[NDArray[np.int64]], label: str, share: Fraction) -> int:
+        """A single noisy number."""
+
+    @abstractmethod
+    def choose(
+        self, scores: Sealed[NDArray[np.int64]], label: str, share: Fraction, method: choice.Method
+    ) -> int:
+        """The index of a high score."""
+
+    def total(self, weight: float, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:
+        """The noise of all pairs of tables whose weights add up to this, if they share that much."""
+        return self.noise(sensitivity, share) * float(weight ** (1 / self.power))
+
+
+class PureTier(Tier):
+    """Parts of an epsilon: discrete Laplace noise, any choice."""
+
+    power = 0.5
+    gaussian = False
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__()
+        self.budget, self.epsilon = budget, budget.left[0]
+
+    def part(self, label: str, share: Fraction) -> Budget:
+        self.left -= share
+        return self.budget.part(label, share * self.epsilon / self.budget.epsilon)
+
+    def rest(self, label: str) -> Budget:
+        self.left = Fraction(0)
+        return self.budget.rest(label)
+
+    def noise(self, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:
+        return float(sensitivity.l1 / self.epsilon) / float(share)
+
+    def resolution(self, sensitivity: Sensitivity, share: Fraction) -> float:
+        return float(sensitivity.spread / self.epsilon / share)
+
+    def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
+        return bearable * float(share * self.epsilon / sensitivity.spread)
+
+    def number(self, sealed: Sealed[NDArray[np.int64]], label: str, share: Fraction) -> int:
+        return int(noise.counts(sealed, pay=self.part(label, share))[0])
+
+    def choose(
+        self, scores: Sealed[NDArray[np.int64]], label: str, share: Fraction, method: choice.Method
+    ) -> int:
+        return choice.best(scores, self.part(label, share), method=method)
+
+
+class RhoTier(Tier):
+    """Parts of a rho: discrete Gaussian noise, choices by the exponential mechanism."""
+
+    power = 2 / 3
+    gaussian = True
+
+    def __init__(self, rho: Rho) -> None:
+        super().__init__()
+        self.rho = rho
+
+    def part(self, label: str, share: Fraction) -> Rho:
+        self.left -= share
+        return self.rho.part(label, share)
+
+    def rest(self, label: str) -> Rho:
+        self.left = Fraction(0)
+        return self.rho.rest(label)
+
+    def noise(self, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:
+        return _MEAN * sqrt(float(sigma_squared(self.rho.rho, sensitivity.l2_squared)) / float(share))
+
+    def resolution(self, sensitivity: Sensitivity, share: Fraction) -> float:
+        return float(sensitivity.spread / range_of(self.rho.rho * share))
+
+    def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
+        return 8 * float(self.rho.rho * share) * (bearable / float(sensitivity.spread)) ** 2
+
+    def number(self, sealed: Sealed[NDArray[np.int64]], label: str, share: Fraction) -> int:
+        return int(noise.gaussian(sealed, pay=self.part(label, share))[0])
+
+    def choose(
+        self, scores: Sealed[NDArray[np.int64]], label: str, share: Fraction, method: choice.Method
+    ) -> int:
+        return choice.best(scores, self.part(label, share), method="exponential")
+
+
+def tier(budget: Budget) -> Tier:
+    """What a budget pays in: rho where it has a delta, else epsilon."""
+    return RhoTier(budget.concentrated("release")) if budget.left[1] else PureTier(budget)

@@ -1,0 +1,282 @@
+"""The suite: tables of many kinds, half of them to choose by, half only to confirm what was chosen.
+
+What is public about a table, its columns and their domains, is written down here or follows from how it is
+made; nothing is read off the records. A number after the name is a subsample: ``load("bank 2000")``. The
+knobs of `confluence` were chosen on the tables of CHOOSING. Those of CONFIRMING were run when that was done.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from frame import families
+from frame.data import SCHOOL, Dataset, coded, file, flat, load_own, ordered
+
+SIZES = (500, 2_000, 10_000)
+"""Every table is also looked at with so many of its rows, where it has more."""
+
+BUDGETS = ("0.05", "0.1", "0.3", "1", "3", "10")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One table: where it comes from, and how it is loaded."""
+
+    source: str
+    load: Callable[[], Dataset]
+
+
+def own(name: str) -> Callable[[], Dataset]:
+    return partial(load_own, name)
+
+
+# Files of others ------------------------------------------------------------------------------------------
+
+
+def numbers(name: str, low: float, high: float, bins: int) -> dict[str, Any]:
+    return {
+        "name": name,
+        "type": "number",
+        "constraints": {"minimum": low, "maximum": high},
+        "bins": {"count": bins},
+        "outside": "clamp",
+    }
+
+
+MONTHS = ("mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+BANK: tuple[dict[str, Any], ...] = (
+    numbers("age", 17, 97, 16),
+    flat("job", ("admin.", "blue-collar", "entrepreneur", "housemaid", "management", "retired",
+                 "self-employed", "services", "student", "technician", "unemployed", "unknown")),
+    flat("marital", ("divorced", "married", "single", "unknown")),
+    ordered("education", ("illiterate", "basic.4y", "basic.6y", "basic.9y", "high.school",
+                          "professional.course", "university.degree", "unknown")),
+    *(flat(name, ("no", "unknown", "yes")) for name in ("default", "housing", "loan")),
+    flat("contact", ("cellular", "telephone")),
+    ordered("month", MONTHS),
+    ordered("day_of_week", ("mon", "tue", "wed", "thu", "fri")),
+    numbers("duration", 0, 1600, 16),
+    numbers("campaign", 1, 17, 16),
+    numbers("pdays", 0, 1000, 4),
+    ordered("previous", range(8)),
+    flat("poutcome", ("failure", "nonexistent", "success")),
+    numbers("emp.var.rate", -4, 2, 12),
+    numbers("cons.price.idx", 92, 95, 12),
+    numbers("cons.conf.idx", -52, -26, 13),
+    numbers("euribor3m", 0, 5.5, 11),
+    numbers("nr.employed", 4950, 5250, 12),
+    flat("y", ("no", "yes")),
+)  # fmt: skip
+
+
+def bank() -> Dataset:
+    return coded("bank", pl.read_csv(file("bank/bank_additional_full.csv.gz")), BANK, {"y": ("y", ["yes"])})
+
+
+WORK = ("?", "Federal-gov", "Local-gov", "Never-worked", "Private", "Self-emp-inc", "Self-emp-not-inc",
+        "State-gov", "Without-pay")  # fmt: skip
+MARRIED = ("Divorced", "Married-AF-spouse", "Married-civ-spouse", "Married-spouse-absent", "Never-married",
+           "Separated", "Widowed")  # fmt: skip
+JOBS = ("?", "Adm-clerical", "Armed-Forces", "Craft-repair", "Exec-managerial", "Farming-fishing",
+        "Handlers-cleaners", "Machine-op-inspct", "Other-service", "Priv-house-serv", "Prof-specialty",
+        "Protective-serv", "Sales", "Tech-support", "Transport-moving")  # fmt: skip
+KIN = ("Husband", "Not-in-family", "Other-relative", "Own-child", "Unmarried", "Wife")
+RACES = ("Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White")
+ABROAD = ("?", "Cambodia", "Canada", "China", "Columbia", "Cuba", "Dominican-Republic", "Ecuador",
+          "El-Salvador", "England", "France", "Germany", "Greece", "Guatemala", "Haiti",
+          "Holand-Netherlands", "Honduras", "Hong", "Hungary", "India", "Iran", "Ireland", "Italy",
+          "Jamaica", "Japan", "Laos", "Mexico", "Nicaragua", "Outlying-US(Guam-USVI-etc)", "Peru",
+          "Philippines", "Poland", "Portugal", "Puerto-Rico", "Scotland", "South", "Taiwan", "Thailand",
+          "Trinadad&Tobago", "United-States", "Vietnam", "Yugoslavia")  # fmt: skip
+
+
+def adult_raw(bins: int, name: str) -> Dataset:
+    """Adult as it was published, numbers in even bins between public bounds."""
+    fields = (
+        numbers("age", 15, 95, min(bins, 80)),
+        flat("workclass", WORK),
+        numbers("fnlwgt", 0, 1_500_000, bins),
+        ordered("education", SCHOOL),
+        flat("marital-status", MARRIED),
+        flat("occupation", JOBS),
+        flat("relationship", KIN),
+        flat("race", RACES),
+        flat("sex", ("Female", "Male")),
+        numbers("capital-gain", 0, 100_000, bins),
+        numbers("capital-loss", 0, 4_500, bins),
+        numbers("hours-per-week", 0, 100, bins),
+        flat("native-country", ABROAD),
+        flat("income", ("<=50K", ">50K")),
+    )
+    frame = pl.read_csv(file("adult/adult_48842.csv.gz"))
+    return coded(name, frame, fields, {"income": ("income", [">50K"])})
+
+
+LETTERS: Mapping[str, str] = {
+    "class": "ep", "cap-shape": "bcfksx", "cap-surface": "fgsy", "cap-color": "bcegnpruwy", "bruises": "ft",
+    "odor": "acflmnpsy", "gill-attachment": "adfn", "gill-spacing": "cdw", "gill-size": "bn",
+    "gill-color": "beghknopruwy", "stalk-shape": "et", "stalk-root": "bcuezr?",
+    "stalk-surface-above-ring": "fksy", "stalk-surface-below-ring": "fksy",
+    "stalk-color-above-ring": "bcegnopwy", "stalk-color-below-ring": "bcegnopwy", "veil-type": "pu",
+    "veil-color": "nowy", "ring-number": "not", "ring-type": "cefnlpsz", "spore-print-color": "bhknoruwy",
+    "population": "acnsvy", "habitat": "dglmpuw",
+}  # fmt: skip
+
+
+def mushroom() -> Dataset:
+    with gzip.open(file("mushroom/mushroom.csv.gz")) as stream:
+        frame = pl.read_csv(stream.read(), infer_schema_length=0).fill_null("?")
+    fields = [flat(name, tuple(letters)) for name, letters in LETTERS.items()]
+    return coded("mushroom", frame, fields, {"poisonous": ("class", ["p"])})
+
+
+def bundled(name: str, bounds: Sequence[tuple[float, float]], bins: int) -> Dataset:
+    """A table that scikit-learn brings along: numbers in even bins between public bounds, and a class."""
+    from sklearn import datasets
+
+    found = getattr(datasets, f"load_{name}")()
+    columns = {str(each): found.data[:, place] for place, each in enumerate(found.feature_names)}
+    wide = list(bounds) * (len(columns) if len(bounds) == 1 else 1)
+    fields = [numbers(each, low, high, bins) for each, (low, high) in zip(columns, wide, strict=True)]
+    frame = pl.DataFrame(columns)
+    if hasattr(found, "target_names") and len(found.target_names) < 20:
+        labels = [str(label) for label in found.target_names]
+        frame = frame.with_columns(pl.Series("class", [labels[code] for code in found.target]))
+        return coded(name, frame, [*fields, flat("class", labels)], {"class": ("class", labels[:1])})
+    frame = frame.with_columns(pl.Series("target", np.asarray(found.target, dtype=np.float64)))
+    return coded(name, frame, [*fields, numbers("target", 0, 400, bins)])
+
+
+CANCER = tuple(
+    (0.0, high)
+    for high in (30, 40, 200, 2600, 0.2, 0.4, 0.5, 0.25, 0.35, 0.1,
+                 3, 5, 22, 550, 0.035, 0.15, 0.4, 0.055, 0.08, 0.03,
+                 40, 50, 260, 4300, 0.25, 1.1, 1.3, 0.3, 0.7, 0.21)
+)  # fmt: skip
+WINE = ((11, 15), (0, 6), (1, 4), (10, 30), (70, 170), (0, 4), (0, 5.5), (0, 0.7), (0, 4), (1, 13),
+        (0.4, 1.8), (1, 4.2), (200, 1700))  # fmt: skip
+
+
+def survey() -> Dataset:
+    """The survey of the demonstration, made up and with gaps, dates and grades."""
+    from penstock.demo import survey as records
+    from penstock.demo import survey_schema
+    from penstock.schema import Schema
+
+    schema = Schema.from_yaml(survey_schema())
+    frame = records(20_000)
+    codes = schema.encode(frame.select(pl.col(name).cast(pl.String) for name in schema.names))
+    return Dataset("survey", schema, dict(codes), {})
+
+
+# The halves -----------------------------------------------------------------------------------------------
+
+CHOOSING: dict[str, Entry] = {
+    "nltcs": Entry("National Long Term Care Survey, 16 yes/no columns", own("nltcs")),
+    "acs": Entry("American Community Survey, 23 yes/no columns", own("acs")),
+    "adult-race": Entry("Adult in the bins of the MST papers", own("adult-race")),
+    "br2000": Entry("Brazil's census of 2000", own("br2000")),
+    "bank": Entry("UCI bank marketing, numbers in even bins", bank),
+    "digits": Entry("scikit-learn digits, 64 pixels in 8 grades", partial(bundled, "digits", ((0, 16),), 8)),
+    "survey": Entry("the survey of `penstock demo`, made up", survey),
+    "functional": Entry(
+        "generated: functions of one or two columns",
+        partial(families.functional, "functional", 20_000, (6, 9, 12, 4, 16), 10, 0.1, 1),
+    ),
+    "mixture": Entry(
+        "generated: six hidden classes",
+        partial(families.mixture, "mixture", 20_000, 6, (4, 8, 12, 3, 6, 10, 2, 5, 16, 7, 9, 4), 0.5, 2),
+    ),
+    "chain": Entry(
+        "generated: a chain of dependence",
+        partial(families.tree, "chain", 20_000, (5, 8, 4, 12, 6, 3, 10, 7, 4, 9, 2, 6, 8, 5), 0.5, 1, 3),
+    ),
+    "rare": Entry(
+        "generated: rare categories",
+        partial(families.rare, "rare", 20_000, (40, 30, 20, 60, 12, 25, 50, 8, 16, 35), 1.6, 4),
+    ),
+    "large": Entry(
+        "generated: 100 to 1,000 categories",
+        partial(families.large, "large", 20_000, (100, 300, 1_000), (4, 6, 8, 10, 5, 12), 5),
+    ),
+    "wide": Entry(
+        "generated: 100 yes/no columns, five factors", partial(families.wide, "wide", 20_000, 100, 5, 1.2, 6)
+    ),
+    "alone": Entry(
+        "generated: all independent",
+        partial(families.alone, "alone", 20_000, (4, 8, 12, 3, 6, 10, 2, 5, 16, 7, 9, 20), 2.0, 7),
+    ),
+    "twins": Entry(
+        "generated: identical columns",
+        partial(families.twins, "twins", 20_000, (4, 8, 12, 6, 10, 16, 5), (1, 3, 5), 8),
+    ),
+    "gaps": Entry(
+        "generated: heavy missingness",
+        partial(families.gaps, "gaps", 20_000, (5, 8, 4, 12, 6, 3, 10, 7, 4, 9), 0.35, 9),
+    ),
+}
+
+CONFIRMING: dict[str, Entry] = {
+    "adult": Entry("Adult as in the PrivBayes papers, with taxonomies", own("adult")),
+    "adult-16": Entry("Adult as published, 16 even bins", partial(adult_raw, 16, "adult-16")),
+    "adult-100": Entry("Adult as published, 100 even bins", partial(adult_raw, 100, "adult-100")),
+    "mushroom": Entry("UCI mushroom", mushroom),
+    "breast_cancer": Entry(
+        "scikit-learn breast cancer, 10 even bins", partial(bundled, "breast_cancer", CANCER, 10)
+    ),
+    "wine": Entry("scikit-learn wine, 8 even bins", partial(bundled, "wine", WINE, 8)),
+    "iris": Entry("scikit-learn iris, 8 even bins", partial(bundled, "iris", ((0, 8),), 8)),
+    "diabetes": Entry("scikit-learn diabetes, 8 even bins", partial(bundled, "diabetes", ((-0.2, 0.2),), 8)),
+    "functions": Entry(
+        "generated: functions with little noise",
+        partial(families.functional, "functions", 50_000, (20, 5, 8, 30), 14, 0.02, 11),
+    ),
+    "classes": Entry(
+        "generated: fifteen hidden classes",
+        partial(
+            families.mixture, "classes", 30_000, 15, (6, 3, 20, 8, 5, 12, 4, 9, 2, 7, 10, 15, 4, 6), 0.8, 12
+        ),
+    ),
+    "tree": Entry(
+        "generated: a tree of dependence",
+        partial(
+            families.tree, "tree", 30_000, (6, 4, 9, 3, 12, 5, 8, 2, 10, 7, 16, 4, 6, 3, 5, 8), 0.3, 3, 13
+        ),
+    ),
+    "rarer": Entry(
+        "generated: rarer categories",
+        partial(families.rare, "rarer", 30_000, (100, 15, 45, 30, 80, 10, 20, 60), 2.0, 14),
+    ),
+    "larger": Entry(
+        "generated: 2,000 and 10,000 categories",
+        partial(families.large, "larger", 30_000, (10_000, 2_000), (3, 5, 8, 12, 4), 15),
+    ),
+    "wider": Entry("generated: 200 yes/no columns", partial(families.wide, "wider", 20_000, 200, 8, 1.0, 16)),
+    "ordinal": Entry(
+        "generated: 60 graded answers", partial(families.ordinal, "ordinal", 20_000, 60, 5, 4, 17)
+    ),
+    "apart": Entry(
+        "generated: all independent, some flat",
+        partial(families.alone, "apart", 30_000, (2, 2, 30, 6, 9, 3, 50, 4, 12, 8), 5.0, 18),
+    ),
+    "copies": Entry(
+        "generated: columns that come twice",
+        partial(families.twins, "copies", 30_000, (20, 3, 9, 6, 4, 12), (0, 1, 2, 3, 4, 5), 19),
+    ),
+    "holes": Entry(
+        "generated: missing values everywhere",
+        partial(families.gaps, "holes", 30_000, (9, 4, 14, 6, 3, 8, 5, 10, 2, 7, 6, 12), 0.5, 20),
+    ),
+    "parity": Entry(
+        "generated: dependence of three at a time", partial(families.parity, "parity", 30_000, 4, 6, 21)
+    ),
+}
+
+SUITE: dict[str, Entry] = {**CHOOSING, **CONFIRMING}

@@ -1,0 +1,132 @@
+"""What a run pays with: parts that add up, prices that are the best, and a release that spends a delta."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import sqrt
+
+import numpy as np
+import pytest
+from tests.kinds.table.tables import mixed_rows, schema_of, table_of
+
+import penstock
+from penstock.kinds.table.confluence.method import Confluence, Knobs, fit_with
+from penstock.kinds.table.confluence.packing import shares
+from penstock.kinds.table.confluence.tiers import PureTier, RhoTier, Tier, tier
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sensitivity import Sensitivity
+
+ONE = Sensitivity.of(1)
+
+
+def both() -> tuple[Tier, Tier]:
+    return tier(Budget(1)), tier(Budget(1, "1e-6"))
+
+
+def test_a_delta_is_spent_as_rho_and_without_one_there_is_none() -> None:
+    pure, concentrated = both()
+    assert isinstance(pure, PureTier)
+    assert isinstance(concentrated, RhoTier)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_parts_are_shares_of_the_start_and_the_rest_is_what_they_leave(which: int) -> None:
+    mine = both()[which]
+    first, second = mine.part("a", Fraction(1, 10)), mine.part("b", Fraction(1, 2))
+    rest = mine.rest("c")
+    amounts = [part.left if which else part.left[0] for part in (first, second, rest)]
+    assert [amount / sum(amounts) for amount in amounts] == [Fraction(1, 10), Fraction(1, 2), Fraction(2, 5)]
+    assert mine.left == 0
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_no_other_division_among_tables_has_less_noise(which: int) -> None:
+    """The sum of areas times noise, over a grid of divisions of the budget among three tables."""
+    areas = np.array([4.0, 30.0, 200.0])
+    mine = both()[which]
+    weights = areas**mine.power
+    best = sum(
+        area * mine.noise(ONE, share) for area, share in zip(areas, shares(weights.tolist()), strict=True)
+    )
+    assert best == pytest.approx(mine.total(float(weights.sum()), ONE), rel=1e-4)
+    for a, b in product(np.linspace(0.02, 0.9, 23), repeat=2):
+        if a + b < 0.99:
+            other = sum(
+                area * mine.noise(ONE, share) for area, share in zip(areas, (a, b, 1 - a - b), strict=True)
+            )
+            assert other >= best * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_as_many_choices_as_are_paid_have_the_resolution_that_was_asked_for(which: int) -> None:
+    mine = both()[which]
+    many = mine.most(ONE, Fraction(1, 10), bearable=500.0)
+    each = Fraction(1, 10) / Fraction(many).limit_denominator(10**6)
+    assert mine.resolution(ONE, each) == pytest.approx(500, rel=1e-3)
+
+
+def release(delta: str, epsilon: int = 3) -> penstock.Release:
+    sizes = [6, 5, 4, 7, 3]
+    table = table_of(mixed_rows(20000, sizes), schema_of(sizes))
+    return Confluence().fit(table, Budget(epsilon, delta, randomness=Randomness.seeded(5)))
+
+
+def test_a_release_with_a_delta_divides_one_rho_exactly() -> None:
+    made = release("1e-9")
+    assert (made.receipt.epsilon, made.receipt.delta) == (3, Fraction(1, 10**9))
+    (group,) = made.receipt.paid.parts
+    assert sum(portion.rho for portion in group.parts) == group.rho
+    kinds = {portion.mechanism for portion in group.parts}
+    assert kinds <= {"discrete Gaussian", "exponential"}
+    assert "approximate" in made.receipt.guarantee
+
+
+def test_without_a_delta_nothing_changes_about_a_pure_release() -> None:
+    made = release("0")
+    assert made.receipt.delta == 0
+    assert not any(one.gaussian for one in made.measured)
+
+
+def test_views_chosen_for_rho_are_chosen_by_the_exponential_mechanism() -> None:
+    sizes = [6, 5, 4, 7, 3]
+    table = table_of(mixed_rows(20000, sizes), schema_of(sizes))
+    made = fit_with(Knobs(plane=1e9), table, Budget(1, "1e-9", randomness=Randomness.seeded(1)))
+    (group,) = made.receipt.paid.parts
+    choices = [portion for portion in group.parts if portion.label.startswith("choice")]
+    assert choices
+    assert {portion.mechanism for portion in choices} == {"exponential"}
+
+
+def test_error_bars_of_gaussian_counts_cover_the_truth() -> None:
+    """Each bar covers with 95 % (deviations are below 3, so a little more); 200 bars, at least 170 of them: a
+    binomial(200, 0.95) is below with probability 2e-7.
+    """
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, size=(400, 1))
+    table = table_of(rows, schema_of([2]))
+    truth, covered = int(rows.sum()), 0
+    for seed in range(200):
+        made = Confluence().fit(table, Budget(1, "1e-6", randomness=Randomness.seeded(seed)))
+        answer = made.query("a = 1")
+        assert answer.error is not None
+        covered += abs(answer.value - truth) <= answer.error
+    assert covered >= 170
+
+
+def test_a_saved_release_still_knows_its_noise(tmp_path: object) -> None:
+    made = release("1e-9")
+    folder = made.save(f"{tmp_path}/release")
+    again = penstock.load(folder)
+    assert [one.gaussian for one in again.measured] == [True] * len(made.measured)
+    first = made.query("a = 1")
+    assert again.query("a = 1") == first
+
+
+def test_gaussian_noise_of_many_tables_is_smaller_than_laplace_noise_of_as_many() -> None:
+    """The reason for a delta: a hundred columns of four codes, a budget of 1."""
+    pure, concentrated = both()
+    noises = [each.total(100 * 4**each.power, ONE) / (100 * 4) for each in (pure, concentrated)]
+    assert noises[0] == pytest.approx(100)
+    assert noises[1] == pytest.approx(0.8 * sqrt(100 / (2 * 0.02435)), rel=0.01)
