@@ -1,6 +1,6 @@
 """Private counts and synthetic graphs on public networks, beside what was published.
 
-    python studies/graphs.py --counts --degrees --fits --synthetic --drawn --shapes --recursive
+    python studies/graphs.py --all                         # measure; or part by part, see --help
     python studies/graph_speed.py --keep                   # times and memory; both take about an hour in all
     python studies/graphs.py --write                       # the pages, from what was measured
 
@@ -300,7 +300,7 @@ def shapes(runs: int, names: Sequence[str]) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("counts", "degrees", "fits", "synthetic", "drawn", "shapes", "recursive", "write"):
+    for name in ("counts", "degrees", "fits", "synthetic", "drawn", "shapes", "recursive", "all", "write"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--graphs", nargs="+", choices=SHAPED, default=SHAPED, help="for --shapes")
     parser.add_argument("--runs", type=int, default=RUNS)
@@ -315,7 +315,7 @@ def main() -> int:
         "recursive": graph_recursive.medians,
     }
     for name, measure in parts.items():
-        if getattr(given, name):
+        if given.all or getattr(given, name):
             keep(name, measure())
     if given.write:
         graph_pages.page(known()).write()

@@ -93,7 +93,7 @@ def shaped(records: int, items: int = STM_ITEMS, seed: int = 0) -> Baskets:
     Items are grouped: most of a set's items come from the neighbourhood of its first one, as stations do.
     """
     rng = np.random.default_rng(seed)
-    sizes = np.minimum(rng.geometric(1 / 6.2, records), STM_LONGEST)
+    sizes = np.minimum(rng.geometric(1 / 5.3, records), STM_LONGEST)
     popularity = 1 / np.arange(1, items + 1) ** 0.8
     order = rng.permutation(items)
     homes = order[rng.choice(items, size=records, p=popularity / popularity.sum())]

@@ -66,6 +66,7 @@ OPENINGS = {
     "audit/tampering.py raw_size": "a mistake made on purpose, in a broken copy",
     "audit/worst_loss.py worst_loss": "the exact loss of a tree between two made-up inputs",
     "kinds/points/audits.py OnlyOccupied.fans": "a mistake made on purpose, in a broken copy",
+    "kinds/graph/audits/features.py by_true_counts": "a mistake made on purpose, in a broken copy",
     "kinds/table/audits/gaps.py Step.choice_law": "the exact law of a choice on a made-up table",
     "kinds/table/audits/dependence.py Step.law": "the exact law of a noisy number on a made-up table",
 }

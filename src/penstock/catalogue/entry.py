@@ -63,6 +63,7 @@ class KindInfo:
     `private_drafts` whether one can be paid for, `evaluation` compares a release with the records, and
     `audits` lists what tries to refute the kind's methods; both are missing where all methods of the kind are
     at home in other rooms. `engines` are where the records are counted, `options` how its releases are asked.
+    Where `targets` says so, a schema may name the column that others will be asked to predict.
     """
 
     name: str
@@ -74,6 +75,7 @@ class KindInfo:
     audits: str | None = None
     layout: tuple[str, str] | None = None
     private_drafts: bool = False
+    targets: bool = False
     engines: tuple[str, ...] = (MEMORY,)
     options: tuple[OptionInfo, ...] = ()
 

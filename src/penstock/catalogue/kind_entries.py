@@ -49,6 +49,7 @@ KINDS = (
         "table",
         words="a table",
         units=(_RECORD, _USER),
+        targets=True,
         data="penstock.kinds.table.data:Table",
         draft="penstock.kinds.table.draft:TableDraft",
         evaluation="penstock.kinds.table.evaluation:TableEvaluation",

@@ -37,7 +37,7 @@ METHODS = (
         "diffpart-table",
         "table",
         "penstock.kinds.table.diffpart.method:DiffPartTable",
-        "rows",
+        "partition",
         "rows told apart step by step along taxonomies, the next column chosen privately",
     ),
     MethodInfo(
@@ -306,7 +306,7 @@ FORMS = (
         tables={"domain": ("value",)},
     ),
     FormInfo(
-        "rows",
+        "partition",
         "penstock.kinds.table.diffpart.release:RowsRelease",
         keys=("divided", "left_out"),
         tables={"rows": ("count",), "codes": ("code",)},

@@ -173,9 +173,11 @@ class Schema(Fact):
     def _refuse_foreign_target(self, declared: set[str]) -> None:
         if self.target is None:
             return
-        if self.kind != "table":
+        if not catalogue.kind(self.kind).targets:
+            kinds = [info.words for info in catalogue.kinds() if info.targets]
             raise SchemaError(
-                f"target: only tables have a target, and the schema describes '{self.kind}'. Remove it."
+                f"target: only {' and '.join(kinds)} can have a target, and the schema describes "
+                f"'{self.kind}'. Remove it."
             )
         if self.target not in declared:
             raise SchemaError(

@@ -167,6 +167,7 @@ def test_matrices_and_networkx_graphs_of_another_size_are_refused() -> None:
     ("text", "words"),
     [
         ("{kind: graph, edges: {nodes: 0}}", "nodes is 0"),
+        ("{kind: graph, edges: {nodes: 2000000000}}", "from 1 to 100000000"),
         ("{kind: graph, edges: {from: a, to: a, nodes: 3}}", "Name two columns"),
         ("{kind: graph, edges: {nodes: 3}, unit: {protects: edge, at_most: 0}}", "at_most"),
         ("{kind: graph, edges: {nodes: 3}, unit: {protects: record}}", "edge"),
@@ -200,6 +201,10 @@ def test_a_draft_proposes_the_nodes_it_saw_for_review(tmp_path: Path) -> None:
         penstock.release(path, proposal, epsilon=1)
     with pytest.raises(UsageError, match="private"):
         penstock.draft(path, kind="graph", epsilon=1)
+    rows = pl.DataFrame({"src": [1, 2], "dst": [2, 3]})
+    unseen = penstock.draft(rows, kind="graph", headers_only=True)
+    assert nodes_of(unseen) == 1
+    assert unseen.to_review() == ["node", "unit"]
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,12 @@ from penstock.schema import Field, Layout
 _STARTS = ("from", "source", "src", "start", "caller", "u", "fromnodeid")
 _ENDS = ("to", "target", "dst", "end", "callee", "v", "tonodeid")
 _SAY_NODES = (
-    "The number of nodes is that of the nodes that have an edge, read off the data: replace it by the public "
-    "number of all nodes, or list their names under 'fields'. It must not follow from the edges."
+    "The number of nodes is that of the nodes that have an edge, read off the data: replace it, both times, "
+    "by the public number of all nodes, or list their names under 'fields'. It must not follow from the "
+    "edges."
+)
+_SAY_ANY_NODES = (
+    "Nothing was read but the names of the columns: write the public number of all nodes, twice below."
 )
 _SAY_UNIT = (
     "One edge is protected. To protect all edges of a person who has at most 20 of them, write "
@@ -55,12 +59,17 @@ class GraphDraft(KindDraft):
         rest = [name for name in names if name != start]
         end = next((name for name in rest if name.lower() in _ENDS), rest[0])
         notes.top[:] = [note for note in notes.top if not note.startswith("Left out:")]
-        notes.top += [_SAY_NODES, _SAY_UNIT]
+        notes.top += [_SAY_ANY_NODES if frame is None else _SAY_NODES, _SAY_UNIT]
         seen = 1
         if frame is not None:
             seen = pl.concat([frame[name].cast(pl.String).rename("node") for name in (start, end)]).n_unique()
         notes.fields.clear()
-        notes.fields["node"] = ("read off the data: the number of nodes",)
+        told = (
+            "to be written: the number of nodes"
+            if frame is None
+            else "read off the data: the number of nodes"
+        )
+        notes.fields["node"] = (told,)
         layout = EdgeLayout.model_validate({"from": start, "to": end, "nodes": seen, "header": self._header})
         (node,) = layout.own_fields()
         return [Field.model_validate({**node, "review": True})], layout

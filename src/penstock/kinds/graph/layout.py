@@ -11,7 +11,7 @@ from pydantic import model_validator
 from penstock.errors import SchemaError
 from penstock.schema import Field, Layout, Schema
 
-MOST_NODES = 1 << 31
+MOST_NODES = 10**8  # a few numbers for each of them fit into memory
 
 
 class EdgeLayout(Layout):
@@ -45,9 +45,9 @@ class EdgeLayout(Layout):
 
     @model_validator(mode="after")
     def _possible(self) -> EdgeLayout:
-        if self.nodes is not None and not 1 <= self.nodes < MOST_NODES:
+        if self.nodes is not None and not 1 <= self.nodes <= MOST_NODES:
             raise SchemaError(
-                f"edges: nodes is {self.nodes}; give the public number of nodes, from 1 to {MOST_NODES - 1}."
+                f"edges: nodes is {self.nodes}; give the public number of nodes, from 1 to {MOST_NODES}."
             )
         if self.start == self.end:
             raise SchemaError(f"edges: both ends are in the column '{self.start}'. Name two columns.")
@@ -78,7 +78,7 @@ class EdgeLayout(Layout):
                 f"{node.name}: the field names {size} nodes, and 'edges' says {self.nodes}. Correct one of "
                 "them."
             )
-        if self.nodes is None and node.type == "integer" and size >= MOST_NODES:
+        if self.nodes is None and node.type == "integer" and size > MOST_NODES:
             raise SchemaError(f"{node.name}: {size} nodes are too many. Narrow the bounds.")
 
     def named(self, schema: Schema) -> bool:

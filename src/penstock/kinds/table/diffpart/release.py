@@ -86,7 +86,7 @@ class RowsRelease(TableRelease):
     (2,)
     """
 
-    form: ClassVar[str] = "rows"
+    form: ClassVar[str] = "partition"
 
     codes: Counts
     counts: Counts
