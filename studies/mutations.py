@@ -244,8 +244,8 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "shares of the budget by the raw size",
         "kinds/table/confluence/method.py",
-        "        n = self._size()\n",
-        "        n = 1 + 400 * self.table.size()._Sealed__value[0]\n",
+        "        n = self.n = self._size()\n",
+        "        n = self.n = 1 + 400 * self.table.size()._Sealed__value[0]\n",
         "confluence",
     ),
     replay(

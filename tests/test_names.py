@@ -159,6 +159,16 @@ def _texts(node: ast.AST) -> list[str]:
     ]
 
 
+def compared(text: str, names: set[str]) -> Iterator[tuple[str, int]]:
+    """Every name that something is compared with: equal or not, one of several, a case."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Compare | ast.match_case):
+            asked = node.pattern if isinstance(node, ast.match_case) else node
+            for each in ast.walk(asked):
+                if isinstance(each, ast.Constant) and each.value in names:
+                    yield str(each.value), each.lineno if isinstance(node, ast.match_case) else node.lineno
+
+
 def classes() -> dict[str, set[str]]:
     """Every class that a kind defines, and the rooms of the kinds that do."""
     found: dict[str, set[str]] = {}
@@ -212,6 +222,21 @@ def test_names_are_said_in_their_rooms_alone() -> None:
         found |= {(file, word) for word, _ in said(path.read_text(encoding="utf-8"), foreign)}
     assert sorted(found - set(MEANT)) == []
     assert sorted(set(MEANT) - found) == [], "no longer needed"
+
+
+def test_what_is_meant_where_nobody_says_is_never_compared_with() -> None:
+    """A default may be said; asking whether a schema has it is a branch, whatever the list allows."""
+    for (file, word), reason in MEANT.items():
+        if reason == DEFAULT:
+            text = (HOME / file).read_text(encoding="utf-8")
+            assert [line for _, line in compared(text, {word})] == [], file
+    for text in (
+        'if kind != "table": pass',
+        'if kind in ("table", "x"): pass',
+        'match k:\n    case "table": 1',
+    ):
+        assert list(compared(text, {"table"})), text
+    assert not list(compared('kind: str = "table"\nother = found.get("kind", "table")', {"table"}))
 
 
 def test_nobody_outside_a_room_tells_kinds_apart_by_their_classes() -> None:

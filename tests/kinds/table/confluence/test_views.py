@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.kinds.table.confluence.assembly import Assembly
+from penstock.kinds.table.confluence.assembly import Assembly, Limits
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
 from penstock.kinds.table.confluence.entropy import Constraint, fitted, minimised
 from penstock.kinds.table.confluence.packing import covering, packed, price, shares, view_of
@@ -200,7 +200,7 @@ def test_one_way_shares_are_the_least_squares_of_all_views() -> None:
         Measured((Parent(0, 1), Parent(1)), rng.integers(50, 150, (3, 2)), 3.0),
         Measured((Parent(0, 2), Parent(1)), rng.integers(100, 200, (2, 2)), 4.0),
     ]
-    known = Assembly((x, y), views)
+    known = Assembly((x, y), views, limits=Limits(repair="project"))
     rows, targets, weights = [], [], []
     for view in views:
         for part, axis in ((p, i) for i, p in enumerate(view.parts) if p.variable == 0):

@@ -57,10 +57,11 @@ class Limits:
     onto the simplex or has its negatives cut off.
     """
 
-    parents: int = 8
+    parents: int = 12
     cells: int = 4096
-    clear: float = 0.1
-    most: int = 1 << 14
+    clear: float = 0.3
+    most: int = 1 << 16
+    together: int = 1 << 20
     doubt: float = 1.0
     ridge: float = RIDGE
     steps: int = STEPS

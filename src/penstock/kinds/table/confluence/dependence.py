@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.marginal import Column
-from penstock.kinds.table.confluence.purse import Purse
+from penstock.kinds.table.confluence.tiers import Tier
 from penstock.kinds.table.data import Table
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
@@ -79,9 +79,9 @@ class Dependence:
             "both, and a unit of m records moves m times as much; the sum is over a public number of pairs",
         )
 
-    def strength(self, purse: Purse, share: Fraction, records: float) -> float:
+    def strength(self, tier: Tier, share: Fraction, records: float) -> float:
         """The mean distance as a share of the records, from 0 to 1, less what chance alone would show."""
-        mean = purse.number(self.sealed(), "dependence", share) / len(self.couples)
+        mean = tier.number(self.sealed(), "dependence", share) / len(self.couples)
         return mean / (2 * records) - self.by_chance(records)
 
     def by_chance(self, records: float) -> float:
