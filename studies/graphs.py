@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from math import log
 from typing import Any
@@ -265,36 +265,33 @@ def degrees(runs: int) -> dict[str, Any]:
 # Shapes ----------------------------------------------------------------------------------------------
 
 
-def shapes(runs: int, names: Sequence[str]) -> dict[str, Any]:
+def shapes(runs: int, name: str) -> dict[str, Any]:
     """The five distances of both models, without noise and under two budgets."""
     found: dict[str, Any] = {}
-    for name in names:
-        truth, levels = statistics(graph(name)), kronecker.levels_of(FILES[name][1])
-        sealed = sealed_triangles(name)
-        for epsilon in ("none", "1", "0.2"):
-            rows: dict[str, list[list[float]]] = {"degree-triangle": [], "kronecker": []}
-            for seed in range(1 if epsilon == "none" else runs):
-                rng = np.random.default_rng(seed)
-                if epsilon == "none":
-                    features, whole = truths(graph(name)), graph(name).degrees[::-1].copy()
-                else:
-                    features, noisy = private_counts(name, sealed, epsilon, "0", seed)
-                    whole = noisy.whole
-                closeness = degree_triangle.fitted(whole, max(0.0, features["triangle"]))
-                made, _ = kronecker.fit(features, levels)
-                drawn = {
-                    "degree-triangle": SimpleGraph.of(
-                        whole.size, *degree_triangle.draw(whole, closeness, rng)
-                    ),
-                    "kronecker": SimpleGraph.of(2**levels, *kronecker.draw(made, levels, rng)),
-                }
-                for model, one in drawn.items():
-                    other = statistics(one)
-                    distances = [distance(truth, other) for distance in DISTANCES.values()]
-                    rows[model].append([*distances, float(other.triangles)])
-            for model, values in rows.items():
-                found[f"{model}|{name}|{epsilon}"] = np.mean(values, axis=0).tolist()
-            print(name, epsilon, flush=True)
+    truth, levels = statistics(graph(name)), kronecker.levels_of(FILES[name][1])
+    sealed = sealed_triangles(name)
+    for epsilon in ("none", "1", "0.2"):
+        rows: dict[str, list[list[float]]] = {"degree-triangle": [], "kronecker": []}
+        for seed in range(1 if epsilon == "none" else runs):
+            rng = np.random.default_rng(seed)
+            if epsilon == "none":
+                features, whole = truths(graph(name)), graph(name).degrees[::-1].copy()
+            else:
+                features, noisy = private_counts(name, sealed, epsilon, "0", seed)
+                whole = noisy.whole
+            closeness = degree_triangle.fitted(whole, max(0.0, features["triangle"]))
+            made, _ = kronecker.fit(features, levels)
+            drawn = {
+                "degree-triangle": SimpleGraph.of(whole.size, *degree_triangle.draw(whole, closeness, rng)),
+                "kronecker": SimpleGraph.of(2**levels, *kronecker.draw(made, levels, rng)),
+            }
+            for model, one in drawn.items():
+                other = statistics(one)
+                distances = [distance(truth, other) for distance in DISTANCES.values()]
+                rows[model].append([*distances, float(other.triangles)])
+        for model, values in rows.items():
+            found[f"{model}|{name}|{epsilon}"] = np.mean(values, axis=0).tolist()
+        print(name, epsilon, flush=True)
     return found
 
 
@@ -311,12 +308,14 @@ def main() -> int:
         "fits": lambda: fits(given.runs),
         "synthetic": lambda: synthetic(given.runs),
         "drawn": lambda: drawn(GRAPHS),
-        "shapes": lambda: shapes(SHAPE_RUNS, given.graphs),
         "recursive": graph_recursive.medians,
     }
     for name, measure in parts.items():
         if given.all or getattr(given, name):
             keep(name, measure())
+    if given.all or given.shapes:
+        for name in given.graphs:
+            keep("shapes", shapes(SHAPE_RUNS, name))
     if given.write:
         graph_pages.page(known()).write()
     return 0
