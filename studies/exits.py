@@ -42,8 +42,7 @@ def prepared(folder: Path) -> dict[str, Command]:
         (folder / f"{name}.yaml").write_text(schema, encoding="utf-8")
         records.write_csv(folder / f"{name}.csv")
         penstock.release(records, Schema.from_yaml(schema), epsilon=1, out=folder / name)
-    made = str(folder / "made-{run}")
-    paid = ("--epsilon", "1", "--engine", "duckdb", "--out", made)
+    made, paid = str(folder / "made-{run}"), ("--epsilon", "1", "--engine", "duckdb", "--out")
     return {
         "query a table": ("query", str(folder / "people"), "age < 30"),
         "query points": ("query", str(folder / "rides"), "--box", "0,5,2,8"),
@@ -54,11 +53,11 @@ def prepared(folder: Path) -> dict[str, Command]:
         "evaluate": ("evaluate", str(folder / "rides"), str(folder / "rides.csv")),
         "release a table, DuckDB": (
             *("release", str(folder / "people.csv"), "--schema", str(folder / "people.yaml")),
-            *paid,
+            *(*paid, f"{made}-people"),
         ),
         "release points, DuckDB": (
             *("release", str(folder / "rides.csv"), "--schema", str(folder / "rides.yaml")),
-            *paid,
+            *(*paid, f"{made}-rides"),
         ),
     }
 

@@ -1,7 +1,8 @@
 """Would anybody notice? Wrong lines, one at a time, in a copy of the source, and who caught each.
 
-    python studies/mutants.py                    # all of them, and the page docs/privacy/mutants.md
-    python studies/mutants.py "gaps"             # those whose description holds a word; no page
+    python studies/mutants.py                    # all of them, for the page docs/privacy/mutants.md
+    python studies/mutants.py "gaps"             # those whose description holds a word; the others keep
+                                                 # their lines on the page
 
 Every mutant is one replaced text of one file (`mutations.py`). It is applied to a copy, the responsible check
 is run there, and the check must fail: a replay of the named methods on hostile neighbours
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,30 +104,41 @@ enumeration of a law's probabilities, or by a test.
 """
 
 
-def page(fates: list[Fate]) -> str:
+def row(fate: Fate) -> str:
+    """The line of a mutant on the page."""
+    who = f"{fate.by}: {', '.join(fate.mutant.of)}" if fate.caught else "**nobody**"
+    said = fate.said.replace("|", "¦").replace("FAILED ", "").replace("`", "'")[:150]
+    return f"| {fate.mutant.what} | `{fate.mutant.file}` | {who} | {said} |"
+
+
+def rows(text: str) -> dict[str, str]:
+    """The lines of a page, by mutant; of those that there are."""
+    found = {line.split(" | ")[0].removeprefix("| "): line for line in text.splitlines() if line[:2] == "| "}
+    return {mutant.what: found[mutant.what] for mutant in MUTANTS if mutant.what in found}
+
+
+def page(lines: Mapping[str, str]) -> str:
     """The page of the docs: every mutant and who caught it."""
-    rooms = len({fate.mutant.room for fate in fates})
-    caught = sum(fate.caught for fate in fates)
-    by = {who: sum(fate.by == who for fate in fates) for who in ("replay", "enumeration", "tests")}
-    listed = ", ".join(f"{number} by {who}" for who, number in by.items())
-    lines = [
+    tried = [mutant for mutant in MUTANTS if mutant.what in lines]
+    rooms = len({mutant.room for mutant in tried})
+    who = [lines[mutant.what].split(" | ")[2].partition(":")[0] for mutant in tried]
+    listed = ", ".join(f"{who.count(one)} by {one}" for one in ("replay", "enumeration", "tests"))
+    caught = len(who) - who.count("**nobody**")
+    head = [
         INTRODUCTION,
-        f"**{caught} of {len(fates)} mutants in {rooms} rooms are caught: {listed}.**",
+        f"**{caught} of {len(tried)} mutants in {rooms} rooms are caught: {listed}.**",
         "`python studies/mutants.py` repeats it; the wrong lines stand in `studies/mutations.py`.",
         "",
         "| mutant | where | caught by | what it said |",
         "|---|---|---|---|",
     ]
-    for fate in fates:
-        who = f"{fate.by}: {', '.join(fate.mutant.of)}" if fate.caught else "**nobody**"
-        said = fate.said.replace("|", "¦").replace("FAILED ", "").replace("`", "'")[:150]
-        lines.append(f"| {fate.mutant.what} | `{fate.mutant.file}` | {who} | {said} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*head, *(lines[mutant.what] for mutant in tried)]) + "\n"
 
 
 def main(words: list[str]) -> int:
     chosen = [mutant for mutant in MUTANTS if all(word in mutant.what for word in words)]
     fates = []
+    lines = rows(PAGE.read_text(encoding="utf-8")) if words else {}
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / "copy"
         kept = shutil.ignore_patterns(".git", ".venv", "__pycache__", "site", ".*cache")
@@ -135,8 +148,8 @@ def main(words: list[str]) -> int:
             word = "caught" if fate.caught else "SURVIVES"
             print(f"{word} in {fate.seconds:.0f} s: {mutant.what}: {fate.said}", flush=True)
             fates.append(fate)
-    if not words:
-        PAGE.write_text(page(fates), encoding="utf-8")
+            lines[mutant.what] = row(fate)
+    PAGE.write_text(page(lines), encoding="utf-8")
     return 0 if all(fate.caught for fate in fates) else 1
 
 

@@ -26,6 +26,7 @@ NOISE = "privacy/mechanisms/noise.py"
 CHOICE = "privacy/mechanisms/choice.py"
 TABLE, POINTS = "kinds/table/data.py", "kinds/points/data.py"
 SEQUENCES, ITEMSETS = "kinds/sequences/data.py", "kinds/itemsets/data.py"
+GRAPH = "kinds/graph/data.py"
 
 
 def replay(what: str, file: str, old: str, new: str, *methods: str) -> Mutant:
@@ -41,15 +42,15 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "Laplace noise of half the scale",
         NOISE,
-        "    return sealed.sensitivity.l1 / exact(epsilon)\n",
-        "    return sealed.sensitivity.l1 / exact(epsilon) / 2\n",
+        "    return sealed.sensitivity.l1 / exact(epsilon, derived=True)\n",
+        "    return sealed.sensitivity.l1 / exact(epsilon, derived=True) / 2\n",
         "independent",
     ),
     replay(
         "Laplace noise scaled by the largest coordinate, not by all",
         NOISE,
-        "    return sealed.sensitivity.l1 / exact(epsilon)\n",
-        "    return sealed.sensitivity.linf / exact(epsilon)\n",
+        "    return sealed.sensitivity.l1 / exact(epsilon, derived=True)\n",
+        "    return sealed.sensitivity.linf / exact(epsilon, derived=True)\n",
         "laplace-marginals",
     ),
     replay(
@@ -243,8 +244,8 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "shares of the budget by the raw size",
         "kinds/table/confluence/method.py",
-        "        n = self._size()\n",
-        "        n = 1 + 400 * self.table.size()._Sealed__value[0]\n",
+        "        n = self.n = self._size()\n",
+        "        n = self.n = 1 + 400 * self.table.size()._Sealed__value[0]\n",
         "confluence",
     ),
     replay(
@@ -372,6 +373,27 @@ MUTANTS: tuple[Mutant, ...] = (
         "n-gram",
     ),
     replay(
+        "gaps between events at the sensitivity of one",
+        SEQUENCES,
+        "Sensitivity.of(self.most_gaps, monotone=True)",
+        "Sensitivity.of(1, monotone=True)",
+        "privtree-sequences",
+    ),
+    replay(
+        "first events of a user's cases count as one",
+        SEQUENCES,
+        "minlength=clock.starts.count),\n            Sensitivity.of(self.schema.unit.records, monotone=True)",
+        "minlength=clock.starts.count),\n            Sensitivity.of(1, monotone=True)",
+        "privtree-sequences",
+    ),
+    replay(
+        "lengths of a user's sequences count as one",
+        SEQUENCES,
+        "binned(self._symbols.lengths, self.longest),\n            Sensitivity.of(self.schema.unit.records",
+        "binned(self._symbols.lengths, self.longest),\n            Sensitivity.of(1",
+        "privtree-sequences",
+    ),
+    replay(
         "the choice of a length at the sensitivity of the numerator",
         SEQUENCES,
         "step = max(share.numerator, share.denominator - share.numerator)",
@@ -385,6 +407,36 @@ MUTANTS: tuple[Mutant, ...] = (
         "        most = size if largest is None else min(size, largest * self.schema.unit.records)\n",
         "        most = 1\n",
         "select-items",
+    ),
+    replay(
+        "sets of a user count as one",
+        ITEMSETS,
+        "return Sensitivity.of(self.schema.unit.records, monotone=True)",
+        "return Sensitivity.of(1, monotone=True)",
+        "set-histogram",
+        "diffpart",
+    ),
+    replay(
+        "an edge changes one degree",
+        GRAPH,
+        "Sensitivity.of(2 * self.together, linf=self.together, monotone=True)",
+        "Sensitivity.of(self.together, linf=self.together, monotone=True)",
+        "degree-sequence",
+    ),
+    replay(
+        "an edge is in as many copies of a pattern as in a graph of one node less",
+        GRAPH,
+        "pattern.limit(self.n) * self.together",
+        "pattern.limit(self.n - 1) * self.together",
+        "laplace-counts",
+    ),
+    replay(
+        "edges that are protected together count as one",
+        GRAPH,
+        "        return self.schema.unit.records\n",
+        "        return 1\n",
+        "ladder",
+        "degree-sequence",
     ),
     replay(
         "the selected are counted at the price of one",
@@ -409,10 +461,10 @@ MUTANTS: tuple[Mutant, ...] = (
         "tests/privacy/budgets",
     ),
     tests(
-        "a sum of counts wraps around",
-        "privacy/seals/sealed.py",
-        "        held = min(max((high << 32) + low, int(bounds.min)), int(bounds.max))\n",
-        "        held = int(np.sum(values))\n",
+        "scores of lengths wrap around at a quantile with a long decimal",
+        SEQUENCES,
+        "exact = not_longer if share.denominator <= _IN_WORDS else not_longer.astype(object)",
+        "exact = not_longer",
         "tests/privacy/test_ends_of_ranges.py",
     ),
     tests(

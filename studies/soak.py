@@ -1,6 +1,6 @@
 """A soak: many releases against one ledger while everything goes wrong, and what is left of it.
 
-    python studies/soak.py                     # 1,000 releases, some 20 minutes; --write makes the page
+    python studies/soak.py                     # 1,000 releases, some five minutes; --write makes the page
     python studies/soak.py --releases 20       # what the tests run
 
 Every release is a process of its own that runs the command line. Most are forked from one that has loaded

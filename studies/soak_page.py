@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from frame.page import wrapped
 from frame.table import markdown
 
 PLACE = Path(__file__).resolve().parents[1] / "docs" / "studies" / "soak.md"
@@ -27,17 +28,20 @@ _KEPT = """\
 The limit of the ledger was not passed, no folder was half-written, no file was left that others could
 read or that held a record, and every entry was accounted for: no promise was broken."""
 
+_FOUND = """\
+**Found.** {begun:,} releases were begun, four in five of them harmed at a random step. {counted:,} were
+paid for: {finished:,} became releases at once, {kept:,} were interrupted with their model complete and were
+all finished by `penstock recover`, and {lost:,} stopped between their charge and their model, which the
+ledger shows as open and counts as spent. {verdict}"""
+
 _PAGE = """\
 # The soak
 
 **Asked.** What is left of releases that are killed, interrupted or out of disk while they share a ledger?
 
-**Found.** {begun:,} releases were begun, four in five of them harmed at a random step. {counted:,} were
-paid for: {finished:,} became releases at once, {kept:,} were interrupted with their model complete and were
-all finished by `penstock recover`, and {lost:,} stopped between their charge and their model, which the
-ledger shows as open and counts as spent. {verdict}
+{found}
 
-**Run it again.** `python studies/soak.py --write` (20 minutes on two idle cores). The tests run a short one.
+**Run it again.** `python studies/soak.py --write` (five minutes on two cores). The tests run a short one.
 
 **Rests on.** `studies/soak.py`, seed 1, four releases at a time, one machine, a local disk. A power cut
 cannot be staged this way: that what was written reached the disk rests on `fsync`, which the tests of folders
@@ -96,13 +100,16 @@ def figures_table(figures: Mapping[str, int]) -> list[str]:
 def page(figures: Mapping[str, int], ends: Counter[tuple[str, str]], wrong: Sequence[str]) -> str:
     """The whole page."""
     begun, counted, finished, kept, lost, _, broken = figures.values()
-    return _PAGE.format(
+    found = _FOUND.format(
         begun=begun,
         counted=counted,
         finished=finished,
         kept=kept,
         lost=lost,
         verdict=_KEPT if not broken else f"**{broken} promises were broken:** " + "; ".join(wrong[:10]),
+    )
+    return _PAGE.format(
+        found=wrapped(" ".join(found.split())),
         ends="\n".join(ends_table(ends)),
         figures="\n".join(figures_table(figures)),
         harms="\n".join(markdown(["harm", "how"], [[harm, how] for harm, how in HARMS.items()])),

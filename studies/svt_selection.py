@@ -127,7 +127,7 @@ def _retr(multiple: int) -> Algorithm:
 
 
 ALGORITHMS: dict[str, Algorithm] = {
-    "DPBook": _svt(**PRESETS["book"], monotone=False),
+    "DPBook": _svt(**PRESETS["dwork-roth"], monotone=False),
     "1:1": _svt(allocation="1:1"),
     "1:3": _svt(allocation="1:3"),
     "1:c": _svt(allocation="1:c"),

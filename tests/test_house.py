@@ -274,15 +274,19 @@ def graph() -> dict[str, set[str]]:
     edges: dict[str, set[str]] = {}
     for path in files():
         here = module_of(path)
-        for node in at_run_time(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("penstock"):
-                continue
+        edges[here] = set(imported(path.read_text(encoding="utf-8"), modules)) - {here}
+    return edges
+
+
+def imported(text: str, modules: set[str]) -> Iterator[str]:
+    """The modules that a file imports when it runs, whichever way."""
+    for node in at_run_time(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom):
             for name in node.names:
                 whole = f"{node.module}.{name.name}"
-                target = whole if whole in modules else str(node.module)
-                if target != here and target in modules:
-                    edges.setdefault(here, set()).add(target)
-    return edges
+                yield from {whole if whole in modules else str(node.module)} & modules
+        elif isinstance(node, ast.Import):
+            yield from {name.name for name in node.names} & modules
 
 
 def test_no_modules_import_each_other_not_even_inside_functions() -> None:
@@ -295,6 +299,22 @@ def test_no_modules_import_each_other_not_even_inside_functions() -> None:
 
 def test_a_cycle_would_be_found() -> None:
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import penstock.kinds.table.data",
+        "import penstock.kinds.table.data as mine",
+        "def f():\n    import penstock.kinds.table.data",
+        "from penstock.kinds.table import data",
+        "from penstock.kinds.table.data import Table",
+    ],
+)
+def test_every_way_to_import_counts_for_a_cycle(text: str) -> None:
+    assert list(imported(text, {"penstock.kinds.table.data", "penstock.kinds.table"})) == [
+        "penstock.kinds.table.data"
+    ]
 
 
 def test_the_catalogue_imports_nothing_of_the_house_but_its_errors() -> None:

@@ -1,4 +1,5 @@
-"""Kinds, methods and forms are named in one place: nothing outside a room asks which kind it has before it.
+"""Kinds, methods, forms, units, blocks and engines are named in one place: nothing outside a room asks which
+it has before it.
 
 A string is the only way to name one from outside, so every string of the source that is such a name is
 found, whatever is done with it: compared, looked up, put into a set, given a name of its own. The few that
@@ -20,7 +21,10 @@ DEFAULT = "the kind of data that is meant where nobody says which: a promise of 
 PACKAGE = "a word of Frictionless data packages: a resource that is a table"
 NOUN = "what is counted or drawn, in words for people"
 BLOCK = "a sort of block on a page"
+MECHANISM = "the mechanism, after which a method is called"
 EARLIER = "what folders of earlier formats say, or lack"
+BORDERS = "where bins end, which is no block of a schema"
+PEOPLE = "somebody whom a column tells apart is what a draft calls a user, whatever the kind"
 
 MEANT: dict[tuple[str, str], str] = {
     ("api.py", "table"): DEFAULT,
@@ -33,8 +37,18 @@ MEANT: dict[tuple[str, str], str] = {
     ("learn/selection/release.py", "table"): "the kinds of data that one can select from",
     ("learn/selection/release.py", "itemsets"): "the kinds of data that one can select from",
     ("kinds/sequences/top_strings.py", "selection"): "the kind of answer, not the form of that name",
+    ("cli/draft.py", "user"): PEOPLE,
+    ("kinds/table/audits/__init__.py", "edges"): BORDERS,
+    ("schema/field.py", "edges"): BORDERS,
+    ("drafting/proposal.py", "user"): PEOPLE,
+    ("engine/ibis.py", "user"): "how a column is called while users are bounded",
+    ("privacy/unit.py", "record"): "the unit that is meant where a schema says none, and the noun",
+    ("releases/answer.py", "record"): NOUN,
     ("releases/folder.py", "table"): PACKAGE,
     ("releases/package.py", "table"): PACKAGE,
+    ("privacy/laws/rungs.py", "ladder"): MECHANISM,
+    ("privacy/mechanisms/ladder.py", "ladder"): MECHANISM,
+    ("kinds/table/diffpart/method.py", "tree"): "a way to cut numbers, along the tree of their bins",
     ("report/page.py", "table"): BLOCK,
     ("report/page.py", "points"): BLOCK,
     ("report/maps.py", "points"): NOUN,
@@ -44,11 +58,11 @@ MEANT: dict[tuple[str, str], str] = {
         for word in (
             *("marginals", "selection", "top-strings", "privbayes", "network", "confluence"),
             *("select-items", "select-categories", "itemsets", "table", "sequences"),
-            *("suffix-tree", "n-gram", "simple-tree"),
+            *("suffix-tree", "n-gram", "simple-tree", "sequence", "items"),
         )
     },
 }
-"""(file, word): names of kinds, methods and forms outside their rooms, each with its reason."""
+"""(file, word): names of the catalogue outside their rooms, each with its reason."""
 
 
 def home(place: str) -> str:
@@ -64,6 +78,11 @@ def homes() -> dict[str, set[str]]:
         found.setdefault(info.form, set()).add(home(info.where))
     for form in map(catalogue.form, catalogue.forms()):
         found.setdefault(form.name, set()).add(home(form.where))
+    for kind in catalogue.kinds():
+        for name in (*(unit.name for unit in kind.units), *(kind.layout or ())[:1]):
+            found.setdefault(name, set()).add(home(kind.data))
+    for name in catalogue.ENGINES:
+        found.setdefault(name, set()).add("engine")
     return found
 
 
@@ -140,6 +159,16 @@ def _texts(node: ast.AST) -> list[str]:
     ]
 
 
+def compared(text: str, names: set[str]) -> Iterator[tuple[str, int]]:
+    """Every name that something is compared with: equal or not, one of several, a case."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Compare | ast.match_case):
+            asked = node.pattern if isinstance(node, ast.match_case) else node
+            for each in ast.walk(asked):
+                if isinstance(each, ast.Constant) and each.value in names:
+                    yield str(each.value), each.lineno if isinstance(node, ast.match_case) else node.lineno
+
+
 def classes() -> dict[str, set[str]]:
     """Every class that a kind defines, and the rooms of the kinds that do."""
     found: dict[str, set[str]] = {}
@@ -178,7 +207,9 @@ def recognised(text: str, known: Mapping[str, set[str]]) -> Iterator[tuple[str, 
 
 
 def room(path: Path) -> str:
-    return "/".join(path.relative_to(HOME).parts[:2])
+    """The room of a file: that of a kind or an analysis, or a folder at the top."""
+    parts = path.relative_to(HOME).parts
+    return "/".join(parts[: 2 if parts[0] in ("kinds", "learn") else 1])
 
 
 def test_names_are_said_in_their_rooms_alone() -> None:
@@ -191,6 +222,21 @@ def test_names_are_said_in_their_rooms_alone() -> None:
         found |= {(file, word) for word, _ in said(path.read_text(encoding="utf-8"), foreign)}
     assert sorted(found - set(MEANT)) == []
     assert sorted(set(MEANT) - found) == [], "no longer needed"
+
+
+def test_what_is_meant_where_nobody_says_is_never_compared_with() -> None:
+    """A default may be said; asking whether a schema has it is a branch, whatever the list allows."""
+    for (file, word), reason in MEANT.items():
+        if reason == DEFAULT:
+            text = (HOME / file).read_text(encoding="utf-8")
+            assert [line for _, line in compared(text, {word})] == [], file
+    for text in (
+        'if kind != "table": pass',
+        'if kind in ("table", "x"): pass',
+        'match k:\n    case "table": 1',
+    ):
+        assert list(compared(text, {"table"})), text
+    assert not list(compared('kind: str = "table"\nother = found.get("kind", "table")', {"table"}))
 
 
 def test_nobody_outside_a_room_tells_kinds_apart_by_their_classes() -> None:
@@ -232,6 +278,12 @@ def test_nobody_outside_a_room_tells_kinds_apart_by_their_classes() -> None:
         'if release.method in {"select-items"}: pass',
         'if release.form == "network": pass',
         'FORMS = {"suffix-tree": 1}',
+        'if schema.unit.protects == "user": pass',
+        'if schema.unit.protects in ("record", "edge"): pass',
+        'BLOCKS = {"sequence": 1}',
+        'block = document["items"]',
+        'if engine == "duckdb": pass',
+        'ENGINES = ("memory", "duckdb")',
     ],
 )
 def test_a_name_outside_its_room_would_be_found(text: str) -> None:

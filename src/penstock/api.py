@@ -25,6 +25,7 @@ from penstock.contracts.parameters import Whole
 from penstock.contracts.plug import data_class, method_class
 from penstock.drafting.private import COUNTING, draft_private
 from penstock.drafting.proposal import draft as propose
+from penstock.drafting.proposal import kind_draft
 from penstock.engine import Source, read
 from penstock.engine.connection import spilling
 from penstock.engine.header import RECORDS, Header, refuse_names_of_categories, refuse_record_among
@@ -48,7 +49,7 @@ from penstock.privacy.randomness.generator import Randomness
 from penstock.releases import Release
 from penstock.releases import load as open_folder
 from penstock.releases.disk import forget_reservation, reserved
-from penstock.releases.folder import save_paid
+from penstock.releases.folder import save_keeping
 from penstock.releases.kept import Kept, meant_for
 from penstock.releases.paths import absolute
 from penstock.releases.room import room
@@ -93,11 +94,15 @@ def draft(
             raise UsageError(
                 "A delta, a ledger and an account belong to a private draft; give its epsilon too."
             )
-        records = read(source, table=table, header=header)
-        proposal = propose(records, kind=kind, headers_only=headers_only)
-        if not headers_only and not records.confirmed:
+        drafter = kind_draft(kind)
+        records = drafter.read(source, table=table, header=header)
+        unsure = not headers_only and not records.confirmed
+        if unsure:
             first = records.first(RECORDS)
             refuse_record_among(records.label, records.names, first, text=records.textual)
+        proposal = propose(records, kind=kind, headers_only=headers_only, drafter=drafter)
+        if unsure:  # a value further down
+            refuse_names_of_categories(records.label, proposal, text=records.textual)
         proposal = _names_to_review(records, proposal)
         return proposal if unit is None else proposal.model_copy(update={"unit": unit})
     if headers_only:
@@ -191,10 +196,11 @@ def release(
         budget = Budget(epsilon, delta if info.takes_delta else 0, randomness=randomness, account=paying)
         budget.protect(described.unit)
         budget.check(described.relation)
-        headless = described.layout is not None and described.layout.headless
-        source = data if headless else _opened(data, described, table, header)
         order_key = None if seed is None else f"seed {seed}".encode()
         handle = data_class(catalogue.kind(described.kind))
+        source = handle.read(data, described, table=table, header=header)
+        if isinstance(source, Source):
+            source = _with_names(source, described)
         to = spill if spill is None or spill is False else fspath(spill)
         with spilling(to):
             opened = handle.open(source, described, engine=engine, order_key=order_key)
@@ -202,7 +208,7 @@ def release(
             records, rest = opened.prepared(budget)
             made = chosen.fit(records, rest)
             if out is not None:
-                save_paid(made, fspath(out))
+                save_keeping(made, fspath(out))
         _complete(budget, name)
     return made
 
@@ -358,8 +364,9 @@ def evaluate(
     True
     """
     made = release if isinstance(release, Release) else load(release)
-    headless = made.schema.layout is not None and made.schema.layout.headless
-    return compare(made, data if headless else read(data, table=table, header=header), **options)
+    handle = data_class(catalogue.kind(made.kind))
+    source = handle.read(data, options.get("schema") or made.schema, table=table, header=header)
+    return compare(made, source, **options)
 
 
 def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Method[Any]:
@@ -403,9 +410,8 @@ def _described(schema: object) -> Schema:
     return Schema.load(fspath(schema))
 
 
-def _opened(data: Any, schema: Schema, table: str | None, header: Header) -> Source:
+def _with_names(source: Source, schema: Schema) -> Source:
     """The records, under names that are surely names."""
-    source = read(data, table=table, header=header)
     if not source.confirmed:
         refuse_names_of_categories(source.label, schema, text=source.textual)
     return _told_if_empty(source)

@@ -69,14 +69,30 @@ def without_password(text: str) -> str:
     >>> without_password("postgres://ann:s/e@cret@host/base?sslmode=require&password=secret")
     'postgres://ann@host/base?sslmode=require&password=***'
     """
-    before_host = _WHOLE if re.match(r"[A-Za-z][\w+.:-]*://", text) and "\n" not in text else _WITHIN
-    return _PARAMETER.sub(r"\1***", before_host.sub(r"\1@", text))
+    if len(text) > _MOST_SEARCHED:  # as if a password that is cut off ended there
+        text = f"{text[:_MOST_SEARCHED]}…@"
+    before_host = _WHOLE if re.match(r"[A-Za-z][\w+.:-]*://", text) else _WITHIN
+    shown = _AFTER_SLASH.sub(r"\1@", before_host.sub(r"\1@", text))
+    return _without_parameters(shown).removesuffix("…@")
 
 
-_WHOLE = re.compile(r"(://[^/@:?#]*):.*@")
-_WITHIN = re.compile(r"(://[^/@:?#\s]*):\S*@")
-_PARAMETER = re.compile(
-    r"([\w.-]*(?:pass|pwd|secret|token|key|credential)[\w.-]*\s?(?:=|%3d)\s?)"
-    r"(?:'[^']*'|\"[^\"]*\"|\{[^}]*\}|(?:(?!%3b)[^&;\s'\")])+)",
-    re.IGNORECASE,
+def _without_parameters(text: str) -> str:
+    parts, place = [], 0
+    for name in _NAME.finditer(text):
+        told = name["encoded"] or _SPEAKS.search(name[0])
+        value = _VALUE.match(text, name.end()) if told and name.start() >= place else None
+        if value is not None:
+            parts += [text[place : name.end()], "***"]
+            place = value.end()
+    return "".join([*parts, text[place:]])
+
+
+_MOST_SEARCHED = 4000
+_WHOLE = re.compile(r"(://[^/@:?#]*):.*@", re.DOTALL)
+_WITHIN = re.compile(r"(\b[A-Za-z][\w+.-]*:/{0,3}[^/@:?#\s'\"]*):(?:[^'\"]*|\S*)@")
+_AFTER_SLASH = re.compile(r"(\boracle[\w+]*:/{0,2}[^/@:?#\s]+)/[^@\s]*@", re.IGNORECASE)
+_NAME = re.compile(
+    r"(?<![\w.-])[\w.-]++\s?(?:=|%3d)\s?|(?<=[?&])(?P<encoded>[^=&?%\s]*+%[^=&?\s]*+=)", re.IGNORECASE
 )
+_SPEAKS = re.compile(r"pass|pwd|secret|token|key|credential", re.IGNORECASE)
+_VALUE = re.compile(r"'[^']*'|\"[^\"]*\"|\{[^}]*\}|(?:(?!%3b)[^&;\s'\")])+", re.IGNORECASE)

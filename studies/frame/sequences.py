@@ -150,9 +150,8 @@ class NGrams:
     longest_gram: int = 5
 
     def __call__(self, dataset: Any, epsilon: str, seed: int) -> Outcome:
-        return _outcome(
-            NGram(self.longest_gram).fit(dataset.sealed, _budget(epsilon, seed)), seed, dataset.synthetic
-        )
+        method = NGram(self.longest_gram, lengths="published")
+        return _outcome(method.fit(dataset.sealed, _budget(epsilon, seed)), seed, dataset.synthetic)
 
 
 @dataclass(frozen=True)

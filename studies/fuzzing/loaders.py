@@ -351,6 +351,9 @@ NETWORK = {
 """The drivers that would ask a server; where one is installed, its URLs are only looked at."""
 
 
+PASSWORD = "postgresql://ann:SECRET@"
+
+
 class Urls(Loader):
     """URLs of databases with a table, and of ledgers; whatever they are, no password is ever shown."""
 
@@ -371,11 +374,8 @@ class Urls(Loader):
 
     def attempt(self, data: bytes) -> None:
         url = data[1:].decode("utf-8", "replace")
-        if (
-            "SECRET@" in url
-            and url.startswith("postgresql://ann:SECRET@")
-            and "SECRET" in without_password(url[:40])
-        ):
+        secret = url.startswith(PASSWORD) and "SECRET" not in url.removeprefix(PASSWORD)
+        if secret and "SECRET" in without_password(url):
             raise AssertionError("a password is shown")
         scheme, _, rest = url.partition("://")
         driver = NETWORK.get(scheme.partition("+")[0].strip().lower())

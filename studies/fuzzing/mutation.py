@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -184,7 +185,7 @@ def document(rng: Random, data: bytes) -> bytes:
 def _changed(rng: Random, root: Any) -> Any:
     places = list(_places(root))
     if not places:
-        return rng.choice(VALUES)
+        return deepcopy(rng.choice(VALUES))
     parent, key = rng.choice(places)
     match rng.randrange(6):
         case 0:
@@ -193,7 +194,7 @@ def _changed(rng: Random, root: Any) -> Any:
             other, where = rng.choice(places)
             parent[key] = json.loads(json.dumps(other[where]))
         case 2 if isinstance(parent, list):
-            parent[key:key] = parent[key : key + 1] * rng.choice((1, 2, 50))
+            parent[key:key] = [deepcopy(parent[key]) for _ in range(rng.choice((1, 2, 50)))]
         case 2:
             parent[rng.choice(TEXTS)] = parent.pop(key)
         case 3 if isinstance(parent[key], int | float) and not isinstance(parent[key], bool):
@@ -203,7 +204,7 @@ def _changed(rng: Random, root: Any) -> Any:
         case 3 if isinstance(parent[key], str):
             parent[key] = text(rng, [parent[key].encode("utf-8", "surrogatepass")]).decode("utf-8", "replace")
         case _:
-            parent[key] = rng.choice(VALUES)
+            parent[key] = deepcopy(rng.choice(VALUES))
     return root
 
 

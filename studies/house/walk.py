@@ -4,9 +4,17 @@
     python studies/house/walk.py points
 
 A *file* is one in which a function runs; an *edge* is an ordered pair of files of which one calls a
-function of the other. A *hop back* is a pair of files that call each other: the reader who follows the
-release has to go back and forth between them. Rooms are counted in the same way. Module bodies and
-the code of classes do not count, because they run when something is imported.
+function of the other. Two files that call *each other* send the reader who follows the release back and
+forth between them. On the way from call to call, a *hop* leaves a room and comes straight back to it: one
+room, another, and the first again. Whatever runs because something is imported does not count: it runs once,
+and for nobody's release.
+
+The state before kinds had rooms of their own is commit 41dc141; with its source in a folder,
+
+    git archive 41dc141 src | tar -x -C before
+    PYTHONPATH=before/src python studies/house/walk.py points
+
+walks through it in the rooms of today (`MOVED`), so that only the order of the work counts.
 """
 
 from __future__ import annotations
@@ -38,8 +46,15 @@ class Walk:
         self.files: set[str] = set()
         self.functions: set[tuple[str, str, str, str]] = set()
         self.path: list[str] = []
+        self.importing: FrameType | None = None
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        if self.importing is not None:
+            if event == "return" and frame is self.importing:
+                self.importing = None
+            return
+        if event == "call" and frame.f_code.co_name == "<module>":
+            self.importing = frame
         if event != "call" or frame.f_code.co_name in ("<module>", "<lambda>"):
             return
         here = self._file(frame)
@@ -52,7 +67,7 @@ class Walk:
         while caller is not None and self._file(caller) is None:
             caller = caller.f_back
         there = None if caller is None else self._file(caller)
-        if there is not None and there != here and caller is not None and caller.f_code.co_name != "<module>":
+        if there is not None and there != here and caller is not None:
             self.calls[there, here] += 1
             self.functions.add((there, caller.f_code.co_qualname, here, frame.f_code.co_qualname))
 
@@ -89,17 +104,18 @@ def main(kind: str) -> None:
 
 def tell(title: str, walk: Walk) -> None:
     edges = set(walk.calls)
-    back = sorted({tuple(sorted(edge)) for edge in edges if edge[::-1] in edges})
+    mutual = sorted({tuple(sorted(edge)) for edge in edges if edge[::-1] in edges})
+    hops = sum(before == after for before, after in zip(walk.path, walk.path[2:], strict=False))
     across = {call for call in walk.functions if room(call[0]) != room(call[2])}
     rooms = {(room(call[0]), room(call[2])) for call in across}
-    print(f"{title}: {len(walk.files)} files, {len(edges)} edges, {len(back)} hops back")
+    print(f"{title}: {len(walk.files)} files, {len(edges)} edges, {len(mutual)} pairs that call each other")
     print(f"between rooms: {len(across)} calls of one function by another, {len(rooms)} edges")
-    print(f"changes of room on the way: {len(walk.path) - 1}")
-    for first, second in back:
+    print(f"changes of room on the way: {len(walk.path) - 1}, hops back and forth: {hops}")
+    for first, second in mutual:
         print(f"  {first} <-> {second}")
 
 
-GROUND = ("errors", "progress", "catalogue", "postprocessing", "methods")
+GROUND = ("errors", "progress", "lifetime", "catalogue", "postprocessing", "methods")
 MOVED = {
     **dict.fromkeys(("privacy/points", "privacy/cloud", "privacy/space", "privacy/axis"), "kinds/points"),
     **dict.fromkeys(("privacy/table", "privacy/adaptive_bins"), "kinds/table"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from penstock.audit.events import Event, learn, outputs_of, same_width, whole_output
+from penstock.audit.events import Event, learn, outputs_of, same_width
 from penstock.audit.harness import (
     Bound,
     Status,
@@ -179,7 +179,7 @@ def test_known_weak_spot_can_be_given_as_an_event() -> None:
         bits = samplers.bernoulli(Fraction(1, 2), 9 * n, randomness).reshape(n, 9)
         return np.hstack([bits, (bits.all(axis=1) & (secret == 1))[:, None]])
 
-    spot = whole_output([1] * 10)
+    spot = Event("ten ones", lambda outputs: np.asarray((outputs == 1).all(axis=1)))
     given = Target("spot", Kind.BROKEN, Promise(Fraction(1)), "", [Pair(0, 1)], run=run, events=[spot])
     assert spot.count(np.ones((3, 10))) == 3
     found = lower_bound(given, 120_000)

@@ -153,6 +153,31 @@ def test_a_rare_name_may_lose_everything_and_a_frequent_one_not() -> None:
     assert all(problems and "lost inf" in problems[0] for problems in found)
 
 
+def halves(values: Any, pay: Budget) -> list[list[int]]:
+    """Two halves of a histogram, each paid for by itself."""
+    parts = pay.apart(["left", "right"], because="a record falls into one cell, and so into one half")
+    counted = [np.asarray(values)[:2], np.asarray(values)[2:]]
+    return [
+        noise.counts(sealed(half, l1=1), part).tolist() for half, part in zip(counted, parts, strict=True)
+    ]
+
+
+def twice(values: Any, pay: Budget) -> list[list[int]]:
+    """The same cells in both parts, which is no parting."""
+    parts = pay.apart(["one", "two"], because="made up, and wrong")
+    return [noise.counts(sealed(values, l1=1), part).tolist() for part in parts]
+
+
+def test_disjoint_parts_together_lose_what_one_of_them_paid() -> None:
+    def lost(run: Run, seed: int) -> Fraction:
+        found, _ = played(run, START, (2, 0, 5, 4), seed)
+        assert [paid for _, paid, _ in found] == [1, 1]
+        return sum((abs(loss.exact) for _, _, loss in found), Fraction(0))
+
+    assert {lost(halves, seed) for seed in range(6)} == {Fraction(1)}
+    assert all(lost(twice, seed) == 2 for seed in range(6))
+
+
 def test_what_is_paid_in_rho_is_compared_in_rho() -> None:
     (charge, paid, found), *_ = played(ONE_COUNT["gaussian"], START, (2, 0, 5, 4), 1)[0]
     assert found.exact == paid == charge.rho

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.test_docstrings import REFERENCE
+from tests.test_docstrings import REFERENCE, docs
 
 from penstock.audit import broken, findings, mechanisms, run, select, targets
 from penstock.audit.harness import Status, Verdict, exact_bound, examine, search
@@ -185,10 +185,24 @@ def test_everything_that_a_release_publishes_is_compared() -> None:
 
 
 def test_documentation_lists_every_target_and_figures_of_no_other() -> None:
-    """After adding a target, run `python docs/audit_page.py`: it saves the figures and the picture."""
-    docs = Path(__file__).parents[2] / "docs"
-    text = REFERENCE.on_page_markdown((docs / "audit.md").read_text(encoding="utf-8"))
+    """After adding a target, run `python docs/audit_page.py --missing`: it saves its figures."""
+    place = Path(__file__).parents[2] / "docs"
+    text = REFERENCE.on_page_markdown((place / "audit.md").read_text(encoding="utf-8"))
     assert [target.name for target in targets() if f"| `{target.name}` |" not in text] == []
-    figures = json.loads((docs / "assets" / "audit.json").read_text(encoding="utf-8"))["targets"]
+    figures = json.loads((place / "assets" / "audit.json").read_text(encoding="utf-8"))["targets"]
     assert set(figures) <= {target.name for target in targets()}
     assert {told["verdict"] for told in figures.values()} == {"holds", "refuted"}
+
+
+def test_figures_of_the_page_tell_the_verdicts_that_they_were_taken_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = docs("audit_page")
+    monkeypatch.setattr(page, "FIGURES", tmp_path / "audit.json")
+    verdicts = run(["discrete-laplace", "point", "broken-sparse-alg21"], 2_000)
+    known = {"gone": {"verdict": "holds"}, **{verdict.name: page.told(verdict) for verdict in verdicts}}
+    retold = page.save(known)
+    written = json.loads((tmp_path / "audit.json").read_text(encoding="utf-8"))
+    assert list(written["targets"]) == [verdict.name for verdict in retold] == [v.name for v in verdicts]
+    assert [findings.measured(v.bound) for v in retold] == [findings.measured(v.bound) for v in verdicts]
+    assert written["summary"] == findings.summary(verdicts) == findings.summary(retold)

@@ -10,12 +10,24 @@ import logging
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
+import polars as pl
 import pytest
+from tests.conformance.examples import Example, examples, fitted
 from tests.releases.canary import Canary, assert_no_canary
 
+from penstock import catalogue
+from penstock.catalogue import KindInfo, MethodInfo
 from penstock.cli import run
+from penstock.contracts.data import Data
+from penstock.contracts.plug import data_class
+from penstock.errors import PenstockError
+from penstock.schema import Schema
 
 TEXTS = ("Xq7vCanaryZephyrine", "user-8c1f77e2canary", "Kwyjibo remarks that nobody reads", "1987-11-23")
 NUMBERS = (31415.92653, 27182.81828, 16180.33988, 7654321987)
@@ -62,44 +74,111 @@ def test_planted_values_occur_in_no_file_and_no_output(tmp_path: Path, engine: s
     assert_no_canary(tmp_path / "said.txt", CANARIES)
 
 
-KINDS = {
-    "points": (
-        "kind: points\nfields:\n"
-        "  - {name: x, type: number, constraints: {minimum: 0, maximum: 1}, outside: clamp}\n"
-        "  - {name: y, type: number, constraints: {minimum: 0, maximum: 1}, outside: clamp}\n",
-        ["x,y,remark", *(f"0.{i % 90 + 10},0.{i * 7 % 90 + 10},fine" for i in range(150))],
-        f"{NUMBERS[0]},{NUMBERS[1]},{TEXTS[2]}",
-    ),
-    "sequences": (
-        "kind: sequences\nsequence: {symbol: page, user: person, longest: 6}\n"
-        "fields:\n  - {name: page, constraints: {enum: [home, news]}, outside: other}\n",
-        ["person,page,remark", *(f"p{i // 3},{'home' if i % 2 else 'news'},fine" for i in range(150))],
-        f"{TEXTS[1]},{TEXTS[0]},{TEXTS[2]}",
-    ),
-    "itemsets": (
-        "kind: itemsets\nitems: {item: product, transaction: basket, largest: 2}\n"
-        "fields:\n  - {name: product, constraints: {enum: [bread, milk]}, outside: other}\n",
-        ["basket,product,remark", *(f"b{i // 2},{'bread' if i % 3 else 'milk'},fine" for i in range(150))],
-        f"{TEXTS[1]},{TEXTS[0]},{TEXTS[2]}",
-    ),
+PLANTED: dict[type[pl.DataType], object] = {
+    pl.String: TEXTS[0],
+    pl.List: [TEXTS[0]],
+    pl.Float64: NUMBERS[0],
+    pl.Int64: NUMBERS[3],
+    pl.Date: date.fromisoformat(TEXTS[3]),
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def shapes(kind: KindInfo) -> Iterator[tuple[MethodInfo, Example]]:
+    """Records of every shape that methods of this kind are tried on: columns, and whom they tell apart."""
+    known = set()
+    for info in catalogue.methods(kind.name):
+        for example in examples(info):
+            shape = (*example.frame.schema.items(), example.schema.unit.column)
+            if shape not in known and example.schema.size is None and example.frame.height:
+                known.add(shape)
+                yield info, replace(example, frame=pl.concat([example.frame] * 40))
+
+
+def infested(example: Example, handle: type[Data]) -> Example:
+    """The records with one more, which holds a canary wherever the kind lets it: values outside the domains
+    are clamped or become others, a user may be anybody, and a column is outside the schema."""
+    facts = example.schema.model_dump(by_alias=True, exclude_defaults=True)
+    for each in facts["fields"]:
+        limits = each.get("constraints", {})
+        if limits:
+            each["outside"] = "other" if "enum" in limits else "clamp"
+    schema = Schema.model_validate(facts)
+    frame = example.frame.with_columns(pl.lit(None, pl.String).alias("remark"))
+    odd = frame.head(1).with_columns(pl.lit(TEXTS[2]).alias("remark"))
+    for name, sort in example.frame.schema.items():
+        planted = odd.with_columns(pl.Series(name, [PLANTED.get(type(sort))], dtype=sort))
+        with suppress(PenstockError):
+            handle.open(pl.concat([frame, planted]), schema)
+            odd = planted
+    return replace(example, schema=schema, frame=pl.concat([frame, odd]))
+
+
+@pytest.mark.parametrize("kind", catalogue.kinds(), ids=lambda kind: kind.name)
 def test_no_kind_of_data_lets_a_canary_out(
-    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, kind: KindInfo, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    schema, rows, planted = KINDS[kind]
+    for number, (info, example) in enumerate(shapes(kind)):
+        out = tmp_path / str(number)
+        fitted(info, infested(example, data_class(kind)), epsilon=5, seed=None).save(out)
+        assert run(["inspect", str(out)]) == 0
+        assert_no_canary(out, CANARIES)
+    said = capsys.readouterr()
+    assert info.name in said.out
+    (tmp_path / "said.txt").write_text(said.out + said.err + caplog.text, encoding="utf-8")
+    assert_no_canary(tmp_path / "said.txt", CANARIES)
+
+
+def test_canaries_are_planted_wherever_records_hold_something() -> None:
+    """In a text, a number, a list, a user: what the search above looks for was in the records."""
+    found: set[object] = set()
+    for kind in catalogue.kinds():
+        for _, example in shapes(kind):
+            found |= set(infested(example, data_class(kind)).frame.row(-1)) & set(CANARIES)
+    assert found >= {TEXTS[0], TEXTS[2], NUMBERS[0]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "rows", "command"),
+    [
+        (
+            "kind: sequences\nsequence: {symbol: page, user: person, longest: 6}\n"
+            "fields:\n  - {name: page, constraints: {enum: [home, news]}, outside: other}\n",
+            ["person,page,remark", *(f"p{i // 3},{'home' if i % 2 else 'news'},fine" for i in range(150))],
+            ["release"],
+        ),
+        (
+            "kind: itemsets\nitems: {item: product, transaction: basket, largest: 2}\n"
+            "fields:\n  - {name: product, constraints: {enum: [bread, milk]}, outside: other}\n",
+            [
+                "basket,product,remark",
+                *(f"b{i // 2},{'bread' if i % 3 else 'milk'},fine" for i in range(150)),
+            ],
+            ["select", "-c", "1"],
+        ),
+        (
+            "kind: itemsets\nitems: {item: product, transaction: basket, largest: 2}\n"
+            "fields:\n  - {name: product, constraints: {enum: [bread, milk]}, outside: other}\n",
+            [
+                "basket,product,remark",
+                *(f"b{i // 2},{'bread' if i % 3 else 'milk'},fine" for i in range(150)),
+            ],
+            ["release"],
+        ),
+    ],
+    ids=["sequences", "items chosen", "item sets"],
+)
+def test_what_puts_rows_together_stays_inside(
+    tmp_path: Path, schema: str, rows: list[str], command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    planted = f"{TEXTS[1]},{TEXTS[0]},{TEXTS[2]}"
     (tmp_path / "data.csv").write_text("\n".join([*rows, planted]) + "\n", encoding="utf-8")
     (tmp_path / "schema.yaml").write_text(schema, encoding="utf-8")
-    what = ["select", "-c", "1"] if kind == "itemsets" else ["release"]
-    out, verb = tmp_path / "out", [what[0], str(tmp_path / "data.csv"), *what[1:]]
+    out, verb = tmp_path / "out", [command[0], str(tmp_path / "data.csv"), *command[1:]]
     assert run([*verb, "-s", str(tmp_path / "schema.yaml"), "-e", "5", "-o", str(out)]) == 0
-    assert run(["inspect", str(out)]) == 0
     assert_no_canary(out, CANARIES)
     said = capsys.readouterr()
-    (tmp_path / "said.txt").write_text(said.out + said.err + caplog.text, encoding="utf-8")
+    (tmp_path / "said.txt").write_text(said.out + said.err, encoding="utf-8")
     assert_no_canary(tmp_path / "said.txt", CANARIES)
 
 

@@ -449,7 +449,7 @@ def test_control_c_ends_the_process_with_130(desk: Desk) -> None:
 
 
 def risky_release(cli: Cli, desk: Desk) -> Outcome:
-    names = ["=cmd()", "@sum", "-5", "\x1b[2Jred"]
+    names = ["=cmd()", "@sum", "-5", "\x1b[2Jred", "＝wide()", "\n=next"]
     desk.schema.write_text(json.dumps({"fields": [{"name": "name", "constraints": {"enum": names}}]}))
     pl.DataFrame({"name": names * 50}).write_parquet("people.parquet")
     done = cli("release", "people.parquet", "-s", desk.schema, "-e", "9", "-o", desk.out)
@@ -468,14 +468,30 @@ def test_escape_sequences_reach_a_file_and_no_terminal(
     assert "[2Jred" in shown
 
 
+def test_escape_sequences_are_in_no_message_and_in_no_json(cli: Cli, desk: Desk) -> None:
+    """Also where nothing is a terminal: what is piped may still end in one."""
+    names = ["a\x9b31m", "\x1b[2Jred", "\u202eabc"]
+    fields = [{"name": "na\x1b[31mme", "constraints": {"enum": names}}]
+    desk.schema.write_text(json.dumps({"fields": fields}))
+    pl.DataFrame({"na\x1b[31mme": names * 50}).write_parquet("people.parquet")
+    assert cli("release", "people.parquet", "-s", desk.schema, "-e", "9", "-o", desk.out).code == 0
+    said = [
+        cli("query", desk.out, "other = 3").err,
+        cli("query", desk.out, "'na\x1b[31mme' = 'x\x9b2J'").err,
+        (shown := cli("inspect", desk.out, "--json").out),
+    ]
+    assert all(text and not set("\x1b\x9b\u202e") & set(text) for text in said)
+    assert json.loads(shown)["fields"][0] == "na\x1b[31mme"
+
+
 def test_formulas_are_told_and_can_be_taken_off(cli: Cli, desk: Desk) -> None:
     told = risky_release(cli, desk).err
     assert "Spreadsheets would run" in told
-    assert "'=cmd()', '@sum'." in told
+    assert "'=cmd()', '@sum'" in told
     assert cli("sample", desk.out, "-n", "200", "-o", "rows.csv", "--for-spreadsheets").code == 0
     found = set(pl.read_csv("rows.csv", infer_schema=False)["name"])
-    assert {"'=cmd()", "'@sum", "-5"} <= found
-    assert not {"=cmd()", "@sum"} & found
+    assert {"'=cmd()", "'@sum", "-5", "'＝wide()", "'\n=next"} <= found
+    assert not {"=cmd()", "@sum", "＝wide()", "\n=next"} & found
 
 
 def test_a_release_without_formulas_says_nothing_of_them(cli: Cli, desk: Desk) -> None:

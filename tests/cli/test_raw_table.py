@@ -62,7 +62,7 @@ def test_a_drafted_and_reviewed_raw_table_is_released(cli: Cli, raw: Path, revie
         (lambda text: text + ROW.replace("Private", "Navy"), "'Navy' in row 601 is not a declared category"),
         (lambda text: text + ROW + ",more", "row 601 (line 602) has 6 fields"),
         (lambda text: text + "39,Private", "row 601 (line 602) has 2 fields"),
-        (lambda text: text.replace("hours-per-week", "age", 1), "the column 'age' occurs twice"),
+        (lambda text: text.replace("hours-per-week", "age", 1), "have the same name"),
         (lambda text: text.replace(",income", ",wages", 1), "income: the data has no such column"),
         (lambda text: text.replace("age", "a\0ge", 1), "column 1 holds a zero byte"),
     ],

@@ -100,17 +100,18 @@ def samples_as_many_as_asked(info: MethodInfo, place: Path) -> None:
         release = fitted(info, example)
         if release.can_sample:
             for wanted in SAMPLES:
-                assert records_in(release, release.sample(wanted, seed=wanted)) == wanted
+                found = records_in(release, release.sample(wanted, seed=wanted))
+                assert found == wanted or release.sampled != "records"
 
 
 def records_in(release: Release, rows: pl.DataFrame) -> int:
     """How many records synthetic rows are, coded again without a complaint."""
-    opened = data_class(catalogue.kind(release.kind)).open(rows, _for_rows(release.schema))
+    opened = data_class(catalogue.kind(release.kind)).open(rows, for_rows(release.schema))
     (number,) = open_seal(opened.size())
     return int(number)
 
 
-def _for_rows(schema: Schema) -> Schema:
+def for_rows(schema: Schema) -> Schema:
     """The schema as it describes synthetic rows: nobody in them is a user, and their number is free."""
     facts = schema.model_dump(by_alias=True, exclude_defaults=True)
     for word in ("unit", "relation", "size"):

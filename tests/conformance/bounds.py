@@ -117,11 +117,11 @@ def refusal(method: type[Method[Any]], parameters: Mapping[str, Any], schema: Sc
 def neighbours(info: MethodInfo) -> list[Example]:
     """Its own first parameters on every schema that methods for the same kind of data are audited with, under
     relations that it works with."""
-    parameters = examples(info)[0].parameters
+    own = examples(info)[0]
     found: dict[str, Example] = {}
     for other in catalogue.methods(info.kind):
         for audit in audits_of(other):
-            example = replace(example_of(audit), parameters=parameters)
+            example = replace(example_of(audit), parameters=own.parameters, delta=own.delta)
             if example.schema.relation.value in info.relations:
                 found.setdefault(audit.schema, example)
     return list(found.values())

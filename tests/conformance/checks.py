@@ -1,7 +1,8 @@
 """What every method of the catalogue must keep: one function a promise, and none names a method.
 
-Those about money stand in `spending`, those about what comes out in `answers`; both try a method on the tiny
-data of its audits (`examples`). That each of them can fail is shown by `test_broken_methods`.
+Those about money stand in `spending`, those about what comes out in `answers`, those about its numbers in
+`agreement`; all try a method on the tiny data of its audits (`examples`).
+That each of them can fail is shown by `test_broken_methods`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,11 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import pytest
+from tests.conformance.agreement import (
+    answers_files_as_one_by_one,
+    covers_the_truth_as_often_as_it_says,
+    samples_what_it_answers,
+)
 from tests.conformance.answers import (
     answers_the_same_once_loaded,
     declares_its_questions,
@@ -195,7 +201,10 @@ CHECKS: tuple[Check, ...] = (
     saves_and_loads,
     answers_the_same_once_loaded,
     declares_its_questions,
+    answers_files_as_one_by_one,
     samples_as_many_as_asked,
+    samples_what_it_answers,
+    covers_the_truth_as_often_as_it_says,
     draws_its_report,
     answers_alike_on_every_engine,
     tells_seeded_from_publishable,

@@ -7,6 +7,7 @@ example, and fails.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import polars as pl
@@ -28,6 +29,7 @@ class Example:
     schema: Schema
     frame: pl.DataFrame
     parameters: dict[str, Any]
+    delta: Fraction = Fraction(0)
 
     def under(self, relation: str, *, public: bool = False) -> Example:
         """The same records under another relation; replace makes their number public, as `public` does."""
@@ -51,7 +53,8 @@ def example_of(audit: MethodAudit) -> Example:
     if schema.size is not None:
         records = (records * schema.size)[: schema.size]
     columns = list(audit.columns or schema.names)
-    return Example(schema, pl.DataFrame(records, schema=columns, orient="row"), dict(audit.parameters))
+    frame = pl.DataFrame(records, schema=columns, orient="row")
+    return Example(schema, frame, dict(audit.parameters), audit.delta)
 
 
 def examples(info: MethodInfo) -> list[Example]:
@@ -77,6 +80,7 @@ def fitted(
         example.frame,
         example.schema,
         epsilon=epsilon,
+        delta=example.delta,
         method=info.name,
         parameters=example.parameters,
         engine=engine,

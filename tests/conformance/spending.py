@@ -164,7 +164,7 @@ def _made_or_refused(info: MethodInfo, example: Example) -> Release | None:
     method = method_class(info)
     said = refusal(method, example.parameters, example.schema)
     opened = data_class(catalogue.kind(info.kind)).open(example.frame, example.schema)
-    budget = Budget(1, randomness=Randomness.seeded(3))
+    budget = Budget(1, 0 if info.pure else "1/1000", randomness=Randomness.seeded(3))
     if said is None:
         release = method(**example.parameters).fit(*opened.prepared(budget))
         assert release.receipt.epsilon == 1, example.parameters
@@ -191,7 +191,7 @@ class account:  # noqa: N801  # reads as a word in a with statement
     def __enter__(self) -> tuple[str, Callable[[], Fraction]]:
         Ledger.create(self.path)
         ledger = Ledger.open(self.path)
-        ledger.set_limit("data", 10)
+        ledger.set_limit("data", 10, "1/10")
         return str(self.path), lambda: Ledger.open(self.path).account("data").balance().left[0]
 
     def __exit__(self, *_: object) -> None:
@@ -234,6 +234,7 @@ def charges_nothing_for_mistakes(info: MethodInfo, place: Path) -> None:
                 "data": example.frame,
                 "schema": example.schema,
                 "epsilon": 1,
+                "delta": example.delta,
                 "method": info.name,
                 "parameters": example.parameters,
                 "ledger": ledger,
@@ -250,6 +251,7 @@ def charges_nothing_for_mistakes(info: MethodInfo, place: Path) -> None:
             example.frame,
             example.schema,
             epsilon="1/3",
+            delta=example.delta,
             method=info.name,
             parameters=example.parameters,
             ledger=ledger,
@@ -263,7 +265,7 @@ def pays_from_its_budget_alone(info: MethodInfo, place: Path) -> None:
     """`fit` pays from the budget it is given and from nothing else; an empty part of it is refused."""
     example = examples(info)[0]
     opened = data_class(catalogue.kind(info.kind)).open(example.frame, example.schema)
-    budget = Budget(1, randomness=Randomness.seeded(1))
+    budget = Budget(1, example.delta, randomness=Randomness.seeded(1))
     data, rest = opened.prepared(budget)
     method = method_class(info)(**example.parameters)
     method.check(data.schema)

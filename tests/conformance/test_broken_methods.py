@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.conformance import answers, checks, spending
+from tests.conformance import agreement, answers, checks, spending
 from tests.conformance.ballots.entry import FORM, KIND, METHOD, ROOM
 from tests.conformance.checks import Check
 
@@ -55,6 +55,9 @@ def test_a_broken_method_is_caught(
         ("Blank", "counts", answers.draws_its_report),
         ("Empty", "counts", answers.draws_its_report),
         ("Generous", "synthetic data", answers.samples_as_many_as_asked),
+        ("Narrow", "synthetic data", agreement.samples_what_it_answers),
+        ("Boastful", "counts", agreement.covers_the_truth_as_often_as_it_says),
+        ("Hasty", "counts", agreement.answers_files_as_one_by_one),
     ],
 )
 def test_a_broken_release_is_caught(name: str, answer: str, caught_by: Check, tmp_path: Path) -> None:

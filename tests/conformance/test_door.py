@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import polars as pl
 import pytest
 
 from penstock import catalogue
 from penstock.audit.hostile import Ground, both_ways, trial
+from penstock.audit.neighbours import Pair
 from penstock.audit.replay import Replays
 from penstock.audit.replays import grounds, usable
 from penstock.audit.targets import every_audit
@@ -112,3 +114,32 @@ def test_one_odd_value_changes_no_type_of_the_others(
             found = found + both_ways(made, ground, Relation.ADD_REMOVE, crowd, 1)[0]
     assert not found.problems, found.problems[0]
     assert found.number > 0
+
+
+OBJECTS: tuple[object, ...] = ([1, 2], {"key": 1}, 1 + 2j, b"1", np.array([1]), object())
+
+
+@pytest.mark.parametrize(
+    ("odd", "engine"),
+    [*((each, "memory") for each in OBJECTS), (OBJECTS[0], "duckdb")],
+    ids=lambda each: each if isinstance(each, str) else type(each).__name__,
+)
+def test_one_odd_object_in_a_pandas_frame_is_an_odd_value(odd: object, engine: str) -> None:
+    """And no reason to refuse the release, nor to read the others differently."""
+    method = next(info.name for info in catalogue.methods("table") if info.default)
+    ground = Ground("ages as numbers", AGES, ((17, 1), (42, 2), (99, 3), (-1, 2)))
+
+    def source(frame: pl.DataFrame) -> tuple[Any, str | None]:
+        made = frame.to_pandas()
+        made["age"] = type(made)({"age": [odd if value == -1 else value for value in made["age"]]})["age"]
+        return made, None
+
+    made = replace(trial(ground, method, Relation.ADD_REMOVE, 0), engine=engine, source=source)
+    crowd = tuple(((record,) * 2) for record in ground.records[:3])
+    strange = (((-1, 2),),)
+    found = Replays()
+    for rest in ((), crowd):
+        found = found + both_ways(made, ground, Relation.ADD_REMOVE, Pair(rest, (*rest, *strange)), 1)[0]
+    assert not found.problems, found.problems[0]
+    assert found.number == 4
+    assert found.share > 0.1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from penstock.drafting.proposal import MARKERS, draft
 from penstock.errors import DataError, SchemaError, UsageError
 from penstock.kinds.sequences.layout import SequenceLayout
-from penstock.schema import Field, Schema, magnitudes, round_outwards
+from penstock.schema import Schema, round_outwards
 
 TEXT = pl.DataFrame(
     {
@@ -220,15 +220,6 @@ def test_rounded_bounds_contain_what_they_round(low: float, length: float) -> No
     assert start <= low
     assert high <= end
     assert end > start
-
-
-def test_magnitudes_are_a_short_public_list() -> None:
-    grid = magnitudes(2, -2, 3)
-    assert grid == (-8, -4, -2, -1, -0.5, -0.25, 0, 0.25, 0.5, 1, 2, 4, 8)
-    widened = Field(name="x", type="number", constraints={"minimum": 0, "maximum": 1}).with_bounds(
-        grid[0], grid[-1]
-    )
-    assert widened.domain == "-8..8"
 
 
 def test_amounts_that_most_records_lack_get_a_bin_for_zero() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,82 @@ def test_event_logs_are_recognised_under_other_names(names: tuple[str, str, str]
     )  # fmt: skip
     layout = SequenceLayout.of(draft(log, kind="sequences"))
     assert (layout.user, layout.time, layout.symbol) == names
+
+
+def event_frame(moment: Callable[[int], str], names: tuple[str, str, str]) -> pl.DataFrame:
+    """120 cases of 3 events with names of two words."""
+    rows = [
+        (70000 + case, event, moment(600 * case + place))
+        for case in range(120)
+        for place, event in enumerate(["Create Order", "Ship Goods", "Send Invoice"])
+    ]
+    return pl.DataFrame(rows, schema=list(names), orient="row")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["%Y%m%dT%H%M%SZ", "%Y%m%dT%H%M+0200", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S,5Z"]
+)
+def test_cases_are_told_by_the_times_beside_them_and_names_are_not_split(pattern: str) -> None:
+    """Neither the names of the columns nor the form of the numbers says that these are cases."""
+    start = datetime(2025, 3, 1)
+    frame = event_frame(
+        lambda minutes: (start + timedelta(minutes=minutes)).strftime(pattern), ("Vorgang", "Was", "Wann")
+    )
+    proposal = penstock.draft(frame, kind="sequences")
+    layout = SequenceLayout.of(proposal)
+    assert (layout.user, layout.time, layout.symbol) == ("Vorgang", "Wann", "Was")
+    assert proposal.field("Was").labels == ("Create Order", "Send Invoice", "Ship Goods")
+    assert proposal.field("Wann").type == "datetime"
+
+
+def test_a_log_whose_times_cannot_be_read_says_so() -> None:
+    frame = event_frame(lambda minutes: f"{minutes % 28 + 1}/3/25", ("case", "activity", "at"))
+    proposal = penstock.draft(frame, kind="sequences")
+    assert SequenceLayout.of(proposal).time is None
+    assert "No column reads as a time" in proposal.to_yaml()
+    dated = event_frame(lambda minutes: f"2025-03-{minutes % 28 + 1:02}", ("case", "activity", "at"))
+    assert "No column reads as a time" not in penstock.draft(dated, kind="sequences").to_yaml()
+
+
+def test_a_spike_stands_out_of_its_neighbours_however_many_share_its_bin() -> None:
+    """An outlier stretches the range until nearly all amounts share a bin; a hump is no spike."""
+    rng = np.random.default_rng(1)
+    amounts = np.r_[np.zeros(600), rng.integers(500, 4000, 1400), np.full(200, 99999)].astype(int)
+    assert penstock.draft(pl.DataFrame({"wage": amounts})).field("wage").spikes == (0, 99999)
+    humps = rng.poisson(20, 4000)
+    humps[0] = 100
+    assert penstock.draft(pl.DataFrame({"visits": humps})).field("visits").spikes == ()
+    heaped = np.r_[
+        rng.integers(0, 5000, 1000), np.repeat([500, 1000, 1500, 2000, 2500, 3000], [60, 99, 70, 90, 80, 100])
+    ]
+    assert penstock.draft(pl.DataFrame({"rent": heaped})).field("rent").spikes == (
+        1000,
+        1500,
+        2000,
+        2500,
+        3000,
+    )
+
+
+def test_minus_one_among_amounts_means_missing_and_among_codes_is_one() -> None:
+    rng = np.random.default_rng(1)
+    years = np.where(rng.random(500) < 0.3, -1, rng.integers(1950, 2020, 500))
+    field = penstock.draft(pl.DataFrame({"arrived": years})).field("arrived")
+    assert (field.missing, field.missing_values) == ("value", ("-1", ""))
+    assert field.domain == "1950..2020"
+    votes = rng.integers(-1, 2, 500)
+    assert penstock.draft(pl.DataFrame({"vote": votes})).field("vote").labels == ("-1", "0", "1")
+
+
+def test_long_numbers_that_come_back_are_people() -> None:
+    rng = np.random.default_rng(1)
+    whose = 400000 + 7 * rng.integers(0, 700, 2500)
+    for name in ("mrn", "nummer"):
+        proposal = penstock.draft(pl.DataFrame({name: whose, "sex": rng.integers(1, 3, 2500)}))
+        assert (proposal.unit.protects, proposal.unit.column) == ("user", name)
+        assert proposal.names == ("sex",)
+    prices = 100000 + 500 * rng.integers(0, 700, 2500)
+    assert penstock.draft(pl.DataFrame({"price": prices, "sex": prices % 2})).unit.protects == "record"
 
 
 def test_events_with_offsets_are_read_in_the_order_of_time() -> None:

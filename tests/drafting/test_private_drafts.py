@@ -282,6 +282,7 @@ def test_types_are_found_for_all_columns_with_one_charge() -> None:
             "below": ["-9", "-30"] * (n // 2),
             "letters": ["N", "Y"] * (n // 2),
             "empty": [""] * n,
+            "capitals": ["NIU", "12"] * (n // 2),
         }
     )
     budget = Budget(2, randomness=Randomness.seeded(2))
@@ -295,9 +296,10 @@ def test_types_are_found_for_all_columns_with_one_charge() -> None:
         "text": ("string", False, ()), "gaps": ("integer", True, ()), "signs": ("integer", True, ("N", "n")),
         "minus": ("integer", True, ("-9",)), "below": ("integer", False, ()),
         "letters": ("string", False, ()), "empty": (None, True, ()),
+        "capitals": ("integer", True, ("NIU", "niu")),
     }  # fmt: skip
     (charge,) = [charge for _, charge in budget.receipt().charges()]
-    assert (charge.epsilon, charge.sensitivity) == (2, "13")
+    assert (charge.epsilon, charge.sensitivity) == (2, "14")
 
 
 def test_empty_cells_are_hardly_ever_taken_for_filled_ones() -> None:

@@ -26,6 +26,9 @@ RECORDS = {
     "one year": "Smith,2001\nJones,1987\n",
     "points": "-73.98 40.71\n-73.95 40.78\n".replace(" ", "\t"),
     "a semicolon": "m;34,5\nf;28,1\n",
+    "the same date twice": "2020-01-31,2020-01-31\n2020-02-01,2020-02-03\n",
+    "keys": "9f86d081884c7d65,Berlin\n60303ae22b998861,Paris\n",
+    "keys with dashes": "f47ac10b-58cc-4372-a567-0e02b2c3d479,Rome\nc9bf9e57-1685-4c89-bafb-ff5af830be8a,X\n",
 }
 """First rows that give themselves away by themselves."""
 
@@ -33,6 +36,11 @@ LATER = {
     "categories": "Private,m\nState,f\nPrivate,m\nState,f\n",
     "one category": "Smith,m\nJones,f\nMiller,m\n",
     "codes": "AB-12,Berlin\nCD-34,Paris\nEF-56,Rome\n",
+    "another case": "NURSE,Berlin\nnurse,Paris\ncook,Rome\n",
+    "amounts of any length": "EUR 12,Anna\nUSD 99000,Ben\nEUR 7,Cem\n",
+    "codes of several forms": "C73.1,Anna\nJ20,Ben\nE11.9,Cem\n",
+    "identifiers alone": "48.42140 N,11.24157 E\n53.70448 N,9.47037 E\n53.37673 N,10.63303 E\n",
+    "far below": "leukaemia,Zell\n" + "flu,Ulm\ncold,Kiel\n" * 600 + "leukaemia,Ulm\n",
 }
 """First rows that only the records below them give away."""
 
@@ -50,6 +58,7 @@ NAMES = [
     "x",
     "country code,GDP (2019 US$)",
     "naïve,größe",
+    "icd10,decade2010",
 ]
 
 
@@ -135,7 +144,7 @@ def test_the_custodian_can_say_what_the_first_row_is(tmp_path: Path) -> None:
         }
     with pytest.raises(DataError, match="2 columns, and 3 names"):
         read(place, header="a,b,c")
-    with pytest.raises(DataError, match="occurs twice"):
+    with pytest.raises(DataError, match="columns 1 and 2 have the same name"):
         read(place, header="a,a")
     for wrong in ("", "a,,b", [], ["a", ""]):
         with pytest.raises(UsageError, match="a name for every column"):
@@ -197,3 +206,10 @@ def test_private_drafts_of_text_files_mark_names_until_they_are_confirmed(tmp_pa
     confirmed = penstock.draft(place, epsilon=4, delta="1e-4", header="first")
     assert "no record" not in confirmed.to_yaml()
     assert "age" not in confirmed.to_review()
+
+
+def test_equal_names_are_told_by_their_places_alone(tmp_path: Path) -> None:
+    """Two equal values in the first record of a file without a header are nobody's business."""
+    with pytest.raises(DataError, match="columns 1 and 3 have the same name") as refused:
+        penstock.draft(file(tmp_path, "nurse,Ulm,nurse\ncook,Kiel,smith\n"))
+    assert "nurse" not in str(refused.value)

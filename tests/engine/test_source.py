@@ -205,7 +205,7 @@ BAD_TEXT = {
     "short row": (b"a,b,c\n1,2,3\n\n4,5\n", r"row 2 \(line 4\) has 2 fields, the header has 3"),
     "long row": (b"a,b\n1,2\n3,4,5\n", r"row 2 \(line 3\) has 3 fields, the header has 2"),
     "one field": (b'a,b\n"x\ny",2\n3\n', r"row 2 \(line 4\) has 1 field, the header has 2"),
-    "repeated column": (b"a,b,a\n1,2,3\n", "the column 'a' occurs twice"),
+    "repeated column": (b"a,b,a\n1,2,3\n", "columns 1 and 3 have the same name"),
     "Latin-1 value": (b"a,b\n1,2\nx,caf\xe9\n", "line 3 holds the byte 0xe9 at position 13"),
     "Latin-1 header": (b"a,caf\xe9\n1,2\n", "line 1 holds the byte 0xe9 at position 5"),
     "cut character": (b"a,b\n1,\xe6\x97", "not UTF-8"),

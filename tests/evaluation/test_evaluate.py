@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from penstock import catalogue
 from penstock.errors import DataError, UsageError
 from penstock.evaluation import Evaluation, Score, evaluate
 from penstock.kinds.points.data import Points
@@ -160,9 +161,13 @@ def test_records_that_do_not_fit_the_schema_are_refused() -> None:
 
 
 def test_other_kinds_of_release_are_refused_by_name() -> None:
-    baskets = PEOPLE.model_copy(update={"kind": "itemsets"})
-    release = Copy(method="copy", schema=baskets, receipt=Budget(1).receipt(), rows=people())
-    with pytest.raises(UsageError, match="'itemsets' cannot be evaluated"):
+    unknown = replace(catalogue.kind("table"), name="rumours", evaluation=None)
+    rumours = PEOPLE.model_copy(update={"kind": "rumours"})
+    release = Copy(method="copy", schema=rumours, receipt=Budget(1).receipt(), rows=people())
+    with (
+        catalogue.extended(kinds=(unknown,)),
+        pytest.raises(UsageError, match="'rumours' cannot be evaluated"),
+    ):
         evaluate(release, people())
 
 

@@ -32,7 +32,7 @@ ANSWERED = {
 }
 ADDED: dict[str, dict[str, object]] = {
     "suffix-tree": {"length_deviation": 0.0, "gap_scale": 0.0},
-    "n-gram": {"gap_scale": 0.0},
+    "n-gram": {"length_deviation": 0.0, "gap_scale": 0.0},
     "simple-tree": {"inner": False},
     "selection": {"mechanism": "histogram"},
 }

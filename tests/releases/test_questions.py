@@ -23,7 +23,7 @@ MARKOV = ("n-gram", "suffix-tree")
 ASKED = {
     **{form: {"condition"} for form in TABLES},
     **{form: {"condition", "box", "map"} for form in TREES},
-    **{form: {"string", "top", "next"} for form in MARKOV},
+    **{form: {"count", "top", "next"} for form in MARKOV},
     "grid": {"condition", "box"},
     "selection": {"condition"},
     "top-strings": {"top"},
@@ -118,12 +118,12 @@ def test_the_map_of_a_tree_is_written_as_a_file(form: str, tmp_path: Path) -> No
 def test_strings_are_counted_one_by_one_and_from_a_file(form: str, tmp_path: Path) -> None:
     release = one_of(form)
     assert isinstance(release, MarkovRelease)
-    assert asked(release, "string", "home,news") == release.query("home,news")
+    assert asked(release, "count", "home,news") == release.query("home,news")
     (tmp_path / "strings.txt").write_text("home\nhome,news\n")
-    found = from_file(release.questions()["string"], tmp_path / "strings.txt")
+    found = from_file(release.questions()["count"], tmp_path / "strings.txt")
     assert found["count"].to_list() == [release.count("home").value, release.count("home,news").value]
     with pytest.raises(QueryError, match="'weather' is not a symbol"):
-        release.questions()["string"].ask("home,weather")
+        release.questions()["count"].ask("home,weather")
     after = listed(release, "next", "home")
     assert after.equals(release.next("home"))
     assert release.questions()["next"].many is None

@@ -285,7 +285,7 @@ def test_every_entry_of_a_receipt_has_its_line() -> None:
 
 
 def test_the_areas_of_the_chart_add_up_level_by_level() -> None:
-    trace = receipt_picture(_NESTED).figure.data[0]
+    trace = receipt_picture(_NESTED, lines(_NESTED)).figure.data[0]
     areas = dict(zip(trace.ids, trace.values, strict=True))
     for parent in set(trace.parents) - {""}:
         inside = [
@@ -311,7 +311,7 @@ def test_a_receipt_with_thousands_of_charges_stays_readable() -> None:
             ),
         ),
     )
-    assert len(receipt_picture(many).figure.data[0].ids) <= 301
+    assert len(receipt_picture(many, lines(many)).figure.data[0].ids) <= 301
     table = receipt_blocks(many)[-1]
     assert isinstance(table, Table)
     assert table.folded

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import DataError, QueryError, SchemaError
-from penstock.schema import Constraints, Field, Schema, box_of, parse
+from penstock.schema import Constraints, Field, Schema, parse
 from penstock.schema.syntax import And, Not, Or, Predicate, read
 
 SCHEMA = Schema.from_yaml(
@@ -237,26 +237,6 @@ def test_a_mistake_names_its_place_and_a_remedy(question: str) -> None:
 def test_any_text_is_a_question_or_a_query_error(question: str) -> None:
     with suppress(QueryError):
         assert parse(question, SCHEMA).names
-
-
-def test_boxes_come_from_conjunctions_of_ranges() -> None:
-    points = Schema.from_yaml(
-        """
-        kind: points
-        fields:
-        - {name: x, type: number, constraints: {minimum: 0, maximum: 10}}
-        - {name: y, type: number, constraints: {minimum: -5, maximum: 5}}
-        """
-    )
-    assert box_of("x = 1..2 and y < 0", points) == ((1, -5), (2, 0))
-    assert box_of("x >= 3", points) == ((3, -5), (10, 5))
-    assert box_of("x > -3 and x <= 300 and x > 2", points) == ((2, -5), (10, 5))
-    assert box_of("x > 20", points) == ((10, -5), (10, 5))
-    whole = Schema.from_yaml("fields: [{name: n, type: integer, constraints: {minimum: 0, maximum: 9}}]")
-    assert box_of("n > 2 and n <= 4", whole) == ((3,), (5,))
-    for question in ("x < 1 or y < 0", "not x < 1", "x = 3", "x is missing"):
-        with pytest.raises(QueryError, match="does not describe a box"):
-            box_of(question, points)
 
 
 def test_rules_tell_rows_that_cannot_be() -> None:

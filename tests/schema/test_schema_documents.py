@@ -363,5 +363,5 @@ def test_a_target_is_one_of_the_fields_of_a_table() -> None:
     assert "target: age" in Schema.from_yaml(f"target: age\n{field}").to_yaml()
     with pytest.raises(SchemaError, match="'ages' is not among the fields"):
         Schema.from_yaml(f"target: ages\n{field}")
-    with pytest.raises(SchemaError, match="only tables have a target"):
+    with pytest.raises(SchemaError, match="only a table can have a target"):
         Schema.from_yaml(f"kind: points\ntarget: age\n{field}")

@@ -35,6 +35,13 @@ def test_the_same_seed_makes_the_same_inputs(tmp_path: Path) -> None:
     assert first != [trial.made(loader, 4, number) for number in range(50)]
 
 
+def test_changes_to_one_document_leave_no_trace_in_the_next() -> None:
+    before = json.dumps(mutation.VALUES)
+    for number in range(2000):
+        mutation.document(Random(number), b'{"a": [1, {"b": []}], "c": {}}')
+    assert json.dumps(mutation.VALUES) == before
+
+
 def test_documents_and_texts_are_changed() -> None:
     rng = Random(0)
     assert sum(mutation.text(rng, [b"age < 30"]) == b"age < 30" for _ in range(200)) < 40

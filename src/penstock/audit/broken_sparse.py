@@ -4,7 +4,7 @@ They exist to show that the audit notices. Nothing outside `penstock.audit` may 
 these algorithms takes a budget, so none can pass for a mechanism in a release.
 
 The algorithms are numbered as in Su's dissertation (chapter 5), where 17 is right and 18 right but noisy;
-those two are shipped (`standard` and `book`) and audited in `penstock.audit.sparse`. All claims are
+those two are shipped (`standard` and `dwork-roth`) and audited in `penstock.audit.sparse`. All claims are
 "epsilon 1", all queries have sensitivity 1 and threshold 0. An input is the list of the queries' values.
 The `background` of a target says where the algorithm was published, what it really guarantees, why, and
 which answers give it away.

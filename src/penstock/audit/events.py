@@ -17,7 +17,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from penstock.audit.exact import Distribution
 
@@ -385,18 +385,3 @@ def _keys(outputs: Outputs, width: int) -> NDArray[Any]:
     rows = np.ascontiguousarray(_widen(outputs, width) + 0.0)
     rows = np.where(np.isnan(rows), np.nan, rows)
     return rows.view(f"S{8 * width}").ravel()
-
-
-def whole_output(raw: ArrayLike, words: str = "") -> Event:
-    """The event that the output is exactly this one; for targets whose weak spot is known.
-
-    >>> whole_output([0, 1]).count(np.array([[0.0, 1.0], [1.0, 1.0]]))
-    1
-    """
-    wanted = np.atleast_1d(np.asarray(raw, dtype=np.float64))
-
-    def holds(outputs: Outputs) -> NDArray[np.bool_]:
-        nothing_more = np.isnan(outputs[:, len(wanted) :]).all(axis=1)
-        return np.asarray((_widen(outputs, len(wanted)) == wanted).all(axis=1) & nothing_more)
-
-    return Event(words or f"output is {wanted.tolist()}", holds)

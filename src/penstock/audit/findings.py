@@ -59,12 +59,20 @@ def summary(verdicts: Sequence[Verdict]) -> str:
         parts.append(f"{standing} of {len(shipped)} shipped claims stand (not refuted, which is not proven)")
     if broken:
         parts.append(f"{caught} of {len(broken)} deliberately broken copies refuted")
+    sabotaged = [verdict for verdict in broken if verdict.replays]
     if replayed:
         number = sum(verdict.replays for verdict in replayed)
         worst = max(verdict.bound.epsilon / float(verdict.promise.epsilon) for verdict in replayed)
         parts.append(
             f"{number:,} transcripts of {len(replayed)} methods replayed on neighbours, the largest exact "
             f"loss {worst:.3f} of epsilon (1.000 is right, above is a failure)"
+        )
+    if sabotaged:
+        number = sum(verdict.replays for verdict in sabotaged)
+        kinds = sum(verdict.status is Status.REFUTED for verdict in sabotaged)
+        parts.append(
+            f"{number:,} sabotaged copies of methods replayed, and {kinds} of {len(sabotaged)} kinds of "
+            "sabotage caught in every one of them"
         )
     return f"{'; '.join(parts)}; a true claim would be called refuted with probability at most {failure:.1g}."
 

@@ -37,7 +37,8 @@ class Ground:
     """Where methods of a kind are replayed: a public schema, and records that a hostile input is made of.
 
     `records` are rows of the schema's fields; the column that says whose they are is added where users are
-    protected. `parameters` hold what a method needs on this ground.
+    protected. Where several rows make one record, such as the events of a case, `cases` are those records,
+    and `whose` is the column that tells them apart. `parameters` hold what a method needs on this ground.
     """
 
     label: str
@@ -45,6 +46,8 @@ class Ground:
     records: Sequence[tuple[Any, ...]]
     columns: Sequence[str] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    cases: Sequence[Unit] = ()
+    whose: str | None = None
 
     @property
     def described(self) -> Schema:
@@ -67,12 +70,16 @@ class Ground:
         return dict(pl.DataFrame(list(self.records), schema=names, orient="row").schema)
 
     def units(self) -> list[Unit]:
-        """What one unit may bring: one record; for a user also several alike, of all kinds, and too many."""
+        """What one unit may bring: one record, or as many as are protected together; for a user also several
+        alike, of all kinds, and too many."""
+        if self.cases:
+            return list(self.cases)
         unit = self.described.unit
         single: list[Unit] = [(record,) for record in self.records]
-        if unit.column is None:
-            return single
         bound = unit.records
+        if unit.column is None:
+            places = range(len(self.records) - bound + 1) if bound > 1 else range(0)
+            return single + [tuple(self.records[place : place + bound]) for place in places]
         several: list[Unit] = [(record,) * bound for record in self.records]
         several += [(record,) * (3 * bound + 1) for record in self.records[:2]]  # far above the bound
         several.append(tuple(self.records) * 2)
@@ -96,6 +103,7 @@ class Ground:
             tied = (first, units[1]) * 3
             yield Pair(tied, (*tied, units[1]), "a tie | and broken")
         everybody = tuple(units)
+        yield Pair(everybody[1:], everybody, f"all but one | and {_short(first)}")
         for unit in (first, last):
             yield Pair(everybody, (*everybody, unit), f"one of each | one more {_short(unit)}")
             yield Pair(everybody, (unit, *everybody), f"one of each | {_short(unit)} in front")
@@ -123,7 +131,7 @@ def trial(
     parameters: Mapping[str, Any] | None = None,
     epsilon: Fraction = Fraction(1),
     delta: Fraction = Fraction(0),
-    engine: str = "memory",
+    engine: str = catalogue.MEMORY,
     tampering: Tampering = NONE,
 ) -> Trial:
     """The ground as one method sees it; a method that needs a delta gets one."""
@@ -137,6 +145,7 @@ def trial(
         delta if catalogue.method(method).pure else Fraction(1, 10**6),
         engine,
         tampering,
+        whose=ground.whose,
     )
 
 
@@ -155,7 +164,14 @@ def refused(made: Trial, ground: Ground) -> str | None:
 
 
 def both_ways(
-    made: Trial, ground: Ground, relation: Relation, pair: Pair, seed: int, *, folders: bool = False
+    made: Trial,
+    ground: Ground,
+    relation: Relation,
+    pair: Pair,
+    seed: int,
+    *,
+    folders: bool = False,
+    rows: bool = True,
 ) -> tuple[Replays, Outcome]:
     """One pair, recorded on either side and replayed on the other; and the worse outcome of the two."""
     found, worst = Replays(), None
@@ -163,7 +179,7 @@ def both_ways(
         sized = made
         if relation is Relation.REPLACE:
             sized = replace(made, schema=ground.under(relation, _records(one)))
-        outcome = play(sized, one, two, seed, folders=folders)
+        outcome = play(sized, one, two, seed, folders=folders, rows=rows)
         found = found + Replays.of(outcome, f"{made.method} on {ground.label}, {pair.words}")
         if worst is None or outcome.share > worst.share:
             worst = outcome

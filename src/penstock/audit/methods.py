@@ -36,6 +36,9 @@ CRUDE = ("forgotten-noise",)
 SUBTLE = ("halved-sensitivity", "forgotten-noise", "budget-used-twice")
 """Broken copies that few runs can refute: where a release is coarse, and where it is a plain count."""
 
+VISIBLE = 4
+"""A seed whose noise hides the one record of no audit: a count that it makes negative would not show it."""
+
 
 @dataclass(frozen=True)
 class MethodAudit:
@@ -158,7 +161,7 @@ class MethodAudit:
                 chance = None if schema.unit.column is None else bytes(randomness.take(32))
                 opened = data_class(catalogue.kind(info.kind)).open(frame, schema, order_key=chance)
             data = lens(opened) if lens is not None else opened
-            source = Randomness.seeded(0) if same_seed else randomness
+            source = Randomness.seeded(VISIBLE) if same_seed else randomness
             budget = Budget(self.epsilon * spends, self.delta, randomness=source)
             data, budget = data.prepared(budget)
             rows.append(numbers_of(method.fit(data, budget)))

@@ -65,6 +65,7 @@ class Tampering:
 
     schema: Callable[[Schema, Sequence[tuple[Any, ...]]], Schema] | None = None
     data: Callable[[Any], Any] | None = None
+    method: Callable[[Any, Any], Any] | None = None
     budget: Callable[[Any, Budget], Budget] | None = None
     release: Callable[[Any, Release], Release] | None = None
     recording: type[Recording] = Recording
@@ -79,6 +80,7 @@ class Trial:
     """One way to make a release: method, schema, parameters, engine, and the promise that is made.
 
     `source` puts the records where they are read from, such as a file, and names the table in a database.
+    `whose` is the column that tells units of several rows apart where the schema's unit names none.
     """
 
     method: str
@@ -88,9 +90,10 @@ class Trial:
     types: Mapping[str, Any] = field(default_factory=dict)
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(0)
-    engine: str = "memory"
+    engine: str = catalogue.MEMORY
     tampering: Tampering = NONE
     source: Callable[[pl.DataFrame], tuple[Any, str | None]] = lambda frame: (frame, None)
+    whose: str | None = None
 
     def release(self, records: Records, source: Randomness) -> Release:
         """The release of some records, the way it is always made."""
@@ -106,6 +109,8 @@ class Trial:
         data: Any = handle.open(place, schema, table=table, engine=self.engine, order_key=ORDER_KEY)
         if wrong.data is not None:
             data = wrong.data(data)
+        if wrong.method is not None:
+            method = wrong.method(data, method)
         whole = Budget(self.epsilon, self.delta, randomness=source)
         budget = whole if wrong.budget is None else wrong.budget(data, whole)
         data, budget = data.prepared(budget)
@@ -113,16 +118,16 @@ class Trial:
         return made if wrong.release is None else wrong.release(data, made)
 
     def frame(self, records: Records) -> pl.DataFrame:
-        """The records as a table, with a column that says whose they are where users are protected."""
+        """The records as a table, with a column that says whose they are where a unit has several."""
         import polars as pl
 
         names = list(self.columns or self.schema.names)
-        column = self.schema.unit.column
+        column = self.schema.unit.column or self.whose
         types: dict[str, Any] = {name: self.types.get(name) for name in names}
         rows = [record for unit in records for record in unit]
         if column is not None and column not in names:
             types[column] = pl.Int64
-            # Users are named after their records, so that one more user leaves all others their names.
+            # They are named after their records, so that one more unit leaves all others their names.
             rows = [(*record, name) for name, unit in _named(records) for record in unit]
         return pl.DataFrame(rows, schema=types, orient="row")
 
@@ -157,10 +162,19 @@ class Outcome:
         return max((loss.width for _, _, loss in self.charges), default=0.0)
 
 
-def replay(trial: Trial, first: Records, second: Records, seed: int = 0, *, folders: bool = False) -> Outcome:
+def replay(
+    trial: Trial,
+    first: Records,
+    second: Records,
+    seed: int = 0,
+    *,
+    folders: bool = False,
+    rows: bool = True,
+) -> Outcome:
     """Make a release of the first records, and replay it on the second.
 
-    With `folders` both are saved, and all files compared; without, what is in them.
+    With `folders` both are saved, and all files compared; without, what is in them, of rows only a few.
+    Without `rows`, none: they follow from the model, and can take longer than all the rest.
     """
     recorded, replayed = Transcript(), Transcript()
     source = trial.tampering.recording(Randomness.seeded(seed), recorded)
@@ -180,8 +194,12 @@ def replay(trial: Trial, first: Records, second: Records, seed: int = 0, *, fold
         words = f"{type(failure).__name__}: {failure}"
         return Outcome(epsilon=trial.epsilon, problems=(f"Only the neighbour is refused: {words}",))
     problems = _left_out(recorded, replayed)
-    problems += _different(*((_saved if folders else _published)(release) for release in (one, two)))
+    problems += _different(
+        *(_saved(release) if folders else published(release, rows) for release in (one, two))
+    )
     charges, more = losses(recorded, replayed)
+    if one.receipt.epsilon > trial.epsilon or one.receipt.delta > trial.delta:
+        more.append(f"The receipt says {one.receipt.epsilon}, and epsilon {trial.epsilon} was promised.")
     total = Log()
     for _, _, loss in charges:
         total = total + loss
@@ -269,7 +287,7 @@ def _rare(chance: Callable[[], Log], loss: Log, epsilon: Fraction, delta: Fracti
     return float(likely.low) * (1 - other) <= float(delta)
 
 
-def _published(release: Release) -> dict[str, bytes]:
+def published(release: Release, rows: bool = False) -> dict[str, bytes]:
     """What the files of a release say, without writing them."""
     model = release.model()
     found = {
@@ -283,7 +301,7 @@ def _published(release: Release) -> dict[str, bytes]:
     for name, table in model.tables.items():
         table.write_ipc(written := BytesIO())
         files[f"table {name}"] = written.getvalue()
-    if release.can_sample:
+    if rows and release.can_sample:
         try:
             files["rows"] = release.sample(ROWS, seed=0).write_json().encode()
         except PenstockError as refusal:

@@ -25,6 +25,7 @@ from penstock.privacy.unit import Relation
 from penstock.schema import Schema
 
 FEW = 4
+ROWS_EVERY = 4
 
 
 @dataclass(frozen=True)
@@ -60,28 +61,39 @@ class Setting:
 
 
 def grounds(info: MethodInfo, every: list[Audits]) -> list[Ground]:
-    """Those of the method's own audits, and those that its kind offers."""
-    found = [
-        Ground(audit.name, audit.schema, audit.universe or _listed(audit), _fields(audit))
-        for audit in audits_of(info, every)
-    ]
-    found += [ground for audits in every for ground in audits.grounds if ground.described.kind == info.kind]
-    return found
+    """Those of the method's own audits, and those that its kind offers, if it has their parameters."""
+    known = {parameter.name for parameter in method_class(info).parameters()}
+    found = [_ground(audit) for audit in audits_of(info, every)]
+    offered = [ground for audits in every for ground in audits.grounds if known >= ground.parameters.keys()]
+    return found + [ground for ground in offered if ground.described.kind == info.kind]
 
 
 def audits_of(info: MethodInfo, every: list[Audits]) -> list[MethodAudit]:
     return [audit for audits in every for audit in audits.methods if audit.method == info.name]
 
 
-def _listed(audit: MethodAudit) -> list[tuple[Any, ...]]:
-    """The different records of an audit that lists pairs, without the column that says whose they are."""
-    fields = len(Schema.from_yaml(audit.schema).names)
-    rows = [record for pair in audit.pairs for side in (pair.first, pair.second) for record in side]
-    return list(dict.fromkeys(record[:fields] for record in rows))
-
-
-def _fields(audit: MethodAudit) -> tuple[str, ...]:
-    return tuple(audit.columns[: len(Schema.from_yaml(audit.schema).names)])
+def _ground(audit: MethodAudit) -> Ground:
+    """The records of an audit; where a column beside the schema's fields says whose they are, without it."""
+    schema = Schema.from_yaml(audit.schema)
+    columns = tuple(audit.columns or schema.names)
+    others = [name for name in columns if name not in schema.names]
+    whose = others[0] if 0 < len(others) < len(columns) else None
+    sides = [audit.universe, *(side for pair in audit.pairs for side in (pair.first, pair.second))]
+    places = [place for place, name in enumerate(columns) if name != whose]
+    cases: dict[tuple[int, Any], list[tuple[Any, ...]]] = {}
+    for number, side in enumerate(sides):
+        for record in side:
+            owner = None if whose is None else record[columns.index(whose)]
+            cases.setdefault((number, owner), []).append(tuple(record[place] for place in places))
+    together = schema.unit.column is None and whose is not None
+    return Ground(
+        audit.name,
+        audit.schema,
+        list(dict.fromkeys(record for rows in cases.values() for record in rows)),
+        tuple(columns[place] for place in places),
+        cases=tuple(dict.fromkeys(map(tuple, cases.values()))) if together else (),
+        whose=whose if together else None,
+    )
 
 
 def words(info: MethodInfo) -> list[tuple[str, Any]]:
@@ -167,12 +179,17 @@ def _out(info: MethodInfo, setting: Setting) -> bool:
 def hostile(
     info: MethodInfo, setting: Setting, seed: int = 0, *, tampering: Tampering = NONE, folders: bool = False
 ) -> Replays:
-    """All hostile pairs of a setting, one replay in each direction; `folders` compares saved files too."""
+    """All hostile pairs of a setting, one replay in each direction; `folders` compares saved files too.
+
+    Rows are drawn for some of them.
+    """
     made = setting.trial(info.name, tampering)
     found = Replays()
     for number, pair in enumerate(setting.pairs()):
-        whole = folders and number == 0
-        more, _ = both_ways(made, setting.ground, setting.relation, pair, seed + number, folders=whole)
+        whole, rows = folders and number == 0, number % ROWS_EVERY == 0
+        more, _ = both_ways(
+            made, setting.ground, setting.relation, pair, seed + number, folders=whole, rows=rows
+        )
         found = found + more
         if not found.number:
             break  # what is refused with one set of records is refused with all: it was the schema

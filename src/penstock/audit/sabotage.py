@@ -5,7 +5,7 @@ A data handle that states too small a sensitivity, and schemas read off the reco
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -13,40 +13,52 @@ from penstock.contracts.data import Handle
 from penstock.privacy.seals.sealed import Sealed
 from penstock.schema import Schema
 
+Change = Callable[[str, Sealed[Any]], Sealed[Any]]
+"""What becomes of a sealed value that a handle gives out under a name."""
 
-class _Understated:
-    """A data handle whose sealed values state less sensitivity than they have."""
 
-    def __init__(self, data: Any, factor: Fraction) -> None:
-        self._data, self._factor = data, factor
+class _Changed:
+    """A data handle whose sealed values are others than the true ones."""
+
+    def __init__(self, data: Any, change: Change) -> None:
+        self._data, self._change = data, change
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._data, name)
         if callable(found):
-            return lambda *values, **named: self._lower(found(*values, **named))
-        return self._lower(found)
+            return lambda *values, **named: self._seen(name, found(*values, **named))
+        return self._seen(name, found)
 
     def prepared(self, budget: Any) -> Any:
-        """What is found in the records first is found through the same wrong sensitivities."""
+        """What is found in the records first is found through the same wrong values."""
         return type(self._data).prepared(self, budget)
 
-    def _lower(self, value: Any) -> Any:
+    def _seen(self, name: str, value: Any) -> Any:
         if isinstance(value, Sealed):
-            return value.claim(
-                lambda whole: whole,
-                value.sensitivity.scaled(self._factor),
-                because="it does not hold: a wrong proof on purpose, for an audit to refute",
-            )
+            return self._change(name, value)
         if isinstance(value, list):
-            return [self._lower(item) for item in value]
+            return [self._seen(name, item) for item in value]
         if isinstance(value, Handle):
-            return _Understated(value, self._factor)
+            return _Changed(value, self._change)
         return value
+
+
+def changed(data: Any, change: Change) -> Any:
+    """The handle, and all handles that it gives out, with other sealed values than the true ones."""
+    return _Changed(data, change)
 
 
 def understated(data: Any, factor: Fraction) -> Any:
     """The handle with every sensitivity multiplied by a factor below one: a wrong proof, from outside."""
-    return _Understated(data, factor)
+
+    def lower(name: str, value: Sealed[Any]) -> Sealed[Any]:
+        return value.claim(
+            lambda whole: whole,
+            value.sensitivity.scaled(factor),
+            because="it does not hold: a wrong proof on purpose, for an audit to refute",
+        )
+
+    return _Changed(data, lower)
 
 
 def seen_categories(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:

@@ -52,7 +52,10 @@ def targets() -> tuple[Target, ...]:
         ),
         _indicators("sparse-vector-standard", "Lyu, Su and Li's Algorithm 1", c=1, **PRESETS["standard"]),
         _indicators(
-            "sparse-vector-book", "Dwork and Roth's, with a new threshold each time", c=2, **PRESETS["book"]
+            "sparse-vector-dwork-roth",
+            "Dwork and Roth's, with a new threshold each time",
+            c=2,
+            **PRESETS["dwork-roth"],
         ),
         _indicators(
             "sparse-vector-corrected", "Zhang's, for counts that move together", c=2, **PRESETS["corrected"]

@@ -20,6 +20,8 @@ from typing import Protocol, TypeVar
 
 from penstock.catalogue import kind_entries, method_entries
 from penstock.catalogue.entry import (
+    ENGINES,
+    MEMORY,
     AnswerInfo,
     FormInfo,
     KindInfo,
@@ -32,6 +34,8 @@ from penstock.errors import ReleaseError, UsageError
 
 __all__ = [
     "ANSWERS",
+    "ENGINES",
+    "MEMORY",
     "AnswerInfo",
     "FormInfo",
     "KindInfo",
@@ -153,7 +157,7 @@ def methods(kind: str | None = None, *, role: Role | None = None) -> tuple[Metho
     """All methods, or those for a kind of data or of a role; methods before baselines.
 
     >>> [info.name for info in methods("itemsets")]
-    ['select-items']
+    ['sluice', 'diffpart', 'privtree-sets', 'select-items', 'set-histogram']
     """
     found = [
         info

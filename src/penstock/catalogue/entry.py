@@ -8,6 +8,10 @@ from typing import Literal
 
 Role = Literal["method", "baseline"]
 
+MEMORY = "memory"
+ENGINES = (MEMORY, "duckdb")
+"""Where records can be counted, the reference first. A kind names those of them that count its records."""
+
 
 @dataclass(frozen=True)
 class OptionInfo:
@@ -31,7 +35,8 @@ class UnitInfo:
     `name` is the word of the schema. A report says *one* `one`, and calls what a reader has of it `yours`,
     which *is* or *are* in the data and *has* or *have* contents (`plural`). `bounded` says that such a unit
     may have several records: the schema then names the column that tells units apart, and the most records
-    that one contributes. `several` says that one person may have several such units.
+    that one contributes. `several` says that one person may have several such units, and `together` that the
+    schema may protect a number of them at once (`at_most` without a column).
     """
 
     name: str
@@ -40,6 +45,7 @@ class UnitInfo:
     plural: bool = False
     bounded: bool = False
     several: bool = False
+    together: bool = False
 
     @property
     def called(self) -> str:
@@ -57,6 +63,7 @@ class KindInfo:
     `private_drafts` whether one can be paid for, `evaluation` compares a release with the records, and
     `audits` lists what tries to refute the kind's methods; both are missing where all methods of the kind are
     at home in other rooms. `engines` are where the records are counted, `options` how its releases are asked.
+    Where `targets` says so, a schema may name the column that others will be asked to predict.
     """
 
     name: str
@@ -68,7 +75,8 @@ class KindInfo:
     audits: str | None = None
     layout: tuple[str, str] | None = None
     private_drafts: bool = False
-    engines: tuple[str, ...] = ("memory",)
+    targets: bool = False
+    engines: tuple[str, ...] = (MEMORY,)
     options: tuple[OptionInfo, ...] = ()
 
     @property

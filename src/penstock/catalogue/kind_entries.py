@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.catalogue.entry import AnswerInfo, KindInfo, OptionInfo, UnitInfo
+from penstock.catalogue.entry import ENGINES, AnswerInfo, KindInfo, OptionInfo, UnitInfo
 
 ANSWERS = (
     AnswerInfo(
@@ -16,6 +16,7 @@ ANSWERS = (
 
 _RECORD = UnitInfo("record", yours="your record", several=True)
 _USER = UnitInfo("user", yours="your records", plural=True, bounded=True)
+_EDGE = UnitInfo("edge", yours="one of your links", several=True, together=True)
 _SEQUENCE = UnitInfo("sequence", yours="your sequence", several=True)
 
 _CONDITIONS = OptionInfo(
@@ -26,17 +27,35 @@ _CONDITIONS = OptionInfo(
     many=True,
 )
 
+_COUNT = OptionInfo(
+    "count",
+    "count",
+    "A,B,…",
+    "how often a string of symbols occurs ($ in front for the beginning of a sequence, & at the back for "
+    "its end), or how many sets hold all of some items.",
+)
+_COUNTS = OptionInfo(
+    "count",
+    "counts",
+    "FILE",
+    "the same for all strings or sets of items of a file. One in each line, written as for --count, or a "
+    "CSV or Parquet file with a column 'string' or 'items'.",
+    many=True,
+)
+_TOP = OptionInfo("top", "top", "K", "the K most frequent strings, or sets of items.")
+
 KINDS = (
     KindInfo(
         "table",
         words="a table",
         units=(_RECORD, _USER),
+        targets=True,
         data="penstock.kinds.table.data:Table",
         draft="penstock.kinds.table.draft:TableDraft",
         evaluation="penstock.kinds.table.evaluation:TableEvaluation",
         audits="penstock.kinds.table.audits:AUDITS",
         private_drafts=True,
-        engines=("memory", "duckdb"),
+        engines=ENGINES,
         options=(_CONDITIONS,),
     ),
     KindInfo(
@@ -48,7 +67,7 @@ KINDS = (
         evaluation="penstock.kinds.points.evaluation:PointsEvaluation",
         audits="penstock.kinds.points.audits:AUDITS",
         private_drafts=True,
-        engines=("memory", "duckdb"),
+        engines=ENGINES,
         options=(
             _CONDITIONS,
             OptionInfo(
@@ -78,22 +97,9 @@ KINDS = (
         audits="penstock.kinds.sequences.audits:AUDITS",
         layout=("sequence", "penstock.kinds.sequences.layout:SequenceLayout"),
         options=(
-            OptionInfo(
-                "string",
-                "count",
-                "A,B,…",
-                "how often a string of symbols occurs; $ in front for the beginning of a sequence, & at "
-                "the back for its end.",
-            ),
-            OptionInfo(
-                "string",
-                "counts",
-                "FILE",
-                "how often all strings of a file occur. One in each line, written as for --count, or a "
-                "CSV or Parquet file with a column 'string'.",
-                many=True,
-            ),
-            OptionInfo("top", "top", "K", "the K most frequent strings."),
+            _COUNT,
+            _COUNTS,
+            _TOP,
             OptionInfo("next", "next", "A,B,…", "what comes after a string of symbols."),
         ),
     ),
@@ -103,6 +109,33 @@ KINDS = (
         units=(_RECORD, _USER),
         data="penstock.kinds.itemsets.data:ItemSets",
         draft="penstock.kinds.itemsets.draft:ItemSetsDraft",
+        evaluation="penstock.kinds.itemsets.evaluation:ItemSetsEvaluation",
+        audits="penstock.kinds.itemsets.audits:AUDITS",
         layout=("items", "penstock.kinds.itemsets.layout:ItemSetLayout"),
+        options=(
+            _COUNT,
+            _COUNTS,
+            _TOP,
+            OptionInfo("rules", "rules", "K", "the K surest rules of what goes with what."),
+            OptionInfo("sizes", "sizes", "K", "how many sets have each size, up to K items."),
+            OptionInfo("compact", "compact", "FILE", "write every different synthetic set with its count."),
+        ),
+    ),
+    KindInfo(
+        "graph",
+        words="a graph",
+        units=(_EDGE,),
+        data="penstock.kinds.graph.data:Graph",
+        draft="penstock.kinds.graph.draft:GraphDraft",
+        evaluation="penstock.kinds.graph.evaluation:GraphEvaluation",
+        audits="penstock.kinds.graph.audits:AUDITS",
+        layout=("edges", "penstock.kinds.graph.layout:EdgeLayout"),
+        options=(
+            OptionInfo(
+                "pattern", "pattern", "NAME", "how many there are: edge, triangle, 3-star, 4-clique, …"
+            ),
+            OptionInfo("degree", "degree", "D", "how many nodes have D links, or D..E of them."),
+            OptionInfo("graph", "graph", "FILE", "write a synthetic graph as .graphml, or .txt like SNAP."),
+        ),
     ),
 )

@@ -34,6 +34,13 @@ METHODS = (
         relations=_BOTH,
     ),
     MethodInfo(
+        "diffpart-table",
+        "table",
+        "penstock.kinds.table.diffpart.method:DiffPartTable",
+        "partition",
+        "rows told apart step by step along taxonomies, the next column chosen privately",
+    ),
+    MethodInfo(
         "privtree",
         "points",
         "penstock.kinds.points.privtree:PrivTree",
@@ -72,6 +79,30 @@ METHODS = (
         answer="selection",
     ),
     MethodInfo(
+        "sluice",
+        "itemsets",
+        "penstock.learn.sluice.method:Sluice",
+        "sets",
+        "every set counted where the universe is small, else frequent items as columns of a table",
+        default=True,
+        evaluation="penstock.learn.sluice.evaluation:SluiceEvaluation",
+        audits="penstock.learn.sluice.audits:AUDITS",
+    ),
+    MethodInfo(
+        "diffpart",
+        "itemsets",
+        "penstock.kinds.itemsets.diffpart:DiffPart",
+        "sets",
+        "sets of items, told apart step by step along a tree of items, with noisy counts",
+    ),
+    MethodInfo(
+        "privtree-sets",
+        "itemsets",
+        "penstock.kinds.itemsets.privtree_sets:PrivTreeSets",
+        "sets",
+        "the same parts, divided where sets are many, with noise that does not grow with the depth",
+    ),
+    MethodInfo(
         "select-items",
         "itemsets",
         "penstock.learn.selection.select:SelectItems",
@@ -92,6 +123,38 @@ METHODS = (
         answer="selection",
         evaluation="penstock.learn.selection.evaluation:CategoriesEvaluation",
         audits="penstock.learn.selection.audits:AUDITS",
+    ),
+    MethodInfo(
+        "degree-triangle",
+        "graph",
+        "penstock.kinds.graph.degree_triangle:DegreeTriangle",
+        "degree-triangle",
+        "graphs with noisy degrees and about as many triangles as there are",
+        default=True,
+    ),
+    MethodInfo(
+        "kronecker",
+        "graph",
+        "penstock.kinds.graph.kronecker:Kronecker",
+        "kronecker",
+        "a stochastic Kronecker graph fitted to noisy counts",
+        guarantee="pure epsilon, or (epsilon, delta) as published",
+    ),
+    MethodInfo(
+        "degree-sequence",
+        "graph",
+        "penstock.kinds.graph.degree_sequence:DegreeSequence",
+        "degree-sequence",
+        "noisy degrees of all nodes in ascending order",
+        answer="counts",
+    ),
+    MethodInfo(
+        "ladder",
+        "graph",
+        "penstock.kinds.graph.subgraph_counts:LadderCounts",
+        "subgraph-counts",
+        "numbers of triangles, stars, cliques and k-triangles, each on a ladder of its own",
+        answer="counts",
     ),
     MethodInfo(
         "laplace-marginals",
@@ -140,6 +203,14 @@ METHODS = (
         role="baseline",  # under replace that number is public, and nothing is left to pay for
     ),
     MethodInfo(
+        "set-histogram",
+        "itemsets",
+        "penstock.kinds.itemsets.baselines.histogram:SetHistogram",
+        "set-table",
+        "a noisy count for every set over a small universe",
+        role="baseline",
+    ),
+    MethodInfo(
         "adaptive-grid",
         "points",
         "penstock.kinds.points.baselines.adaptive_grid:AdaptiveGrid",
@@ -179,6 +250,34 @@ METHODS = (
         "a grid whose even stretches are merged before they are counted",
         role="baseline",
     ),
+    MethodInfo(
+        "laplace-counts",
+        "graph",
+        "penstock.kinds.graph.baselines.counts:LaplaceCounts",
+        "subgraph-counts",
+        "counts of patterns with noise for the worst graph",
+        answer="counts",
+        role="baseline",
+    ),
+    MethodInfo(
+        "smooth-counts",
+        "graph",
+        "penstock.kinds.graph.baselines.counts:SmoothCounts",
+        "subgraph-counts",
+        "triangles and stars with Cauchy noise on their smooth sensitivity",
+        answer="counts",
+        role="baseline",
+    ),
+    MethodInfo(
+        "noisy-local-counts",
+        "graph",
+        "penstock.kinds.graph.baselines.counts:NoisyLocalCounts",
+        "subgraph-counts",
+        "k-triangles with noise on a private bound of their local sensitivity",
+        guarantee="(epsilon, delta)",
+        answer="counts",
+        role="baseline",
+    ),
 )
 
 FORMS = (
@@ -205,6 +304,12 @@ FORMS = (
         "penstock.kinds.table.baselines.full_table:FullTableRelease",
         keys=("total", "order"),
         tables={"domain": ("value",)},
+    ),
+    FormInfo(
+        "partition",
+        "penstock.kinds.table.diffpart.release:RowsRelease",
+        keys=("divided", "left_out"),
+        tables={"rows": ("count",), "codes": ("code",)},
     ),
     FormInfo("uniform", "penstock.kinds.table.baselines.uniform:UniformRelease", keys=("total",)),
     FormInfo(
@@ -241,12 +346,24 @@ FORMS = (
     FormInfo(
         "n-gram",
         "penstock.kinds.sequences.ngram:NGramRelease",
-        keys=("longest", "gap_scale"),
+        keys=("longest", "length_deviation", "gap_scale"),
         tables={"strings": ("before", "symbol"), "counts": ("count",)},
-        optional_tables={"starts": ("count",), "gaps": ("count",)},
+        optional_tables={"lengths": ("count",), "starts": ("count",), "gaps": ("count",)},
     ),
     FormInfo(
         "top-strings", "penstock.kinds.sequences.top_strings:TopStringsRelease", keys=("longest", "strings")
+    ),
+    FormInfo(
+        "sets",
+        "penstock.kinds.itemsets.release:SetsRelease",
+        keys=("empty", "divided", "left_out"),
+        tables={"sets": ("size", "count"), "items": ("item",)},
+    ),
+    FormInfo(
+        "set-table",
+        "penstock.kinds.itemsets.baselines.histogram:SetTableRelease",
+        keys=("deviation",),
+        tables={"counts": ("count",)},
     ),
     FormInfo(
         "selection",
@@ -254,6 +371,28 @@ FORMS = (
         keys=("field", "mechanism", "counted", "candidates", "margin"),
         tables={"selected": ("rank", "selected", "count")},
         optional_columns=("count",),
+    ),
+    FormInfo(
+        "degree-sequence",
+        "penstock.kinds.graph.degree_sequence:DegreeSequenceRelease",
+        keys=("nodes",),
+        tables={"degrees": ("total", "nodes")},
+    ),
+    FormInfo(
+        "degree-triangle",
+        "penstock.kinds.graph.degree_triangle:DegreeTriangleRelease",
+        keys=("nodes", "triangles", "closeness", "decay"),
+        tables={"degrees": ("total", "nodes")},
+    ),
+    FormInfo(
+        "kronecker",
+        "penstock.kinds.graph.kronecker:KroneckerRelease",
+        keys=("initiator", "counts"),
+    ),
+    FormInfo(
+        "subgraph-counts",
+        "penstock.kinds.graph.subgraph_counts:SubgraphCountsRelease",
+        keys=("counts", "errors"),
     ),
 )
 """What is written to disk and read for ever: entries are added. One whose model gets other parts is another

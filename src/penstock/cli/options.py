@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from penstock.catalogue import MethodInfo
+from penstock.catalogue import ENGINES, MethodInfo
 from penstock.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,8 +73,12 @@ Epsilon = Annotated[
     ),
 ]
 EngineName = Annotated[
-    Literal["auto", "memory", "duckdb"],
-    typer.Option("--engine", help="Where to count a table: in memory, or in DuckDB when it is large."),
+    str,
+    typer.Option(
+        "--engine",
+        metavar="|".join(("auto", *ENGINES)),
+        help="Where to count a table: in memory, or in DuckDB when it is large.",
+    ),
 ]
 Spill = Annotated[
     str | None,

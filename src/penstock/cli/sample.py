@@ -19,7 +19,7 @@ def sample(
             "-n",
             metavar="N",
             show_default=False,
-            help="How many rows; about as many as there were records when not given.",
+            help="How many rows, or graphs; about as many as there were records when not given.",
         ),
     ] = None,
     out: Annotated[
@@ -67,25 +67,31 @@ def sample(
     from penstock.releases.formulas import without_formulas
 
     target = None if out is None else Path(out)
+    opened = load(folder)
+    writers = opened.files()
+    ending = "" if target is None else target.suffix.lower()
     if target is not None:
-        if target.suffix.lower() not in (".csv", ".parquet"):
-            raise UsageError(f"'{out}' must end in .csv or .parquet, so that it is clear what to write.")
+        endings = [".csv", ".parquet", *writers]
+        if ending not in endings:
+            known = f"{', '.join(endings[:-1])} or {endings[-1]}"
+            raise UsageError(f"'{out}' must end in {known}, so that it is clear what to write.")
         refuse_existing(target, force)
     with progress_bars():
-        release = load(folder)
-        rows = release.sample(n, seed=seed)
+        rows = opened.sample(n, seed=seed)
         if for_spreadsheets:
-            rows = without_formulas(flat(rows, release.schema))
+            rows = without_formulas(flat(rows, opened.schema))
         if target is None:
-            text = flat(rows, release.schema).write_csv()
+            text = flat(rows, opened.schema).write_csv()
             print(printable(text) if sys.stdout.isatty() else text, end="")
             return
         try:
             with whole_file(target) as partial:
-                if target.suffix.lower() == ".csv":
-                    flat(rows, release.schema).write_csv(partial)
-                else:
+                if ending == ".csv":
+                    flat(rows, opened.schema).write_csv(partial)
+                elif ending == ".parquet":
                     rows.write_parquet(partial)
+                else:
+                    writers[ending](rows, partial)
         except OSError as problem:
             raise UsageError(f"'{out}' cannot be written: {reason(problem)}.") from None
     note(f"{clean(out)}: {rows.height:,} synthetic rows.")

@@ -27,13 +27,14 @@ WIDE = 120
 def clean(text: object) -> str:
     """One line of printable text, with Rich's markup switched off.
 
-    >>> clean("a[red]b\\x1b[31m")
-    'a\\\\[red]b�[31m'
+    >>> clean("a[red]b\\x1b[31m"), clean("35\\u00a0%")
+    ('a\\\\[red]b�[31m', '35 %')
     """
     from rich.markup import escape
 
+    words = str(text).replace("\N{NO-BREAK SPACE}", " ")
     return escape(
-        "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in str(text))
+        "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in words)
     )
 
 
@@ -88,12 +89,17 @@ def complain(message: str) -> None:
     if sys.stderr.isatty():
         notes().print(f"[bold red]✗[/] {clean(message)}")
     else:
-        print(message, file=sys.stderr)
+        print(printable(message), file=sys.stderr)  # what is piped may still end in a terminal
 
 
 def print_json(value: Any) -> None:
-    """The machine-readable answer, and nothing else on stdout."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str))
+    """The machine-readable answer, and nothing else on stdout; what a terminal would obey is escaped."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    print(
+        "".join(
+            letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1] for letter in text
+        )
+    )
 
 
 @contextmanager

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from penstock import catalogue
 from penstock.engine import refuse_engine
+from penstock.engine.header import Header
+from penstock.engine.source import read
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.unit import Relation
@@ -62,6 +64,13 @@ class Data(Handle, ABC):
         cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> Self:
         """The handle on these records: what `open` does where kinds of data differ."""
+
+    @classmethod
+    def read(cls, source: Any, schema: Schema, *, table: str | None = None, header: Header = None) -> Any:
+        """What `open` is given: the source as the house reads it, or as the kind does where only it can."""
+        if schema.layout is not None and schema.layout.headless:
+            return source
+        return read(source, table=table, header=header)
 
     @property
     def relation(self) -> Relation:

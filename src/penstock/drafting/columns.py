@@ -30,15 +30,19 @@ SIGNS: Final = frozenset(
 )
 """Texts that mean "missing" among numbers and dates, whatever their case."""
 SENTINELS: Final = tuple(-float(digit * length) for digit in "987" for length in range(1, 6))
-"""Numbers that stand for a missing value where all others are at least 0: -9, -99, -8, ..."""
+"""Numbers that stand for a missing value where all others are at least 0: -9, -99, -8, ...
+
+So does -1 among amounts; among a few codes it may be one of them.
+"""
 MOST_SIGNS: Final = 3
 FEW: Final = 20
 """So many different whole numbers, or fewer, are codes where each of them repeats."""
 MOST_CATEGORIES: Final = 256
 MOST_SPIKES: Final = 5
 _FINEST: Final = 6
+_AROUND: Final = 5
 
-_PERSON = r"(user|person|patient|customer|client|member|subject|subscriber|caller|employee|visitor)"
+_PERSON = r"(user|person|patient|customer|client|member|subject|subscriber|caller|employee|visitor|mrn)"
 _NUMBER_OF = r"(id|uid|uuid|no|nr|num|key|number)"
 _PEOPLE = re.compile(rf"^({_PERSON}|{_PERSON}?[_. -]?{_NUMBER_OF})$", re.IGNORECASE)
 _RECORD = r"(case|record|row|index|invoice|order|account|policy|contract|ticket|trace|session|stay|admission)"
@@ -129,7 +133,8 @@ def _signs(values: pl.Series, texts: pl.Series) -> list[str]:
 def _sentinels(numbers: pl.Series) -> tuple[str, ...]:
     """Numbers such as -9 that repeat where everything else is at least 0."""
     negative = numbers.filter(numbers < 0)
-    if not 1 < len(negative) < len(numbers) or not negative.is_in(list(SENTINELS)).all():
+    known = SENTINELS if numbers.n_unique() <= FEW else (*SENTINELS, -1.0)
+    if not 1 < len(negative) < len(numbers) or not negative.is_in(list(known)).all():
         return ()
     return tuple(written(value) for value in sorted(negative.unique().to_list(), reverse=True))
 
@@ -173,16 +178,21 @@ def numbers_records(column: pl.Series, type_: Type) -> bool:
     numbers = column.cast(pl.Float64, strict=False).drop_nulls()
     if len(numbers) <= FEW or numbers.n_unique() < len(numbers) or not (numbers >= 1e5).all():
         return False
-    digits = np.floor(np.log10(numbers.to_numpy()))
     rising = bool(numbers.is_sorted()) or bool(numbers.is_sorted(descending=True))
-    return bool(digits.min() == digits.max() and (rising or digits.min() >= 6))
+    return _equally_long(numbers) and (rising or bool((numbers >= 1e6).all()))
+
+
+def _equally_long(numbers: pl.Series) -> bool:
+    """Whether whole numbers have six digits or more, all of them as many."""
+    digits = np.floor(np.log10(np.maximum(numbers.to_numpy(), 1)))
+    return bool(digits.min() >= 5 and digits.min() == digits.max())
 
 
 def repeats_like_an_identifier(column: pl.Series, type_: Type) -> bool:
     """Whether each of many values has a few records, all of them about as many: as people come back.
 
-    A name that says so is believed. Without one only texts with digits are, because whole amounts may repeat
-    as evenly.
+    A name that says so is believed. Without one texts with digits are, and long numbers of one length that
+    are not round, because other whole amounts may repeat as evenly.
     """
     times = column.drop_nulls().value_counts(sort=False, name="times")["times"].to_numpy()
     different, records = len(times), int(times.sum())
@@ -192,8 +202,11 @@ def repeats_like_an_identifier(column: pl.Series, type_: Type) -> bool:
         return False
     if identifies_a_person(column.name) or identifies(column.name):
         return True
-    if type_ != "string" or different <= MOST_CATEGORIES:
+    if different <= MOST_CATEGORIES:
         return False
+    if type_ == "integer":
+        numbers = column.cast(pl.Float64, strict=False).drop_nulls()
+        return _equally_long(numbers) and 2 * int((numbers % 10 == 0).sum()) < len(numbers)
     texts = column.drop_nulls().cast(pl.String)
     return int(texts.str.contains("[0-9]").sum()) > 0.9 * len(texts)
 
@@ -211,17 +224,19 @@ def decimals_of(values: NDArray[np.float64]) -> int | None:
 
 
 def spikes_in(values: NDArray[np.float64], edges: Edges) -> list[float]:
-    """The values that stand out: at least 1 in 30, half of their bin, and five times what is usual."""
+    """The values that stand out most: at least 1 in 30, and five times what is usual among those around them.
+
+    What is usual over all of a range is no measure: amounts are frequent where there are many of them.
+    """
     different, times = np.unique(values, return_counts=True)
     if len(different) <= FEW:
         return []
-    codes = edges.codes(different)
-    in_bin = np.bincount(codes, weights=times, minlength=edges.count)[codes]
-    usual = float(np.median(times))
-    high = (30 * times >= len(values)) & (2 * times >= in_bin) & (times >= 5 * usual)
-    wide = np.array([edges.span(int(code))[0] < edges.span(int(code))[1] for code in codes])
-    largest = np.argsort(-times, kind="stable")
-    return sorted(float(different[place]) for place in largest if high[place] and wide[place])[:MOST_SPIKES]
+    around = np.lib.stride_tricks.sliding_window_view(np.pad(times, _AROUND, mode="reflect"), 2 * _AROUND + 1)
+    high = (30 * times >= len(values)) & (times >= 5 * np.median(around, axis=1))
+    spans = [edges.span(int(code)) for code in edges.codes(different)]
+    wide = np.array([low < high for low, high in spans])
+    largest = [place for place in np.argsort(-times, kind="stable") if high[place] and wide[place]]
+    return sorted(float(different[place]) for place in largest[:MOST_SPIKES])
 
 
 @dataclass(frozen=True)
@@ -255,6 +270,8 @@ def event_log(frame: pl.DataFrame, markers: tuple[str, ...]) -> EventLog | None:
     ]
     alike = [name for name in plain if repeats_like_an_identifier(frame[name], types[name] or "string")]
     case = next((name for name in [*hinted, *alike] if name is not None), None)
+    if case is None and times:  # with a time beside them, whatever comes back a few times may be cases
+        case = next((name for name in plain if FEW < different[name] <= frame.height / 2), None)
     symbols = [name for name in plain if name != case and different[name] <= MOST_CATEGORIES]
     named = [name for name in symbols if _ACTIVITY.match(name)]
     if case is None or not symbols:

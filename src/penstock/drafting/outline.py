@@ -196,7 +196,7 @@ class Outline:
         below = any(cell.high < 0 for cell in self._filled if cell.sign is None)
         signs = [cell.sign for cell in self._filled if cell.sign and (cell.type is None or not below)]
         ways = [
-            (sign.upper(), sign) if len(sign) < 3 else (sign, sign.capitalize(), sign.upper())
+            (sign.upper(), sign) if len(sign) < 4 else (sign, sign.capitalize(), sign.upper())
             for sign in signs
         ]
         return tuple(dict.fromkeys(way for each in ways for way in each))

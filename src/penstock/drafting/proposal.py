@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from math import isfinite
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import polars as pl
@@ -31,6 +32,9 @@ from penstock.drafting.columns import (
     spikes_in,
     usual_number,
 )
+from penstock.engine.header import Header
+from penstock.engine.source import Source
+from penstock.engine.source import read as open_source
 from penstock.errors import DataError
 from penstock.privacy.unit import Unit
 from penstock.schema.field import Constraints, Field
@@ -38,7 +42,17 @@ from penstock.schema.layout import Layout
 from penstock.schema.magnitudes import round_outwards
 from penstock.schema.reading import read
 from penstock.schema.schema import Schema
-from penstock.schema.values import BLANKS, NotAValueError, Type, at, is_pattern, number, parse, written
+from penstock.schema.values import (
+    BLANKS,
+    LARGEST_WHOLE,
+    NotAValueError,
+    Type,
+    at,
+    is_pattern,
+    number,
+    parse,
+    written,
+)
 
 
 @runtime_checkable
@@ -67,6 +81,10 @@ class KindDraft:
 
     missing_is_a_value: ClassVar[bool] = True
     codes_are_categories: ClassVar[bool] = True
+
+    def read(self, source: Any, *, table: str | None = None, header: Header = None) -> Source:
+        """The records to draft from."""
+        return open_source(source, table=table, header=header)
 
     def why_left_out(self, type_: Type) -> str | None:
         """Why a column with values of this type can be no field, or None where it can."""
@@ -116,7 +134,11 @@ def kind_draft(kind: str) -> KindDraft:
 
 
 def draft(
-    source: pl.DataFrame | Records | Sequence[str], *, kind: str = "table", headers_only: bool = False
+    source: pl.DataFrame | Records | Sequence[str],
+    *,
+    kind: str = "table",
+    headers_only: bool = False,
+    drafter: KindDraft | None = None,
 ) -> Schema:
     """A schema to review; with ``headers_only`` not a single value is read.
 
@@ -126,7 +148,7 @@ def draft(
     >>> proposal.field("age").domain
     '0..50'
     """
-    drafter = kind_draft(kind)
+    drafter = drafter or kind_draft(kind)
     names = _names(source)
     _refuse_bad_names(names)
     frame: pl.DataFrame | None
@@ -230,6 +252,8 @@ def propose(
     elif found.type == "integer" and drafter.codes_are_categories and few(known, different, most):
         enum = tuple(int(value) for value in known.unique().sort().to_list())
         domain = _Domain(Constraints(enum=enum), categories_ordered=len(enum) > 2)
+    elif _too_large(found.type, known):
+        return "holds numbers that are too large to be told apart"
     elif found.type != "boolean":
         domain = _range(found.type, known, drafter)
     facts += domain.facts
@@ -292,8 +316,10 @@ def _is_identifier(column: pl.Series, type_: Type) -> bool:
     """Whether a column tells people or records apart; one of two values says something about them instead."""
     if identifies_a_person(column.name):
         return column.n_unique() > 2 or len(column) < 8
-    often = mostly_different(column) or repeats_like_an_identifier(column, type_)
-    return (identifies(column.name) and often) or numbers_records(column, type_)
+    comes_back = repeats_like_an_identifier(column, type_)
+    if identifies(column.name) and (mostly_different(column) or comes_back):
+        return True
+    return type_ == "integer" and (comes_back or numbers_records(column, type_))
 
 
 def _all_signs(column: pl.Series, signs: tuple[str, ...], markers: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -317,6 +343,15 @@ def _range(type_: Type, known: pl.Series, drafter: KindDraft) -> _Domain:
         spikes=tuple(parse(type_, value) for value in spikes),
         decimals=decimals_of(values) if type_ == "number" and len(values) else None,
     )
+
+
+def _too_large(type_: Type, known: pl.Series) -> bool:
+    """Whether no schema could have the bounds that numbers suggest."""
+    if type_ not in ("integer", "number") or known.is_empty():
+        return False
+    numbers = known.to_numpy()
+    low, high = round_outwards(float(numbers.min()), float(numbers.max()))
+    return not isfinite(high - low) or (type_ == "integer" and max(-low, high) > LARGEST_WHOLE)
 
 
 def _bounds(kind: Type, known: pl.Series) -> Constraints:

@@ -78,9 +78,9 @@ class Delimited:
             byte = ord(stray.group()) - 0xDC00
             start = beginning.index(bytes([byte]))
             raise _undecodable(path, beginning[:start].count(b"\n") + 1, start, byte)
-        names, rest = _names(path, row), lines.read()
-        if header is None:
+        if header is None:  # before anything is said about the names, which may be somebody's values
             refuse_record(str(path), [name for name in row if name.strip()], text=True)
+        names, rest = _names(path, row), lines.read()
         empty = len(beginning) < _HEADER_LIMIT and not (rest if len(names) == 1 else rest.strip("\r\n"))
         return cls(path, names, separator, skipped=blank + reader.line_num, headed=True, empty=empty)
 
@@ -243,8 +243,8 @@ def _names(path: Path, header: Sequence[str]) -> tuple[str, ...]:
             )
         if name in names[:number]:
             raise DataError(
-                f"{path}: the column '{name}' occurs twice in the header. Rename one of them; if the file "
-                "has no header, say --no-header."
+                f"{path}: columns {names.index(name) + 1} and {number + 1} have the same name. Rename one of "
+                "them; if the file has no header, say --no-header."
             )
     return tuple(names)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -31,8 +31,10 @@ FIRST, NONE = "first", "none"
 RECORDS = 1000
 """How many records the check of a draft looks at."""
 
+_DIGIT = re.compile(r"\d+")
 _WHOLE = re.compile("^[0-9]{1,9}$")
 _MOMENT = re.compile(r"^[0-9]{4}-?[0-9]{2}-?[0-9]{2}[T ][0-9:.]+ ?(Z|UTC|[+-][0-9:]+)?$")
+_HEXADECIMAL = re.compile(r"^(?=.*[0-9])[0-9a-f]{12,}$", re.IGNORECASE)
 _ADDRESS = re.compile(r"^[^@\s]+@[^@\s]+\.[^@\s]+$")
 _MARKERS = ("?", "na", "n/a", "nan", "null", "none", "true", "false")
 _YEARS = range(1900, 2101)
@@ -74,6 +76,8 @@ def _reads_as_value(name: str) -> bool:
     if any(each.isdigit() for each in text) and not any(each.isalpha() for each in text):
         return True  # numbers, dates, times, amounts of money, telephone numbers
     patterns = (re.compile(NUMBER), _MOMENT, _ADDRESS)
+    if _HEXADECIMAL.match(text.replace("-", "")):
+        return True  # keys made by machines
     return text.lower() in _MARKERS or any(pattern.match(text) for pattern in patterns)
 
 
@@ -97,20 +101,25 @@ def refuse_record(label: str, names: Sequence[str], *, text: bool) -> None:
 
 
 def refuse_record_among(label: str, names: Sequence[str], records: pl.DataFrame, *, text: bool) -> None:
-    """Raise DataError where a name is one of the values of its own column, or is formed like all of them."""
+    """Raise DataError where a name is one of the values of its own column, or is formed like them.
+
+    Upper and lower case make no difference. A name with digits is formed like values that all have digits
+    where one of them has letters, digits and other signs in the same places, whatever the numbers' lengths.
+    """
     import polars as pl
 
     for place, name in enumerate(names):
         column = records.to_series(place)
         if column.dtype != pl.String:
             continue
-        values = [value.strip(BLANKS) for value in column.drop_nulls()]
+        values = [value.strip(BLANKS).casefold() for value in column.to_list() if value is not None]
         values = [value for value in values if value]
-        if name in values:
+        if name.strip(BLANKS).casefold() in values:
             reason = f"the name of column {place + 1} is also one of its values"
             raise _refusal(label, reason, text=text)
-        if len(values) > 1 and any(each.isdigit() for each in name) and {_shape(name)} == _shapes(values):
-            reason = f"the name of column {place + 1} is formed like all of its values"
+        numbered = len(values) > 1 and all(_DIGIT.search(value) for value in [name, *values])
+        if numbered and _shape(name) in {_shape(value) for value in values}:
+            reason = f"the name of column {place + 1} is formed like its values"
             raise _refusal(label, reason, text=text)
 
 
@@ -123,16 +132,12 @@ def refuse_names_of_categories(label: str, schema: Schema, *, text: bool) -> Non
 
 
 def _shape(text: str) -> str:
-    """How a text is formed: which places hold digits, letters and other signs.
+    """How a text is formed: which places hold numbers, letters and other signs.
 
-    >>> _shape("AB-12")
-    'aa-99'
+    >>> _shape("AB-12"), _shape("ab-7")
+    ('aa-9', 'aa-9')
     """
-    return "".join("9" if each.isdigit() else "a" if each.isalpha() else each for each in text)
-
-
-def _shapes(values: Iterable[str]) -> set[str]:
-    return {_shape(value) for value in values}
+    return _DIGIT.sub("9", "".join("a" if each.isalpha() else each for each in text))
 
 
 def _refusal(label: str, reason: str, *, text: bool) -> DataError:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from penstock.catalogue import ENGINES, MEMORY
 from penstock.engine.bound import fresh_key, numbered_users, sample_per_user
 from penstock.engine.connection import Duck
 from penstock.engine.memory import MemoryEngine
@@ -18,17 +19,19 @@ from penstock.schema.fact import nearest
 IN_MEMORY_UP_TO = 1 << 29
 """Files longer than this (as text, in bytes) are counted in DuckDB unless told otherwise."""
 
-ENGINES = ("memory", "duckdb")
+AUTO = "auto"
+"""The engine that is chosen by where the records are, and how many."""
 
 
 def refuse_engine(engine: str, able: Sequence[str], what: str = "This") -> None:
     """Refuse an engine that is none, and one that cannot count what is asked for."""
-    known = ("auto", *ENGINES)
+    known = (AUTO, *ENGINES)
     if engine not in known:
+        *others, last = known
         raise UsageError(
-            f"engine: '{engine}' is unknown{nearest(engine, known)}. Choose auto, memory or duckdb."
+            f"engine: '{engine}' is unknown{nearest(engine, known)}. Choose {', '.join(others)} or {last}."
         )
-    if engine != "auto" and engine not in able:
+    if engine != AUTO and engine not in able:
         words = " or ".join(f"'{each}'" for each in able)
         raise UsageError(
             f"{what} is counted in {' or '.join(able)}, not in {engine}; leave the engine out, or choose "
@@ -41,7 +44,7 @@ def open_engine(
     schema: Schema,
     *,
     table: str | None = None,
-    engine: str | Literal["auto", "memory", "duckdb"] = "auto",
+    engine: str = AUTO,
     order_key: bytes | None = None,
     coordinates: bool = False,
     memory: str = "1GiB",
@@ -71,7 +74,7 @@ def open_engine(
         needed.append(user)
     key = order_key or fresh_key()
     small = not records.remote and records.length <= IN_MEMORY_UP_TO
-    if engine == "memory" or (engine == "auto" and small):
+    if engine == MEMORY or (engine == AUTO and small):
         return _in_memory(records, schema, needed, key, coordinates)
     from penstock.engine.ibis import IbisEngine
 
@@ -90,7 +93,7 @@ def _in_memory(
 ) -> MemoryEngine:
     from penstock.engine.coordinates import Coordinate, values_in_memory
 
-    frame = records.frame(needed)
+    frame = records.cells(needed)
     codes: dict[str, Any] = dict(schema.encode(frame))
     coordinates: dict[str, tuple[Any, Coordinate]] = {}
     if wanted:

@@ -2,8 +2,8 @@
 
 A pandas column of Python objects has no type of its own: whoever infers one looks at all of its values, and
 a single record would change what is public of everybody's. So each object becomes text by itself, as a CSV
-file would hold it, and the schema decides what the text means. Only a column of nothing but lists stays one
-of lists, for sequences and item sets.
+file would hold it, and the schema decides what the text means. Only for sequences and item sets a column of
+nothing but lists stays one of lists.
 """
 
 from __future__ import annotations
@@ -28,10 +28,19 @@ NOT_PLAIN = "(not a plain value)"
 _LISTS = (list, tuple, np.ndarray)
 
 
+def single(column: Any, name: str) -> pl.Series:
+    """A column of one value a cell: with its own type, or as text where it has none."""
+    from pandas.api import types
+
+    if types.is_object_dtype(column.dtype) or types.is_complex_dtype(column.dtype):
+        return _texts(column.astype(object), name)
+    return _converted(column, name)
+
+
 def typed(column: Any, name: str) -> pl.Series:
-    """A column as it is released: with its own type, or as text where it has none."""
+    """The same, except that a column of lists stays one."""
     if column.dtype != object:
-        return _converted(column, name)
+        return single(column, name)
     known = column[~column.isna()]
     lists = sum(isinstance(value, _LISTS) for value in known)
     if lists == 0:
@@ -65,6 +74,8 @@ def as_text(value: object) -> str:
     match value:
         case str():
             return value.encode("utf-8", "replace").decode("utf-8")
+        case complex() if value.imag == 0:  # one complex number makes a column of them
+            return as_text(value.real)
         case float():
             return written(value) if math.isfinite(value) else str(value)
         case datetime():

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.engine.connection import Duck, first_line, named_table
 from penstock.engine.delimited import GZIP, Delimited
 from penstock.engine.header import FIRST, Header, refuse_record, told
-from penstock.engine.pandas_frame import plain, typed
+from penstock.engine.pandas_frame import plain, single, typed
 from penstock.errors import DataError, without_password
 
 if TYPE_CHECKING:
@@ -58,6 +58,10 @@ class Source(ABC):
 
         Text files hold text, and the types of Parquet, Arrow, Polars and databases stand in a header.
         """
+        return self.frame(names)
+
+    def cells(self, names: Sequence[str]) -> pl.DataFrame:
+        """Raw: these columns for data with one value in a cell, where a list is just an odd value."""
         return self.frame(names)
 
     def first(self, count: int) -> pl.DataFrame:
@@ -323,9 +327,12 @@ class PandasSource(Source):
     def plain(self, names: Sequence[str]) -> pl.DataFrame:
         return self._columns(names, plain)
 
+    def cells(self, names: Sequence[str]) -> pl.DataFrame:
+        return self._columns(names, single)
+
     def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
         _refuse_equal_but_for_case(self)
-        return (duck or Duck()).registered(self.frame(names).to_arrow())
+        return (duck or Duck()).registered(self.cells(names or self.names).to_arrow())
 
     @property
     def empty(self) -> bool:

@@ -92,16 +92,13 @@ class Unit(BaseModel):
 
     @model_validator(mode="after")
     def _a_column_has_a_bound(self) -> Self:
-        if self.column is not None and (self.at_most is None or self.at_most < 1):
+        if self.column is not None and self.at_most is None:
             raise ValueError(
                 f"unit: protects '{self.protects}' needs 'at_most', the largest number of records "
                 f"one {self.protects} may contribute (1 or more)"
             )
-        if self.column is None and self.at_most is not None:
-            raise ValueError(
-                f"unit: protects '{self.protects}' needs 'column', the field that identifies a "
-                f"{self.protects}, or no 'at_most'"
-            )
+        if self.at_most is not None and self.at_most < 1:
+            raise ValueError(f"unit: 'at_most' is {self.at_most}; it is a whole number from 1 on")
         return self
 
     @property
@@ -119,4 +116,6 @@ class Unit(BaseModel):
         if self.column is not None:
             plural = "record" if self.at_most == 1 else "records"
             return f"one {self.protects} ({self.column}), who contributes at most {self.at_most} {plural}"
+        if self.records > 1:
+            return f"any {self.at_most} {self.protects}s together, such as all those of one person"
         return f"one {self.protects}"

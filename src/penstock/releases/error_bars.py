@@ -20,6 +20,8 @@ CONFIDENCE = 0.95
 _QUANTILE = 1.959964  # of the normal distribution
 _CORRECTION = (_QUANTILE**3 - 3 * _QUANTILE) / 24  # Cornish and Fisher's, for the excess kurtosis
 _SMOOTH = 3.0  # standard deviation from which on the steps of a single noise do not show
+_WIDE = 1e6
+WIDEST = 1e50  # wider than any noise that Penstock draws; only a forged model says more
 _DRAWS = 1 << 17
 _FEW = 64  # noises that are drawn one by one
 
@@ -51,7 +53,7 @@ def half_width(shares: Sequence[Noises]) -> float:
     >>> half_width([Noises(1.0, 0.5, 1)])
     1.0
     """
-    known = [share for share in shares if share.weight and share.deviation > 0 and share.number > 0]
+    known = [Noises(w, min(d, WIDEST), n, g) for w, d, n, g in shares if w and d > 0 and n > 0]
     if not known:
         return 0.0
     if min(share.deviation for share in known) < _SMOOTH:
@@ -79,7 +81,10 @@ def _excess(deviation: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _drawn(shares: tuple[Noises, ...]) -> float:
-    """The quantile among draws; the sum of n noises is the difference of two negative binomial numbers."""
+    """The quantile among draws; the sum of n noises is the difference of two negative binomial numbers.
+
+    Where the steps are far too small to be seen, those are gamma numbers.
+    """
     rng = np.random.default_rng(0)
     total = np.zeros(_DRAWS)
     for weight, deviation, number, gaussian in shares:
@@ -87,9 +92,13 @@ def _drawn(shares: tuple[Noises, ...]) -> float:
             total += weight * _gaussian_sum(deviation, number, rng)
             continue
         chance = 1 - rate(deviation)
-        total += weight * (
-            rng.negative_binomial(number, chance, _DRAWS) - rng.negative_binomial(number, chance, _DRAWS)
+        one, other = (
+            rng.gamma(number, deviation / sqrt(2), _DRAWS)
+            if deviation > _WIDE
+            else rng.negative_binomial(number, chance, _DRAWS)
+            for _ in range(2)
         )
+        total += weight * (one - other)
     return float(np.quantile(np.abs(total), CONFIDENCE, method="higher"))
 
 
@@ -99,6 +108,8 @@ def _gaussian_sum(deviation: float, number: int, rng: np.random.Generator) -> ND
     A sum of discrete Gaussian noises of variance v is within a rounding of one of variance n v as soon as v
     is not far below 1; the fewer its values, the more exactly single noises are drawn.
     """
+    if deviation > _SMOOTH:
+        return rng.normal(0.0, sqrt(number) * deviation, _DRAWS)
     reach = int(12 * deviation) + 2
     values = np.arange(-reach, reach + 1)
     chances = np.exp(-(values**2) / (2 * deviation**2))

@@ -71,10 +71,10 @@ _TITLES = {
 
 def save(release: Published, folder: str | Path, *, overwrite: bool = False) -> Path:
     """Write the release to a folder: all of it, or nothing (see `Release.save`)."""
-    return _save(release, folder, overwrite=overwrite, paid=False)
+    return _save(release, folder, overwrite=overwrite, keeping=False)
 
 
-def save_paid(release: Published, folder: str | Path) -> Path:
+def save_keeping(release: Published, folder: str | Path) -> Path:
     """Write a release whose noise was drawn just now: whatever goes wrong, its model is kept.
 
     The model comes first, undisturbed; what can be made from it again comes after. Where the destination
@@ -82,7 +82,7 @@ def save_paid(release: Published, folder: str | Path) -> Path:
     """
     target = absolute(folder)
     try:
-        return _save(release, folder, overwrite=False, paid=True)
+        return _save(release, folder, overwrite=False, keeping=True)
     except BaseException as problem:
         if _is_there(release, target) or not (meant_for(target) or _kept_elsewhere(release, target)):
             raise
@@ -101,16 +101,16 @@ def _is_there(release: Published, target: Path) -> bool:
         return False
 
 
-def _save(release: Published, folder: str | Path, *, overwrite: bool, paid: bool) -> Path:
+def _save(release: Published, folder: str | Path, *, overwrite: bool, keeping: bool) -> Path:
     _refuse_unregistered(release)
     title = Path(folder).name or "release"
     target = absolute(folder)
     model = release.model()
     files = 5 + len(model.tables)
     with whole_folder(folder, overwrite=overwrite) as partial, progress("writing the release", files) as step:
-        with undisturbed() if paid else nullcontext():
+        with undisturbed() if keeping else nullcontext():
             _save_model(release, model, partial)
-            if paid:
+            if keeping:
                 _keep(release, partial, title, target)
         step(3 + len(model.tables))
         rows = _save_rows(release, partial)
@@ -118,7 +118,7 @@ def _save(release: Published, folder: str | Path, *, overwrite: bool, paid: bool
         _write(partial / "report.html", public_report.report(release, title=title))
         step(1)
         contents = _contents(release, partial, title, rows).to_json()
-        if not paid:
+        if not keeping:
             _write(partial / "datapackage.json", contents)
         else:  # there is one that lists the model alone, and one of the two must always be there
             with whole_file(partial / "datapackage.json") as exchanged:
@@ -182,12 +182,14 @@ def _save_rows(release: Published, partial: Path) -> pl.DataFrame | None:
 
 
 def flat(rows: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """Rows as a CSV file holds them: lists are JSON text, as Table Schema writes arrays, and missing values
-    the text that the schema declares first.
+    """Rows as a CSV file holds them: lists are JSON text, as Table Schema writes arrays, times have whole
+    seconds, and missing values are the text that the schema declares first.
     """
     import polars as pl
 
-    rows = schema.marked(rows, as_text=True)
+    rows = schema.marked(
+        rows.with_columns(pl.col(pl.Datetime).dt.strftime("%Y-%m-%dT%H:%M:%S")), as_text=True
+    )
     nested = [column for column, dtype in rows.schema.items() if dtype.is_nested()]
     texts = [
         pl.Series(

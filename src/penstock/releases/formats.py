@@ -17,7 +17,7 @@ _FORMS_1 = {"privbayes": "network"}
 _KINDS_1 = {"select-items": "itemsets", "select-categories": "table"}
 _BLOCKS_1 = {"sequence": "sequences", "items": "itemsets"}
 
-_LACKING_2 = {"suffix-tree": {"length_deviation": 0.0, "gap_scale": 0.0}, "n-gram": {"gap_scale": 0.0}}
+_LACKING_2 = {form: {"length_deviation": 0.0, "gap_scale": 0.0} for form in ("suffix-tree", "n-gram")}
 _TOLD_2 = {"selection": ("mechanism",), "simple-tree": ("inner",)}
 
 
@@ -56,7 +56,7 @@ def upgraded_model(
     decide about error bars and caveats were said among the parameters alone.
 
     >>> upgraded_model("n-gram", {"longest": 6}, {}, 2)
-    {'longest': 6, 'gap_scale': 0.0}
+    {'longest': 6, 'length_deviation': 0.0, 'gap_scale': 0.0}
     >>> upgraded_model("selection", {"field": "sex"}, {"mechanism": "histogram"}, 2)
     {'field': 'sex', 'mechanism': 'histogram'}
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from penstock.schema import Schema
 
-_FORMULA = re.compile(r"[=+\-@\t\r]")
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # the wide ones, too: some spreadsheets read them alike
 _NUMBER = re.compile(NUMBER)
 
 

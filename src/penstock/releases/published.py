@@ -8,7 +8,7 @@ answers and pictures below, is post-processing and costs nothing more.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
@@ -27,6 +27,8 @@ from penstock.releases.question import Question
 from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
 
     from penstock.schema import Schema
@@ -48,6 +50,8 @@ class Published(ABC):
     kinds: ClassVar[tuple[str, ...]]
     answer: ClassVar[str]
     form: ClassVar[str]
+    sampled: ClassVar[str] = "records"
+    """What the number given to `sample` counts."""
 
     method: str
     schema: Schema
@@ -73,6 +77,10 @@ class Published(ABC):
     def draw(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
         """`n` synthetic rows."""
         raise UsageError(f"A {self.method} release cannot be sampled: it holds no model of single records.")
+
+    def files(self) -> Mapping[str, Callable[[pl.DataFrame, Path], None]]:
+        """Further files that synthetic rows can be written to besides CSV and Parquet, by their ending."""
+        return {}
 
     def ask(self, expression: str) -> Answer:
         """The answer to a question in this kind's query language."""

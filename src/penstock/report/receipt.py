@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import cycle
@@ -71,17 +71,16 @@ def receipt_blocks(receipt: Receipt) -> list[Block]:
         folded=many,
         caption=f"All {len(found)} lines of the receipt" if many else "",
     )
-    blocks: list[Block] = [receipt_picture(receipt), table] if receipt.epsilon else [table]
+    blocks: list[Block] = [receipt_picture(receipt, found), table] if receipt.epsilon else [table]
     if any("≈" in line.epsilon + line.how for line in found):
         blocks.append(Text([_ROUNDED], tone="quiet"))
     return blocks
 
 
-def receipt_picture(receipt: Receipt) -> Picture:
-    """The receipt as areas: the whole on the left, the single payments on the right."""
+def receipt_picture(receipt: Receipt, found: Sequence[Line]) -> Picture:
+    """The lines of a receipt as areas: the whole on the left, the single payments on the right."""
     import plotly.graph_objects as go
 
-    found = lines(receipt)
     deepest = max((line.depth for line in found), default=0)
     while deepest and sum(line.depth <= deepest for line in found) > MOST_AREAS:
         deepest -= 1
@@ -152,9 +151,9 @@ def _tints(receipt: Receipt) -> Iterator[str]:
 
 def _lines(group: Together | Apart, depth: int) -> Iterator[Line]:
     # Disjoint parts share the area of their group: together they cost no more than the dearest.
-    whole = sum((part.cost[0] for part in group.parts), Fraction(0))
-    for part in group.parts:
-        epsilon, delta = part.cost
+    costs = [part.cost for part in group.parts]
+    whole = sum((epsilon for epsilon, _ in costs), Fraction(0))
+    for part, (epsilon, delta) in zip(group.parts, costs, strict=True):
         share = float(epsilon / whole) if whole else 0.0
         sensitivity = part.sensitivity if isinstance(part, Charge) else ""
         yield Line(depth, part.label, _how(part), sensitivity, short(epsilon), short(delta), share)

@@ -4,10 +4,10 @@ from penstock.privacy.unit import Relation, Unit
 from penstock.schema.attribute import Attribute, Level
 from penstock.schema.bins import Bins, Edges
 from penstock.schema.codec import Codec
-from penstock.schema.expression import Condition, any_of, box_of, parse
+from penstock.schema.expression import Condition, any_of, parse
 from penstock.schema.field import Constraints, Field
 from penstock.schema.layout import Layout
-from penstock.schema.magnitudes import magnitudes, round_outwards
+from penstock.schema.magnitudes import round_outwards
 from penstock.schema.schema import Drafted, Schema
 from penstock.schema.taxonomy import Taxonomy
 
@@ -27,8 +27,6 @@ __all__ = [
     "Taxonomy",
     "Unit",
     "any_of",
-    "box_of",
-    "magnitudes",
     "parse",
     "round_outwards",
 ]

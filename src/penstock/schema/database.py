@@ -281,6 +281,8 @@ def _marked(column: Any, value: Any, marker: str) -> Any:
 def _calendar_text(field: Field, text: Any, missing: Any) -> _Read:
     shape = text.re_search(DATE if field.type == "date" else DATETIME)
     shaped = ibis.ifelse(shape, text, ibis.null("string"))
+    if field.type == "datetime":
+        shaped = _extended(shaped)
     year, month, day = (
         _cast(shaped.substr(start, size), "int64") for start, size in ((0, 4), (5, 2), (8, 2))
     )
@@ -302,6 +304,12 @@ def _calendar_text(field: Field, text: Any, missing: Any) -> _Read:
         right = right & (hour < 24) & (minute < 60) & (second < 60)
         key = key * 86400 + hour * 3600 + minute * 60 + second - _ahead(shaped)
     return _Read(key, missing, shape & right)
+
+
+def _extended(text: Any) -> Any:
+    """A time that is written without signs between its numbers, with them; any other text as it is."""
+    dated = text.re_replace("^([0-9]{4})([0-9]{2})([0-9]{2}T[0-9]{2})([0-9]{2})", r"\1-\2-\3:\4")
+    return dated.re_replace("^(.{13}:[0-9]{2})([0-9]{2})", r"\1:\2")
 
 
 def _ahead(text: Any) -> Any:

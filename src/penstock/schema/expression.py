@@ -263,32 +263,3 @@ def parse_rule(text: str, codecs: Mapping[str, Codec]) -> Condition:
     """
     rule = parse(text, codecs)
     return Condition(f"not ({text})", syntax.opposite(rule.expression), codecs)
-
-
-def box_of(text: str, schema: Schema) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The lowest and highest corner of the box that a conjunction of ranges describes.
-
-    Fields that are not mentioned keep their whole domain; the box is cut to the domain.
-    """
-    condition = parse(text, schema)
-    low = {field.name: float(field.edges.low) for field in schema.fields if field.ranged}
-    high = {field.name: float(field.edges.end) for field in schema.fields if field.ranged}
-    top = condition.expression
-    for part in top.parts if isinstance(top, And) else (top,):
-        if (
-            not isinstance(part, Predicate)
-            or part.operator in ("!=", "in", "not in", "missing", "=")
-            or (part.name not in low)
-        ):
-            raise QueryError(
-                f'"{text}" does not describe a box. Join ranges such as {schema.names[0]} = 1..2 with and.'
-            )
-        spans = condition.bound[part].spans
-        step = 1.0 if schema.field(part.name).whole else 0.0
-        if part.operator in (">", ">=", "range"):
-            start = spans[0][1] + step if part.operator == ">" else spans[0][0]
-            low[part.name] = min(max(low[part.name], start), high[part.name])
-        if part.operator in ("<", "<=", "range"):
-            end = spans[-1][0] if part.operator == "<" else spans[-1][1] + step
-            high[part.name] = max(min(high[part.name], end), low[part.name])
-    return tuple(low.values()), tuple(high.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from penstock import catalogue
 from penstock.errors import SchemaError
@@ -22,6 +22,8 @@ class Layout(Fact):
     """
 
     missing: ClassVar[str]
+    required: ClassVar[bool] = False
+    """Whether no schema of the kind can do without."""
     not_columns: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
@@ -56,6 +58,10 @@ class Layout(Fact):
     def declared(self) -> dict[str, str]:
         """The columns that must be fields of the schema, each with its part in the layout."""
         return {}
+
+    def own_fields(self) -> list[dict[str, Any]]:
+        """The fields of a schema that declares none, where the layout says all there is to say."""
+        return []
 
     def refuse_undeclared(self, key: str, names: Collection[str]) -> None:
         """Every column whose values are released has a declared domain."""

@@ -1,21 +1,10 @@
 """Round numbers: bounds that say little about any one record.
 
 A proposal that shows the exact smallest and largest value shows two records. Rounded outwards to a
-public magnitude it shows hardly more than the units of measurement, and a private search for bounds
-needs a short public list of candidates to choose from.
+public magnitude it shows hardly more than the units of measurement.
 """
 
 from decimal import ROUND_FLOOR, Decimal
-
-
-def magnitudes(base: int = 10, smallest: int = 0, largest: int = 12) -> tuple[float, ...]:
-    """The public candidates for a bound: zero and the signed powers of a base, in order.
-
-    >>> magnitudes(10, 0, 2)
-    (-100.0, -10.0, -1.0, 0.0, 1.0, 10.0, 100.0)
-    """
-    powers = [float(Decimal(base) ** exponent) for exponent in range(smallest, largest + 1)]
-    return (*(-power for power in reversed(powers)), 0.0, *powers)
 
 
 def round_outwards(low: float, high: float) -> tuple[float, float]:

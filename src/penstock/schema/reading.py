@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import DataError
 from penstock.schema.field import Field
-from penstock.schema.values import BLANKS, DATE, DATETIME, NUMBER, OFFSET, NotAValueError, number
+from penstock.schema.values import BASIC, BLANKS, DATE, DATETIME, NUMBER, OFFSET, NotAValueError, number
 
 Mask = NDArray[np.bool_]
 
@@ -69,8 +69,16 @@ def _from_text(field: Field, column: pl.Series, markers: tuple[str, ...]) -> Rea
     return _settle(field, values, missing)
 
 
+def _extended(text: pl.Series) -> pl.Series:
+    """Times that are written without signs between their numbers, with them."""
+    day_and_minute = "^([0-9]{4})([0-9]{2})([0-9]{2}T[0-9]{2})([0-9]{2})"
+    written = text.str.replace(day_and_minute, "${1}-${2}-${3}:${4}")
+    written = written.str.replace("^(.{16})([0-9]{2})", "${1}:${2}")
+    return written.zip_with(text.str.contains(BASIC).fill_null(False), text)
+
+
 def _seconds_of_text(text: pl.Series) -> pl.Series:
-    shaped = text.set(~text.str.contains(DATETIME).fill_null(False), None)
+    shaped = _extended(text.set(~text.str.contains(DATETIME).fill_null(False), None))
     days = _days(shaped.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False))
     clock = shaped.str.slice(11)
     offset = clock.str.extract(OFFSET, 1)

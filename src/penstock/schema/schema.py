@@ -108,8 +108,12 @@ class Schema(Fact):
         if block is not None:
             key, layout = block
             stated = found.pop(key, None)
+            if stated is None and layout.required and found.get("fields") is None:
+                raise SchemaError(layout.missing)
             if stated is not None:
                 found["layout"] = layout.model_validate(stated)
+        if found.get("fields") is None and isinstance(found.get("layout"), Layout):
+            found["fields"] = found["layout"].own_fields()
         return found
 
     @model_serializer(mode="wrap")
@@ -169,9 +173,11 @@ class Schema(Fact):
     def _refuse_foreign_target(self, declared: set[str]) -> None:
         if self.target is None:
             return
-        if self.kind != "table":
+        if not catalogue.kind(self.kind).targets:
+            kinds = [info.words for info in catalogue.kinds() if info.targets]
             raise SchemaError(
-                f"target: only tables have a target, and the schema describes '{self.kind}'. Remove it."
+                f"target: only {' and '.join(kinds)} can have a target, and the schema describes "
+                f"'{self.kind}'. Remove it."
             )
         if self.target not in declared:
             raise SchemaError(
@@ -362,6 +368,8 @@ def refuse_foreign_unit(unit: Unit, kind: str) -> None:
         raise SchemaError(
             f"unit: protects '{unit.protects}' needs 'column', the field that identifies a {unit.protects}."
         )
+    if unit.at_most is not None and unit.column is None and not known[unit.protects].together:
+        raise SchemaError(f"unit: 'at_most' needs 'column', the field that identifies a {unit.protects}.")
     if unit.column is not None and unit.protects not in bounded:
         words = " or ".join(f"'protects: {name}'" for name in bounded) or "other kinds of data"
         raise SchemaError(f"unit: 'column' and 'at_most' belong to {words}, not to '{unit.protects}'.")

@@ -26,7 +26,10 @@ NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?"
 OFFSET = r"(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)$"
-DATETIME = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]{CLOCK}({OFFSET.removesuffix('$')})?)?$"
+_OFFSET = f"({OFFSET.removesuffix('$')})?"
+BASIC = rf"^[0-9]{{8}}T[0-9]{{4}}([0-9]{{2}}([.,][0-9]{{1,9}})?)?{_OFFSET}$"
+"""ISO 8601 without signs between the numbers: 20250301T100000Z."""
+DATETIME = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]{CLOCK}{_OFFSET})?$|{BASIC}"
 TRUE_VALUES = ("true", "True", "TRUE", "1")
 FALSE_VALUES = ("false", "False", "FALSE", "0")
 LARGEST_WHOLE = 1 << 53

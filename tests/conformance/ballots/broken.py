@@ -20,6 +20,7 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.randomness.generator import Randomness
 from penstock.releases import Answer, Manifest, Model, Question
+from penstock.releases.batch import answered
 from penstock.report.picture import Picture
 
 R = TypeVar("R", bound=PollRelease)
@@ -115,6 +116,27 @@ class Generous(Poll):
         return _as(GenerousRelease, super().fit(ballots, budget))
 
 
+class Narrow(Poll):
+    """Its release draws every ballot for the first candidate."""
+
+    def fit(self, ballots: Ballots, budget: Budget) -> NarrowRelease:
+        return _as(NarrowRelease, super().fit(ballots, budget))
+
+
+class Boastful(Poll):
+    """Its release says that its votes are half as noisy as they are."""
+
+    def fit(self, ballots: Ballots, budget: Budget) -> BoastfulRelease:
+        return _as(BoastfulRelease, super().fit(ballots, budget))
+
+
+class Hasty(Poll):
+    """Its release answers all questions of a file like the first."""
+
+    def fit(self, ballots: Ballots, budget: Budget) -> HastyRelease:
+        return _as(HastyRelease, super().fit(ballots, budget))
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ForgetfulRelease(PollRelease):
     """Knows its error bar only until it is saved."""
@@ -158,6 +180,49 @@ class GenerousRelease(PollRelease):
     def draw(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
         drawn = rng.choice(list(self.votes), size=n + (n > 1))
         return pl.DataFrame({"party": drawn.astype(str)}, schema={"party": pl.String})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CountedRelease(PollRelease):
+    """Votes that are as they were counted."""
+
+    def _votes_of(self, name: str) -> Answer:
+        return replace(super()._votes_of(name), rests_on="counted")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class NarrowRelease(CountedRelease):
+    """Ballots from one cell of all."""
+
+    answer: ClassVar[str] = "synthetic data"
+
+    @property
+    def size(self) -> int:
+        return sum(self.votes.values())
+
+    def draw(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
+        return pl.DataFrame({"party": [next(iter(self.votes))] * n}, schema={"party": pl.String})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class BoastfulRelease(CountedRelease):
+    """Votes with bars that are too short."""
+
+    def _votes_of(self, name: str) -> Answer:
+        return replace(super()._votes_of(name), error=noise.margin(1, self.receipt.epsilon) / 2)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class HastyRelease(PollRelease):
+    """Votes for whoever stands first in a file."""
+
+    def questions(self) -> Mapping[str, Question]:
+        votes = super().questions()["votes"]
+
+        def many(path: str) -> pl.DataFrame:
+            return answered(path, "name", lambda _: self._votes_of(next(iter(self.votes))))
+
+        return {"votes": replace(votes, many=many)}
 
 
 def _told(poll: Poll, ballots: Ballots, budget: Budget, counts: NDArray[Any]) -> PollRelease:

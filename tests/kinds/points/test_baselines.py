@@ -14,7 +14,13 @@ from tests.kinds.points.trees import RIDES, SQUARE, clustered, rides, square
 
 from penstock.errors import PenstockError, UsageError
 from penstock.kinds.points.baselines import AdaptiveGrid, Dawa, Hierarchy, Privelet, SimpleTree
-from penstock.kinds.points.baselines.adaptive_grid import agreed, coarse_side, fine_sides, patchwork
+from penstock.kinds.points.baselines.adaptive_grid import (
+    MOST_CELLS,
+    agreed,
+    coarse_side,
+    fine_sides,
+    patchwork,
+)
 from penstock.kinds.points.baselines.dawa import _cheapest, least_uneven
 from penstock.kinds.points.baselines.greedy import greedy_hierarchy, level_weights, settle
 from penstock.kinds.points.baselines.hierarchy import consistent
@@ -105,6 +111,16 @@ def test_adaptive_grid_sides_follow_the_published_rules() -> None:
     assert coarse_side(1000, 0.1) == 10
     assert coarse_side(1_634_165, 0.8) == 91  # a quarter of ceil(361.57), rounded up
     assert fine_sides(np.array([-5.0, 0.0, 4.0, 1000.0]), 0.5).tolist() == [1, 1, 1, 10]
+
+
+@pytest.mark.parametrize("side", [10, 100, 1000])
+def test_an_adaptive_grid_has_a_bounded_number_of_cells_whatever_the_noise(side: int) -> None:
+    """Noise of a budget of 1e-12 for users of a million points is all there is to see."""
+    counts = np.linspace(-9e18, 9e18, side**2)
+    inner = fine_sides(counts, 1e-12)
+    assert MOST_CELLS / 2 < (inner**2).sum() <= MOST_CELLS
+    assert np.all(np.diff(inner) >= 0)
+    assert np.all(inner >= 1)
 
 
 def test_a_patchwork_counts_every_point_in_its_cell() -> None:

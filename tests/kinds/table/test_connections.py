@@ -84,6 +84,17 @@ def test_a_release_that_connects_everything_says_nothing() -> None:
     assert made.details()["connections"]["epsilon_to_connect"] is None
 
 
+@pytest.mark.parametrize("rows", [200, 4000])
+def test_no_epsilon_is_promised_for_gaussian_noise(rows: int) -> None:
+    """The estimate is for Laplace noise; a release with a delta has other noise, with views and without."""
+    schema, some = Schema.from_yaml(FIELDS), people().head(rows)
+    pure, both = (release(some, schema, epsilon="0.1", delta=delta, seed=1) for delta in (0, "1e-6"))
+    assert "would connect" in " ".join(pure.remarks())
+    assert both.receipt.delta > 0
+    assert len(both.connections.groups) > 1
+    assert "would connect" not in " ".join(both.remarks())
+
+
 def test_groups_are_the_parts_that_edges_hold_together() -> None:
     names = ["a", "b", "c", "d", "e"]
     groups = grouped(names, components(names, [("d", "b"), ("b", "a")]))
@@ -91,6 +102,7 @@ def test_groups_are_the_parts_that_edges_hold_together() -> None:
     assert Connections(groups).alone == ("c", "e")
     assert Connections((("a", "b"), ("c", "d"))).remarks()[0].startswith("The 4 columns fall into 2 groups")
     assert Connections((("a",), ("b",))).remarks()[0].startswith("None of the 2 columns")
+    assert Connections((("a", "b"), ("c",))).remarks()[0].startswith("1 of 3 columns stands alone: c.")
     assert Connections((("a", "b"),)).remarks() == []
 
 

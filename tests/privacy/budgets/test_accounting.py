@@ -28,7 +28,6 @@ from penstock.privacy.budgets.accounting import (
     rho_of,
     sequential,
     sigma_squared,
-    subsampled,
 )
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.budgets.charges import Charge, Together
@@ -82,40 +81,6 @@ def test_logarithms_are_bracketed(x: Fraction) -> None:
         true = context.ln(Decimal(x.numerator) / Decimal(x.denominator))
     assert ln_down(x) <= Fraction(true) <= ln_up(x)
     assert ln_up(x) - ln_down(x) <= Fraction(1, 10**44)
-
-
-@pytest.mark.parametrize(("epsilon", "p", "expected"), [(2, "1/100", "0.0619"), (3, "1/10", "1.068")])
-def test_subsampling_costs_what_the_exact_formula_says(epsilon: int, p: str, expected: str) -> None:
-    cost, _ = subsampled(Fraction(epsilon), Fraction(p))
-    assert round(float(cost), len(expected) - 2) == float(expected)
-    assert cost > 2 * Fraction(p) * epsilon  # the shortcut 2 p epsilon would have been too little
-
-
-@given(st.fractions(Fraction(1, 100), 20, max_denominator=100), st.fractions(0, 1, max_denominator=100))
-def test_subsampling_is_rounded_up_and_hardly(epsilon: Fraction, p: Fraction) -> None:
-    cost, delta = subsampled(epsilon, p, Fraction(1, 10**6))
-    true = math.log1p(float(p) * math.expm1(float(epsilon)))
-    assert delta == p / 10**6
-    assert cost <= epsilon
-    assert float(cost) == pytest.approx(true, rel=1e-12)
-    # exactly: e^cost >= 1 + p (e^epsilon - 1)
-    assert exp_up(cost) >= 1 + p * (exp_down(epsilon) - 1)
-
-
-def test_subsampling_randomised_response_is_tight() -> None:
-    # Keep an answer with probability p, else answer with a fair coin: the likelihood ratio is
-    # (p e^eps / (1 + e^eps) + (1 - p) / 2) over a removed unit's fair coin and the other way round.
-    # For a mechanism whose absent unit gives output o with probability q, present e^eps q, the ratio
-    # is 1 + p (e^eps - 1), which is what the formula charges.
-    epsilon, p = Fraction(1), Fraction(1, 4)
-    ratio = float(p) * math.e + (1 - float(p))
-    assert float(subsampled(epsilon, p)[0]) == pytest.approx(math.log(ratio), rel=1e-14)
-
-
-@pytest.mark.parametrize(("epsilon", "p"), [(1, -1), (1, 2), (-1, Fraction(1, 2))])
-def test_subsampling_refuses_nonsense(epsilon: Any, p: Any) -> None:
-    with pytest.raises(BudgetError):
-        subsampled(Fraction(epsilon), Fraction(p))
 
 
 @given(epsilons, st.integers(1, 6))

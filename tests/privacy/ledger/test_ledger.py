@@ -66,6 +66,22 @@ def test_thirds_add_up_to_the_limit_exactly(account: LedgerAccount) -> None:
         account.reserve(Fraction(1, 10**30), ZERO, ADD_REMOVE)
 
 
+def test_many_long_amounts_add_up_to_one_that_can_be_written(account: LedgerAccount) -> None:
+    """Denominators without a common factor: their exact sum has more digits than Python writes."""
+    odd = [10**397 + 2 * number + 1 for number in range(14)]
+    exactly = sum((Fraction(1, one) for one in odd), Fraction(0))
+    with pytest.raises(ValueError, match="limit"):
+        str(exactly)
+    for one in odd:
+        account.reserve(Fraction(1, one), ZERO, ADD_REMOVE)
+    balance = account.balance()
+    assert exactly <= balance.spent[0] < exactly + Fraction(1, 10**1999)
+    assert balance.left[0] <= 1 - exactly
+    assert Fraction(balance.to_dict()["spent"]["epsilon"]) == balance.spent[0]
+    with pytest.raises(LedgerError, match="left of its limit 1"):
+        account.reserve(Fraction(1), ZERO, ADD_REMOVE)
+
+
 def test_the_limit_is_refused_with_what_is_left_and_nothing_is_entered(account: LedgerAccount) -> None:
     account.reserve(Fraction(7, 10), ZERO, ADD_REMOVE)
     for act in (account.check, account.reserve):

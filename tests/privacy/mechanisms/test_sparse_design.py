@@ -83,7 +83,7 @@ def test_presets_are_the_published_algorithms() -> None:
         return Design.of(1, c, **{**PRESETS[name], **more})
 
     scales = {name: (preset(name, 3).threshold_scale, preset(name, 3).query_scale) for name in PRESETS}
-    assert scales == {"standard": (2, 12), "book": (6, 12), "corrected": (2, 6), "reduced": (6, 6)}
+    assert scales == {"standard": (2, 12), "dwork-roth": (6, 12), "corrected": (2, 6), "reduced": (6, 6)}
     assert preset("standard", 3) == Design.of(1, 3, allocation="1:1")
     # At c = 1 the reduced one is the corrected one, and dropping `monotone` doubles the query noise.
     assert preset("reduced", 1).query_scale == preset("corrected", 1).query_scale

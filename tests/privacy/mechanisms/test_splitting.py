@@ -230,15 +230,15 @@ def test_the_receipt_names_the_decisions_and_the_whole_budget() -> None:
 
 
 def test_decisions_are_bound_to_what_was_paid() -> None:
-    one = Sealed(np.array([5]), Sensitivity.of(1), Relation.ADD_REMOVE, because="a test")
     two = Sealed(np.array([5]), Sensitivity.of(2), Relation.ADD_REMOVE, because="a test")
+    other = Sealed(np.array([5]), Sensitivity.of(2), Relation.REPLACE, because="a test")
     tree = Splitter.paid(Budget(1), fan_out=2)
-    for wrong in (two, one.under(Relation.REPLACE)):
+    for wrong in (two, other):
         with pytest.raises(UsageError, match="paid for scores that move by 1"):
             tree.split(wrong, 0)
     Splitter.paid(Budget(1), fan_out=2, paths=2).split(two, 0)
     replaced = Splitter.paid(Budget(1), fan_out=2, relation=Relation.REPLACE)
-    replaced.split(one.under(Relation.REPLACE), 0)
+    replaced.split(other, 0)
 
 
 def test_every_depth_is_decided_about_once() -> None:

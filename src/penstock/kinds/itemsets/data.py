@@ -4,22 +4,160 @@ The support of an item is the number of units that have it: of sets, or of users
 users with several sets. A unit has an item or has it not, so that its coming or going moves each support by
 at most one, and all of them in the same direction. Together they move by at most the number of items that a
 unit can have, which is the whole universe unless the schema bounds the sets.
+
+A set can also be told apart step by step, along a public tree of items: which of the largest groups it meets,
+then which smaller ones inside each. At every step it goes on to one of the parts that there are, so that a
+unit moves the counts of all parts of one step by no more than it has sets.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from penstock.contracts.data import Data
+from penstock.contracts.data import Data, Handle
 from penstock.errors import DataError, SchemaError
+from penstock.kinds.itemsets.item_tree import Cut, ItemTree, Operation
 from penstock.kinds.itemsets.layout import ItemSetLayout
+from penstock.kinds.itemsets.parts import Sets, Sorted, mixed
 from penstock.kinds.itemsets.reading import Incidence, open_itemsets
+from penstock.privacy.laws.passing import SparseCounts
+from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
+
+D = TypeVar("D", bound=Data)
+
+
+class Part(Handle):
+    """The sets that meet every node of one cut of a tree of items, and no other item."""
+
+    def __init__(self, sets: Sets, moves: Sensitivity) -> None:
+        self._sets, self._moves = sets, moves
+
+    def size(self) -> Sealed[SparseCounts]:
+        """How many sets there are: a table of one cell."""
+        occurs = 1 if self._sets.size else 0
+        return Sealed(
+            SparseCounts(np.zeros(occurs, dtype=np.int64), np.full(occurs, self._sets.size), 1),
+            self._moves,
+            Relation.ADD_REMOVE,
+            because="a set is counted once, and a unit has as many sets as the schema allows",
+        )
+
+    def divided(self, operation: Operation) -> Division:
+        """The part, told apart by which members of a group of the cut its sets meet."""
+        return Division(Sorted.by(self._sets, operation), operation, self._moves)
+
+
+class Division(Handle):
+    """A part and its sub-parts: one for every choice of members of a group that a set can meet."""
+
+    def __init__(self, found: Sorted, operation: Operation, moves: Sensitivity) -> None:
+        self._found, self._operation, self._moves = found, operation, moves
+
+    def whole(self) -> Sealed[SparseCounts]:
+        """How many sets each choice has that says which set it is."""
+        choices, counts = self._found.runs
+        here = choices <= self._operation.whole
+        return Sealed(
+            SparseCounts(choices[here] - 1, counts[here], self._operation.whole),
+            self._moves,
+            Relation.ADD_REMOVE,
+            because="a set meets one choice of the members of a group, which it alone decides, and is "
+            "counted there once; a unit has as many sets as the schema allows",
+        )
+
+    def open(self) -> Sealed[SparseCounts]:
+        """How many sets each choice has that leaves something to find out."""
+        choices, counts = self._found.runs
+        here = choices > self._operation.whole
+        return Sealed(
+            SparseCounts(choices[here] - self._operation.open_choice(0), counts[here], self._operation.open),
+            self._moves,
+            Relation.ADD_REMOVE,
+            because="a set meets one choice of the members of a group, which it alone decides, and is "
+            "counted there once; a unit has as many sets as the schema allows",
+        )
+
+    def every(self) -> Sealed[NDArray[np.int64]]:
+        """How many sets each choice has, all choices in one vector."""
+        choices, counts = self._found.runs
+        dense = np.zeros(self._operation.whole + self._operation.open, dtype=np.int64)
+        dense[choices - 1] = counts
+        return Sealed(
+            dense,
+            self._moves,
+            Relation.ADD_REMOVE,
+            because="a set meets one choice of the members of a group and is counted there once, so that a "
+            "unit moves all counts together, in one direction, by no more than it has sets",
+        )
+
+    def occurring(self) -> Sealed[NDArray[np.int64]]:
+        """How many choices occur at all, as a vector of one."""
+        return Sealed(
+            np.array([len(self._found.runs[0])], dtype=np.int64),
+            self._moves,
+            Relation.ADD_REMOVE,
+            because="one set makes one choice occur or not, and a unit has as many sets as the schema allows",
+        )
+
+    def part(self, choice: int) -> Part:
+        """The sub-part of one choice, which may be empty."""
+        return Part(self._found.of(self._operation, choice), self._moves)
+
+
+class SetLevel(Handle):
+    """All parts of one depth that exist so far: a level of the tree that PrivTree grows.
+
+    Of a cut, the first of its largest groups is divided, in the order of the tree.
+    """
+
+    def __init__(
+        self, tree: ItemTree, cuts: Sequence[Cut], parts: Sequence[Sets], moves: Sensitivity
+    ) -> None:
+        self._tree, self._parts, self._moves = tree, parts, moves
+        self.cuts = cuts
+
+    def _operation(self, place: int) -> Operation:
+        cut = self.cuts[place]
+        heights = self._tree.heights[list(cut)]
+        return Operation(
+            self._tree, cut, min(node for node in cut if self._tree.heights[node] == heights.max())
+        )
+
+    @property
+    def fans(self) -> NDArray[np.int64]:
+        """Every non-empty choice of the members of the group; nothing where the cut is a set."""
+        whole = [all(node < self._tree.size for node in cut) for cut in self.cuts]
+        sizes = [0 if done else len(self._operation(place).members) for place, done in enumerate(whole)]
+        return (1 << np.array(sizes, dtype=np.int64)) - 1
+
+    def scores(self, asked: NDArray[np.int64]) -> Sealed[NDArray[np.int64]]:
+        """How many sets each part holds."""
+        return Sealed(
+            np.array([self._parts[place].size for place in asked.tolist()], dtype=np.int64),
+            self._moves,
+            Relation.ADD_REMOVE,
+            because="a set lies in one part of each depth, which it alone decides: a unit raises counts "
+            "along as many paths as it has sets, and no part holds more sets than the one above it",
+        )
+
+    def children(self, split: NDArray[np.int64]) -> SetLevel:
+        cuts: list[Cut] = []
+        parts: list[Sets] = []
+        for place in split.tolist():
+            operation = self._operation(place)
+            found = Sorted.by(self._parts[place], operation)
+            for choice in range(1, 1 << len(operation.members)):
+                cuts.append(operation.cut_of(choice))
+                parts.append(found.of(operation, choice))
+        return SetLevel(self._tree, cuts, parts, self._moves)
 
 
 class ItemSets(Data):
@@ -95,6 +233,120 @@ class ItemSets(Data):
             Sensitivity.of(moves, monotone=True),
             self.schema.relation,
             because="every set is counted once; under replace the number is public and stays as it is",
+        )
+
+    @property
+    def _per_set(self) -> Sensitivity:
+        """Of counts in which every set is counted once at most."""
+        return Sensitivity.of(self.schema.unit.records, monotone=True)
+
+    def everything(self, tree: ItemTree) -> Part:
+        """All sets that have an item of the universe, to be told apart along a tree of items."""
+        return Part(Sets.of(self._incidence.sets, self._incidence.items, tree), self._per_set)
+
+    def levels(self, tree: ItemTree) -> SetLevel:
+        """The part of all sets that have an item, from which a tree of parts grows."""
+        sets = Sets.of(self._incidence.sets, self._incidence.items, tree)
+        return SetLevel(tree, [(tree.root,)], [sets], self._per_set)
+
+    def leaf_counts(self, growth: Growth[SetLevel]) -> Sealed[NDArray[np.int64]]:
+        """How many sets have no item, and then how many are in each part that was not divided."""
+        known = self._incidence.items < len(self.universe)
+        counts = [self._incidence.size - len(np.unique(self._incidence.sets[known]))]
+        for level, leaves in zip(growth.levels, growth.leaves, strict=True):
+            counts += [level._parts[place].size for place in leaves.tolist()]
+        return Sealed(
+            np.array(counts, dtype=np.int64),
+            self._per_set,
+            self.relation,
+            because="a set has no item, or lies in exactly one part that was not divided; it is counted once",
+        )
+
+    def table(self) -> Sealed[NDArray[np.int64]]:
+        """How often every set over the universe occurs; bit i of its place says that it has item i."""
+        known = self._incidence.items < len(self.universe)
+        places = np.zeros(self._incidence.size, dtype=np.int64)
+        np.add.at(places, self._incidence.sets[known], 1 << self._incidence.items[known])
+        return Sealed(
+            np.bincount(places, minlength=1 << len(self.universe)),
+            self._per_set,
+            Relation.ADD_REMOVE,
+            because="a set is one of all sets over the universe and is counted there once; a unit has as "
+            "many sets as the schema allows",
+        )
+
+    def sizes(self, most: int) -> Sealed[NDArray[np.int64]]:
+        """How many sets have each number of items of the universe; the last is for so many or more."""
+        known = self._incidence.items < len(self.universe)
+        sizes = np.bincount(self._incidence.sets[known], minlength=self._incidence.size)
+        return Sealed(
+            np.bincount(np.minimum(sizes, most), minlength=most + 1),
+            self._per_set,
+            Relation.ADD_REMOVE,
+            because="a set has one size and is counted there once; a unit has as many sets as its bound says",
+        )
+
+    def supports_within(self, most: int) -> Sealed[NDArray[np.int64]]:
+        """How many sets have each item of the universe, every set counted for at most so many of its items.
+
+        Which ones these are is decided by the items of the set alone.
+        """
+        known = self._incidence.items < len(self.universe)
+        sets, items = self._incidence.sets[known], self._incidence.items[known]
+        sizes = np.bincount(sets, minlength=self._incidence.size)
+        words = mixed(items)
+        own = np.zeros(self._incidence.size, dtype=np.uint64)
+        np.add.at(own, sets, words)
+        order = np.lexsort((mixed(words ^ own[sets]), sets))
+        ranks = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        counted = items[order][ranks < most]
+        return Sealed(
+            np.bincount(counted, minlength=len(self.universe)),
+            Sensitivity.of(
+                self.schema.unit.records * min(most, len(self.universe)),
+                linf=self.schema.unit.records,
+                monotone=True,
+            ),
+            Relation.ADD_REMOVE,
+            because="a set is counted for so many items at most, chosen by its own items alone; a unit has "
+            "as many sets as the schema allows",
+        )
+
+    def as_columns(self, handle: type[D], items: Sequence[int]) -> D:
+        """The same sets as rows of a table, behind another seal: a column for each item says who has it.
+
+        What is protected stays the same: a set becomes one row, and its owner stays its owner.
+        """
+        unit = self.schema.unit
+        word = "column" if (unit.column or "").startswith("item") else "item"
+        place = np.full(int(self._incidence.items.max(initial=0)) + 1 + max(items), -1)
+        place[list(items)] = np.arange(len(items))
+        found = place[self._incidence.items]
+        has = np.zeros((len(items), self._incidence.size), dtype=np.bool_)
+        has[found[found >= 0], self._incidence.sets[found >= 0]] = True
+        columns = {f"{word} {item}": row for item, row in zip(items, has, strict=True)}
+        facts = {
+            "fields": [{"name": name, "type": "boolean"} for name in columns],
+            "unit": unit.model_dump(by_alias=True, exclude_defaults=True),
+        }
+        frame = pl.DataFrame(columns)
+        if unit.column is not None:
+            frame = frame.with_columns(pl.Series(unit.column, self._incidence.owners).cast(pl.String))
+        opened = handle.open(frame, Schema.model_validate(facts))
+        opened.repeatable = self.repeatable
+        return opened
+
+    def without_items(self) -> Sealed[SparseCounts]:
+        """How many sets have no item of the universe: a table of one cell."""
+        known = self._incidence.items < len(self.universe)
+        lacking = self._incidence.size - len(np.unique(self._incidence.sets[known]))
+        occurs = 1 if lacking else 0
+        return Sealed(
+            SparseCounts(np.zeros(occurs, dtype=np.int64), np.full(occurs, lacking), 1),
+            self._per_set,
+            Relation.ADD_REMOVE,
+            because="a set has an item of the universe or has none, and a unit has as many sets as the "
+            "schema allows; it is counted here where it is in no other part",
         )
 
     def supports(self) -> Sealed[NDArray[np.int64]]:

@@ -112,9 +112,8 @@ class Axis:
     @cached_property
     def _positions(self) -> Numbers:
         """The lattice position of every whole number of the domain."""
-        edges = self.field.edges
         assert self.asked is not None
-        values = np.asarray(edges.low + np.arange(self.places), dtype=np.float64)
+        values = np.asarray(self.bounds[0] + np.arange(self.places), dtype=np.float64)
         return Coordinate.of(self.codec).positions(values, self.asked)
 
     def placed(self, raw: Numbers) -> Numbers:
@@ -125,7 +124,13 @@ class Axis:
 
     # Public geometry -----------------------------------------------------------------------------
 
-    @property
+    @cached_property
+    def bounds(self) -> tuple[float, float]:
+        """Where the field's domain begins and ends on the real line."""
+        edges = self.field.edges
+        return edges.low, edges.end
+
+    @cached_property
     def length(self) -> float:
         """The whole axis in its own unit: lattice steps, whole values, or categories."""
         counted = self.spread or (self.listed is not None and not self.category)
@@ -133,8 +138,8 @@ class Axis:
 
     @property
     def _values(self) -> int:
-        edges = self.field.edges
-        return int(edges.end) - int(edges.low)
+        low, end = self.bounds
+        return int(end) - int(low)
 
     def measured(self, places: Numbers) -> Reals:
         """Where places lie, in the axis' own unit."""
@@ -144,7 +149,7 @@ class Axis:
 
     def _first_values(self, places: Numbers) -> Numbers:
         """The first whole value at or beyond each lattice place, by the arithmetic of the lattice."""
-        size, coordinate, low = self._values, Coordinate.of(self.codec), self.field.edges.low
+        size, coordinate, low = self._values, Coordinate.of(self.codec), self.bounds[0]
         guess: Numbers = np.minimum(np.ceil(places * (size / self.places)), size).astype(np.int64)
 
         def reached(values: Numbers) -> NDArray[np.bool_]:
@@ -161,16 +166,16 @@ class Axis:
 
         One that reaches the end of the domain includes it.
         """
-        edges = self.field.edges
-        if edges.low == edges.end:
-            return np.where(low <= edges.low, 0.0, self.length), np.where(high >= edges.low, self.length, 0.0)
-        begin, end = ((at - edges.low) / (edges.end - edges.low) * self.length for at in (low, high))
+        first, last = self.bounds
+        if first == last:
+            return np.where(low <= first, 0.0, self.length), np.where(high >= first, self.length, 0.0)
+        begin, end = ((at - first) / (last - first) * self.length for at in (low, high))
         return np.clip(begin, 0.0, self.length), np.clip(end, 0.0, self.length)
 
     def values(self, units: Reals) -> Reals:
         """The numbers of the field at positions in the axis' own unit."""
-        edges = self.field.edges
-        return np.minimum(edges.low + units / self.length * (edges.end - edges.low), edges.end)
+        first, last = self.bounds
+        return np.minimum(first + units / self.length * (last - first), last)
 
 
 def axis_of(codec: Codec, bits: int) -> Axis:

@@ -80,7 +80,7 @@ def seen_from_above(
 ) -> tuple[Reals, Reals, Reals]:
     """Counts on a regular grid over two axes, whatever the others say: edges, edges, counts."""
     edges = {
-        number: np.linspace(axis.field.edges.low, axis.field.edges.end, side + 1)
+        number: np.linspace(*axis.bounds, side + 1)
         for number, axis in enumerate(space.axes)
         if not axis.category
     }

@@ -139,9 +139,30 @@ METHODS: tuple[MethodAudit, ...] = (
 )
 
 LONG_AND_SHORT = (("",), ("a",), ("b b b b",), ("a b a b a b a b a b",), ("a a a a",))
+LOG = """
+kind: sequences
+sequence:
+  {user: case, time: at, symbol: page, longest: 3, first: [a], last: [b, c], once: [b], neverBoth: [[b, c]]}
+fields:
+  - {name: page, constraints: {enum: [a, b, c]}}
+  - {name: at, type: integer, constraints: {minimum: 0, maximum: 9}, bins: {count: 2}}
+"""
+CASES = (
+    (("a", 0), ("b", 9)),
+    (("a", 5),),
+    (("c", 9), ("b", 0), ("b", 0), ("b", 3), ("a", 9)),  # too long, and against every rule about the order
+    (("a", 4), ("a", 4), ("c", 4)),
+)
 GROUNDS = (
     Ground("sequences up to too long ones", VISITS, LONG_AND_SHORT),
     Ground("users", f"unit: {{protects: user, column: person, at_most: 2}}{VISITS}", LONG_AND_SHORT),
+    Ground("an event log", LOG, CASES[0], ("page", "at"), cases=CASES, whose="case"),
+    Ground(
+        "users with several cases",
+        f"unit: {{protects: user, column: person, at_most: 2}}{LOG}",
+        (("a", 0, 1), ("b", 9, 1), ("c", 9, 2), ("a", 5, 3)),
+        ("page", "at", "case"),
+    ),
 )
 
 AUDITS = Audits(METHODS, decisions, GROUNDS)

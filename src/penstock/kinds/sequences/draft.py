@@ -35,6 +35,11 @@ class SequencesDraft(KindDraft):
         if symbol is None:
             notes.top.append(_SAY_WHICH)
             return fields, None
+        if user is not None and time is None:
+            notes.top += [
+                "No column reads as a time (such as 2025-03-01T10:00:00+02:00): events are taken in the",
+                "order of the rows. Where that is not theirs, write times in ISO form and name their column.",
+            ]
         used = (symbol.name, user, time)
         clock = [each for each in fields if each.name == time and each.missing == "refuse"]
         notes.top[:] = [
@@ -68,10 +73,13 @@ class SequencesDraft(KindDraft):
 
 
 def _holds_sequences(column: pl.Series, markers: tuple[str, ...]) -> bool:
-    """Whether every row seems to be a whole sequence: a list, or several words of few kinds."""
+    """Whether every row seems to be a whole sequence: a list, or several words of few kinds.
+
+    Names of several words are none: there are fewer of them than words.
+    """
     if isinstance(column.dtype, pl.List):
         return True
     if column.dtype != pl.String or looks(column, markers).type != "string":
         return False
     words = column.drop_nulls().str.split(" ").explode()
-    return len(words) > len(column) and words.n_unique() <= MOST_CATEGORIES
+    return len(column) < len(words) and words.n_unique() <= min(column.n_unique(), MOST_CATEGORIES)

@@ -12,7 +12,9 @@ expect as its factor. Backwards from the longest length,
     B(longest, c) = b(longest),    B(t, c) = P(end | c) b(t) + sum over x of P(x | c) B(t + 1, c x),
 
 and the bent model continues with x in proportion to P(x | c) B(t + 1, c x), and ends in proportion to
-P(end | c) b(t). All of it is post-processing.
+P(end | c) b(t). Rules about the order of symbols depend on more than a context, so that B does not know of
+them. Where there are any, what is left of the difference is made up by thinning: of the sequences whose
+length is drawn too often, some are dropped. All of it is post-processing.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ Reals = NDArray[np.float64]
 
 MOST_EXPECTATIONS = 1 << 26
 """Places times contexts: a model with more of them keeps the lengths that it has."""
-_ROUNDS, _DRAWN, _LARGEST = 4, 4000, 1e3
+_ROUNDS, _DRAWN, _LARGEST, _RAREST = 4, 4000, 1e3, 0.05
 
 
 def length_bins(longest: int) -> Numbers:
@@ -113,14 +115,36 @@ def bent(
     """
     if (longest + 1) * len(model.children) > MOST_EXPECTATIONS:
         return None
-    bins = length_bins(longest)
-    wanted, doubt = lengths.shares(), lengths.deviation / lengths.total / 2
-    weights = np.ones(len(bins))
-    place = np.searchsorted(bins, np.arange(longest + 1), side="right") - 1
+    place = _places(longest)
+    weights = np.ones(place[-1] + 1)
     bending = None
     for turn in range(_ROUNDS):
-        _, drawn = writer(bending).draw(_DRAWN, np.random.default_rng(turn))
-        found = binned(drawn, longest) / _DRAWN
-        weights = np.clip(weights * (wanted + doubt) / (found + doubt), 1 / _LARGEST, _LARGEST)
+        asked = weights * _asked(lengths, writer(bending), longest, turn)
+        weights = np.clip(asked, 1 / _LARGEST, _LARGEST)
         bending = Bending.of(model, weights[place])
     return bending
+
+
+def thinned(lengths: Lengths, writer: Writing, longest: int) -> Reals:
+    """For every length the chance that a sequence which the writer wrote is kept; repeatable.
+
+    The length that is written too seldom by most is kept always. No chance is below one in twenty, so that
+    no more than so many sequences are written for each that is kept.
+    """
+    asked = _asked(lengths, writer, longest, _ROUNDS)
+    chances: Reals = np.maximum(asked / asked.max(), _RAREST)
+    return chances[_places(longest)]
+
+
+def _places(longest: int) -> Numbers:
+    """The bin of every length."""
+    return np.searchsorted(length_bins(longest), np.arange(longest + 1), side="right") - 1
+
+
+def _asked(lengths: Lengths, writer: Writing, longest: int, seed: int) -> Reals:
+    """By what factor each bin was counted more often than it is written, as far as noise lets one say."""
+    _, drawn = writer.draw(_DRAWN, np.random.default_rng(seed))
+    found = binned(drawn, longest) / _DRAWN
+    doubt = lengths.deviation / lengths.total / 2
+    asked: Reals = (lengths.shares() + doubt) / (found + doubt)
+    return asked

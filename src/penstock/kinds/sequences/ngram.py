@@ -3,7 +3,8 @@
 Guarantee: pure epsilon for one sequence added or removed (for one user: as many sequences as the schema
 allows a user).
 Why: see `penstock.kinds.sequences.exploration`. Which strings are looked at, thresholds and the
-consistency step only use noisy histograms.
+consistency step only use noisy histograms. The lengths of sequences, and the times of events where there are
+any, are counted for parts of the budget of their own.
 
 Reference: R. Chen, G. Acs and C. Castelluccia, "Differentially private sequential data publication via
 variable-length n-grams" (CCS 2012), with the adaptive division of the budget and the consistency step that
@@ -15,9 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from math import ceil, log
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +27,18 @@ from numpy.typing import NDArray
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Share, Whole
 from penstock.errors import QueryError, ReleaseError
+from penstock.kinds.sequences.asides import SHARES, paid_lengths, shares_beside
+from penstock.kinds.sequences.clock import Clock
 from penstock.kinds.sequences.data import Sequences
 from penstock.kinds.sequences.exploration import Exploration
 from penstock.kinds.sequences.markov import Markov, String
 from penstock.kinds.sequences.release import MarkovRelease, SavedMarkov, Text, check_loaded, parse
 from penstock.kinds.sequences.times import paid_times
-from penstock.privacy.budgets.amounts import Amount, exact
+from penstock.privacy.budgets.amounts import Amount
 from penstock.privacy.budgets.budget import Budget
 from penstock.releases import Answer, Manifest, Model
 from penstock.report.picture import Picture
+from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
 
@@ -52,7 +57,9 @@ MADE = (
 class NGram(Method[Sequences]):
     """Counts of strings of up to `longest_gram` symbols, of which frequent ones are lengthened.
 
-    Where the schema declares the domain of the times of events, `times_share` of the budget pays for them.
+    With `lengths` "counted", `length_share` of the budget pays for the lengths of sequences, so that
+    synthetic ones have them; "published" leaves lengths to the strings. Where the schema declares the domain
+    of the times of events, `times_share` of the budget pays for them.
 
     >>> NGram(longest_gram=3).longest_gram
     3
@@ -69,13 +76,19 @@ class NGram(Method[Sequences]):
     name: ClassVar[str] = "n-gram"
 
     longest_gram: Annotated[int, Whole(1, LONGEST_GRAM)] = 5
+    lengths: Literal["counted", "published"] = "counted"
+    length_share: Annotated[Amount, Share()] = "1/10"
     times_share: Annotated[Amount, Share()] = "1/5"
+
+    def check(self, schema: Schema) -> None:
+        """Refuse shares that leave nothing for the strings."""
+        self._shares(timed=Clock.of(schema) is not None)
 
     def fit(self, sequences: Sequences, budget: Budget) -> NGramRelease:
         """Count, lengthen what is frequent, and count again; spends the whole budget."""
         self.ready(sequences, budget)
-        timed = sequences.clock is not None
-        for_times = budget.part("times", self.times_share) if timed else None
+        shares = self._shares(timed=sequences.clock is not None)
+        parts = {label: budget.part(label, share) for label, share in shares.items()}
         exploration = Exploration.paid(sequences, budget.rest("strings"))
         tree, width = _Tree(len(sequences.alphabet), self.longest_gram), sequences.width
         strings: list[String] = [()]
@@ -99,12 +112,21 @@ class NGram(Method[Sequences]):
             schema=sequences.schema,
             parameters={
                 "longest_gram": self.longest_gram,
-                **({"times_share": str(exact(self.times_share))} if timed else {}),
+                "lengths": self.lengths,
+                **{SHARES[label]: str(share) for label, share in shares.items()},
             },
-            times=None if for_times is None else paid_times(sequences, for_times),
+            counted=paid_lengths(sequences, parts["lengths"]) if "lengths" in parts else None,
+            times=paid_times(sequences, parts["times"]) if "times" in parts else None,
             receipt=budget.receipt(sequences.schema.unit, sequences.relation),
             longest=sequences.longest,
             histograms=tree.histograms,
+        )
+
+    def _shares(self, *, timed: bool) -> dict[str, Fraction]:
+        """What does not go to the strings."""
+        return shares_beside(
+            lengths=self.length_share if self.lengths == "counted" else None,
+            times=self.times_share if timed else None,
         )
 
 
@@ -243,7 +265,7 @@ class NGramRelease(MarkovRelease):
         order = {string: number for number, string in enumerate(self.histograms)}
         strings = [string for string in self.histograms if string]
         return Model(
-            json={"longest": self.longest, "gap_scale": self._gap_scale},
+            json={"longest": self.longest, **self._told_of_asides()},
             tables={
                 "strings": pl.DataFrame(
                     {
@@ -253,7 +275,7 @@ class NGramRelease(MarkovRelease):
                     schema={"before": pl.Int64, "symbol": pl.Int64},
                 ),
                 "counts": pl.DataFrame({"count": np.concatenate(list(self.histograms.values()))}),
-                **self._saved_times(),
+                **self._saved_asides(),
             },
         )
 
@@ -281,6 +303,7 @@ class NGramRelease(MarkovRelease):
             **manifest.common,
             longest=saved.longest,
             histograms=histograms,
+            counted=cls._loaded_lengths(model, saved),
             times=cls._loaded_times(manifest, model, saved),
         )
 

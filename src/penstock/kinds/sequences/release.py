@@ -18,7 +18,7 @@ from penstock.engine.arrow_memory import owned
 from penstock.errors import QueryError, ReleaseError, SchemaError, UsageError
 from penstock.kinds.sequences.clock import Clock
 from penstock.kinds.sequences.layout import SequenceLayout
-from penstock.kinds.sequences.lengths import Lengths
+from penstock.kinds.sequences.lengths import Lengths, length_bins
 from penstock.kinds.sequences.markov import Markov
 from penstock.kinds.sequences.rules import OrderRules
 from penstock.kinds.sequences.times import Times
@@ -228,7 +228,7 @@ class MarkovRelease(SequenceRelease):
 
     def questions(self) -> Mapping[str, Question]:
         return {
-            "string": Question("strings of symbols are counted", self.count, self._count_all, self.example()),
+            "count": Question("strings of symbols are counted", self.count, self._count_all, self.example()),
             **super().questions(),
             "next": Question("what comes after a string is listed", self.next, example=self.example()),
         }
@@ -295,14 +295,29 @@ class MarkovRelease(SequenceRelease):
         codes, lengths = self.writer.draw(n, rng)
         return laid_out(self.schema, codes, lengths, rng, self.times)
 
-    def _saved_times(self) -> dict[str, pl.DataFrame]:
-        """The tables of the times of events."""
+    def _told_of_asides(self) -> dict[str, float]:
+        """How much noise lengths and times have; none where they were not counted."""
+        return {
+            "length_deviation": 0.0 if self.counted is None else self.counted.deviation,
+            "gap_scale": 0.0 if self.times is None else self.times.scale,
+        }
+
+    def _saved_asides(self) -> dict[str, pl.DataFrame]:
+        """The tables of lengths and times, as far as they were counted."""
         import polars as pl
 
-        if self.times is None:
-            return {}
-        counts = {"starts": self.times.starts, "gaps": self.times.gaps.ravel()}
+        counts = {} if self.counted is None else {"lengths": self.counted.counts}
+        if self.times is not None:
+            counts |= {"starts": self.times.starts, "gaps": self.times.gaps.ravel()}
         return {name: pl.DataFrame({"count": numbers}) for name, numbers in counts.items()}
+
+    @staticmethod
+    def _loaded_lengths(model: Model, saved: SavedMarkov) -> Lengths | None:
+        """The noisy counts of lengths, checked: as many as there are public bins."""
+        if "lengths" not in model.tables:
+            return None
+        counts = loaded_counts(model, "lengths", len(length_bins(saved.longest)))
+        return Lengths(counts, saved.length_deviation)
 
     @staticmethod
     def _loaded_times(manifest: Manifest, model: Model, saved: SavedMarkov) -> Times | None:
@@ -313,11 +328,6 @@ class MarkovRelease(SequenceRelease):
         symbols = check_loaded(manifest.schema, saved.longest)
         gaps = loaded_counts(model, "gaps", symbols * clock.gaps.count).reshape(symbols, -1)
         return Times(clock, loaded_counts(model, "starts", clock.starts.count), gaps, saved.gap_scale)
-
-    @property
-    def _gap_scale(self) -> float:
-        """The scale of the noise of what passes between events; none where that was not counted."""
-        return 0.0 if self.times is None else self.times.scale
 
     def _told_beside(self) -> list[str]:
         """What the report says of lengths, rules and times."""
@@ -340,6 +350,7 @@ class SavedMarkov(BaseModel):
     """What the JSON of every Markov model says."""
 
     longest: int
+    length_deviation: Annotated[float, Range(ge=0)]
     gap_scale: Annotated[float, Range(ge=0)]
 
 

@@ -26,17 +26,16 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field as Range
 
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Share, Whole
 from penstock.errors import ReleaseError, UsageError
+from penstock.kinds.sequences.asides import paid_lengths, shares_beside
 from penstock.kinds.sequences.clock import Clock
 from penstock.kinds.sequences.data import Sequences, refuse_lengths
 from penstock.kinds.sequences.layout import SequenceLayout
-from penstock.kinds.sequences.lengths import Lengths, length_bins
 from penstock.kinds.sequences.markov import Markov
-from penstock.kinds.sequences.release import MarkovRelease, SavedMarkov, check_loaded, loaded_counts
+from penstock.kinds.sequences.release import MarkovRelease, SavedMarkov, check_loaded
 from penstock.kinds.sequences.times import paid_times
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
@@ -133,9 +132,7 @@ class PrivTreeSequences(Method[Sequences]):
         counts = noise.counts(leaves, pay=for_counts)
         counted = times = None
         if "lengths" in parts:
-            for_lengths, sealed = parts["lengths"], sequences.length_counts()
-            spread = noise.standard_deviation(sealed.sensitivity.l1, for_lengths.epsilon)
-            counted = Lengths(noise.counts(sealed, pay=for_lengths), spread)
+            counted = paid_lengths(sequences, parts["lengths"])
         if "times" in parts:
             times = paid_times(sequences, parts["times"])
         return SuffixTreeRelease(
@@ -152,19 +149,12 @@ class PrivTreeSequences(Method[Sequences]):
         )
 
     def _asides(self, *, timed: bool) -> dict[str, Fraction]:
-        """The shares of the budget that do not go to the tree; UsageError if they leave nothing to it."""
-        asked = {
-            "longest": self.longest_share if self.choose_longest else None,
-            "lengths": self.length_share if self.lengths == "counted" else None,
-            "times": self.times_share if timed else None,
-        }
-        found = {label: exact(share, label) for label, share in asked.items() if share is not None}
-        if sum(found.values()) >= 1:
-            raise UsageError(
-                f"The shares for {', '.join(found)} leave nothing of the budget for the model; lower one of "
-                "them. Nothing was spent."
-            )
-        return found
+        """The shares of the budget that do not go to the tree."""
+        return shares_beside(
+            longest=self.longest_share if self.choose_longest else None,
+            lengths=self.length_share if self.lengths == "counted" else None,
+            times=self.times_share if timed else None,
+        )
 
     def _of_what_is_left(self, width: int, left: Fraction) -> Fraction:
         """The share for the tree: of the whole budget 1/(symbols + 1), where nothing else is asked for."""
@@ -203,7 +193,6 @@ class PrivTreeSequences(Method[Sequences]):
 
 class _Saved(SavedMarkov):
     deviation: float
-    length_deviation: Annotated[float, Range(ge=0)]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -289,19 +278,12 @@ class SuffixTreeRelease(MarkovRelease):
     def model(self) -> Model:
         import polars as pl
 
-        lengths = {} if self.counted is None else {"lengths": pl.DataFrame({"count": self.counted.counts})}
         return Model(
-            json={
-                "longest": self.longest,
-                "deviation": self.deviation,
-                "length_deviation": 0.0 if self.counted is None else self.counted.deviation,
-                "gap_scale": self._gap_scale,
-            },
+            json={"longest": self.longest, "deviation": self.deviation, **self._told_of_asides()},
             tables={
                 "contexts": pl.DataFrame({"split": self.shape.fans > 0}),
                 "counts": pl.DataFrame({"count": self.counts.ravel()}),
-                **lengths,
-                **self._saved_times(),
+                **self._saved_asides(),
             },
         )
 
@@ -333,14 +315,6 @@ class SuffixTreeRelease(MarkovRelease):
             counted=cls._loaded_lengths(model, saved),
             times=cls._loaded_times(manifest, model, saved),
         )
-
-    @staticmethod
-    def _loaded_lengths(model: Model, saved: _Saved) -> Lengths | None:
-        """The noisy counts of lengths, where they were paid for."""
-        if "lengths" not in model.tables:
-            return None
-        counts = loaded_counts(model, "lengths", len(length_bins(saved.longest)))
-        return Lengths(counts, saved.length_deviation)
 
     def pictures(self) -> Sequence[Picture]:
         from penstock.kinds.sequences.pictures import context_tree, lengths, strings, transitions

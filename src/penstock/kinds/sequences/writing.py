@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kinds.sequences.lengths import Bending, Lengths, bent
+from penstock.kinds.sequences.lengths import Bending, Lengths, bent, thinned
 from penstock.kinds.sequences.markov import Markov
 from penstock.kinds.sequences.rules import OrderRules
 
@@ -21,12 +21,16 @@ _AT_ONCE = 1 << 22  # entries of what can come next, of as many sequences as are
 
 @dataclass(frozen=True, eq=False)
 class Writer:
-    """Writes sequences of up to `longest` symbols, one symbol after the other."""
+    """Writes sequences of up to `longest` symbols, one symbol after the other.
+
+    With `kept`, a sequence is only kept with the chance that it has for its length.
+    """
 
     model: Markov
     longest: int
     rules: OrderRules | None = None
     bending: Bending | None = None
+    kept: Reals | None = None
 
     @classmethod
     def of(cls, model: Markov, longest: int, rules: OrderRules | None, lengths: Lengths | None) -> Writer:
@@ -34,21 +38,41 @@ class Writer:
         plain = cls(model, longest, rules)
         if lengths is None:
             return plain
-        return cls(model, longest, rules, bent(model, lengths, plain.with_bending, longest))
+        writer = plain.with_bending(bent(model, lengths, plain.with_bending, longest))
+        return writer if rules is None else replace(writer, kept=thinned(lengths, writer, longest))
 
     def with_bending(self, bending: Bending | None) -> Writer:
-        return Writer(self.model, self.longest, self.rules, bending)
+        return replace(self, bending=bending)
 
     def draw(self, many: int, rng: np.random.Generator) -> tuple[Codes, Numbers]:
         """So many sequences: their symbols end to end, and the length of each."""
         if self.rules is None and self.bending is None:
             return self.model.draw(many, self.longest, rng)
+        return self._written(many, rng) if self.kept is None else self._kept(many, self.kept, rng)
+
+    def _kept(self, many: int, chances: Reals, rng: np.random.Generator) -> tuple[Codes, Numbers]:
+        """So many of those that were written as the lengths ask for."""
+        codes, lengths, done = [], [np.zeros(0, dtype=np.int64)], 0
+        while done < many:
+            written, long = self._written(many - done, rng)
+            stays = rng.random(len(long)) < chances[long]
+            codes.append(written[np.repeat(stays, long)])
+            lengths.append(long[stays])
+            done += int(stays.sum())
+        return np.concatenate(codes or [self._none]), np.concatenate(lengths)
+
+    def _written(self, many: int, rng: np.random.Generator) -> tuple[Codes, Numbers]:
         step = max(1, _AT_ONCE // (self.model.mark + 1))
         parts = [self._together(min(step, many - done), rng) for done in range(0, many, step)]
         if not parts:
-            return np.zeros(0, dtype=np.min_scalar_type(self.model.mark)), np.zeros(0, dtype=np.int64)
+            return self._none, np.zeros(0, dtype=np.int64)
         codes, lengths = zip(*parts, strict=True)
         return np.concatenate(codes), np.concatenate(lengths)
+
+    @property
+    def _none(self) -> Codes:
+        """No symbols."""
+        return np.zeros(0, dtype=np.min_scalar_type(self.model.mark))
 
     def _together(self, many: int, rng: np.random.Generator) -> tuple[Codes, Numbers]:
         kind = np.min_scalar_type(self.model.mark)
@@ -58,7 +82,7 @@ class Writer:
             owners.append(alive)
             symbols.append(drawn.astype(kind))
         if not owners:
-            return np.zeros(0, dtype=kind), np.zeros(many, dtype=np.int64)
+            return self._none, np.zeros(many, dtype=np.int64)
         owner = np.concatenate(owners)
         order = np.argsort(owner, kind="stable")
         return np.concatenate(symbols)[order], np.bincount(owner, minlength=many)

@@ -54,8 +54,8 @@ class Connections:
         if len(alone) == columns:
             found = f"None of the {columns} columns is connected with another"
         elif alone:
-            stand = "column stands alone" if len(alone) == 1 else "columns stand alone"
-            found = f"{len(alone)} of {columns} {stand}: {listed(alone)}"
+            stand = "stands" if len(alone) == 1 else "stand"
+            found = f"{len(alone)} of {columns} columns {stand} alone: {listed(alone)}"
         else:
             found = f"The {columns} columns fall into {len(self.groups)} groups that are not connected"
         said = [f"{found}. Answers and rows take unconnected columns to be independent."]

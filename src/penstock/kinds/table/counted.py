@@ -135,20 +135,20 @@ def combined(seen: Sequence[Seen], totals: Sequence[Seen], public: float | None)
         ]
         return value / whole, half_width(shares)
     common = sum(1 / (each.cells_inside * each.deviation**2) for each in totals)
-    a = sum(1 / (each.cells_inside * each.deviation**2) for each in seen) + common
-    b = sum(1 / (each.cells_outside * each.deviation**2) for each in seen) + common
-    determinant = a * b - common**2
+    within = sum(1 / (each.cells_inside * each.deviation**2) for each in seen)
+    without = sum(1 / (each.cells_outside * each.deviation**2) for each in seen)
+    determinant = within * without + common * (within + without)  # nothing is subtracted that could cancel
     value, shares = 0.0, []
     for each in seen:
         for sign, amount, number in (
-            (b / determinant, each.inside, each.cells_inside),
+            ((without + common) / determinant, each.inside, each.cells_inside),
             (-common / determinant, each.outside, each.cells_outside),
         ):
             weight = sign / (number * each.deviation**2)
             value += weight * amount
             shares.append(Noises(weight, each.deviation, number, each.gaussian))
     for each in totals:
-        weight = (b - common) / determinant / (each.cells_inside * each.deviation**2)
+        weight = without / determinant / (each.cells_inside * each.deviation**2)
         value += weight * each.inside
         shares.append(Noises(weight, each.deviation, each.cells_inside, each.gaussian))
     return value, half_width(shares)

@@ -15,17 +15,85 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.contracts.data import Data
+from penstock.contracts.data import Data, Handle
 from penstock.engine import Engine, Marginal, open_engine
 from penstock.engine.merged import MergedEngine
 from penstock.errors import DataError, SchemaError, UsageError
 from penstock.kinds.table.adaptive_bins import adaptive, with_adaptive_bins
+from penstock.kinds.table.diffpart.scores import Score
+from penstock.kinds.table.rows import Rows, Split, sparse
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws.passing import SparseCounts
 from penstock.privacy.seals.sealed import FAILED, FAILURE, Sealed, derived
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Attribute, Relation, Schema
 
 Counts = NDArray[np.int64]
+
+
+class RowPart(Handle):
+    """The records whose codes all lie below the nodes of one cut, one node for each attribute."""
+
+    def __init__(self, rows: Rows, records: int) -> None:
+        self._rows, self._records = rows, records
+
+    def size(self) -> Sealed[SparseCounts]:
+        """How many records there are: a table of one cell."""
+        return Sealed(
+            sparse(np.array([self._rows.size])),
+            Sensitivity.of(self._records, monotone=True),
+            Relation.ADD_REMOVE,
+            because="a record is counted once, and a unit has as many records as the schema allows",
+        )
+
+    def scores(self, splits: Sequence[Split], target: tuple[int, int] | None, score: Score) -> Sealed[Counts]:
+        """How much each split tells apart, in whole steps; `target` is the class's column and its size."""
+        classes = None if target is None else self._rows.codes[:, target[0]]
+        size = 1 if target is None else target[1]
+        found = [score.of(self._rows.table(split, classes, size)) for split in splits]
+        return Sealed(
+            np.array(found, dtype=np.int64),
+            score.sensitivity(self._records, len(splits), size),
+            Relation.ADD_REMOVE,
+            because="one record moves one number of each table of sub-parts and classes by one, which moves "
+            "the score by no more than its bound; a unit of m records moves it m times as far",
+        )
+
+    def halves(self, column: int, codes: Sequence[int]) -> Sealed[Counts]:
+        """For every place between two codes, how unevenly it divides the records: minus |left - right|."""
+        below = np.cumsum(self._rows.histogram(column, codes))[:-1]
+        return Sealed(
+            -np.abs(2 * below - self._rows.size),
+            Sensitivity.scores(self._records, len(codes) - 1),
+            Relation.ADD_REMOVE,
+            because="one record more is left or right of a place: the difference of both moves by one",
+        )
+
+    def divided(self, split: Split) -> RowDivision:
+        """The part, told apart by which child of a node its records have."""
+        return RowDivision(self._rows, split, self._records)
+
+
+class RowDivision(Handle):
+    """A part and its sub-parts: one for every child of a node of one attribute."""
+
+    def __init__(self, rows: Rows, split: Split, records: int) -> None:
+        self._rows, self._split, self._records = rows, split, records
+
+    def counts(self, children: Sequence[int]) -> Sealed[SparseCounts]:
+        """How many records some of the children have."""
+        counts = self._rows.table(self._split, None, 1)[:, 0]
+        return Sealed(
+            sparse(counts[list(children)]),
+            Sensitivity.of(self._records, monotone=True),
+            Relation.ADD_REMOVE,
+            because="a record has one code of an attribute, and so one child of a node, which it alone "
+            "decides; a unit has as many records as the schema allows",
+        )
+
+    def part(self, child: int) -> RowPart:
+        """The sub-part of one child, which may be empty."""
+        return RowPart(self._rows.of(self._split, child), self._records)
 
 
 class Table(Data):
@@ -145,6 +213,11 @@ class Table(Data):
         merged = Table(MergedEngine(self._engine, lookups), schema, self._declared)
         merged.repeatable = self.repeatable
         return merged
+
+    def everything(self) -> RowPart:
+        """All records, to be told apart step by step."""
+        rows, weights = self._engine.distinct(self.schema.names)
+        return RowPart(Rows(rows.astype(np.int64), weights.astype(np.int64)), self.schema.unit.records)
 
     def prepared(self, budget: Budget) -> tuple[Table, Budget]:
         """The table with the bins that follow its data found, and what is left for the release itself."""

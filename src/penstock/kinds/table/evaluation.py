@@ -57,7 +57,7 @@ class TableEvaluation(Evaluator):
     """How far marginals, columns and what a classifier learns are from the original's."""
 
     def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
-        original = read(source, table=options.table).frame(list(schema.names))
+        original = read(source, table=options.table).cells(list(schema.names))
         seed = options.seed
         codes = schema.encode(original)
         rows = original.height

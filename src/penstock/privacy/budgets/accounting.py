@@ -108,22 +108,6 @@ def converted(epsilon: Fraction, delta: Fraction, given: Relation, wanted: Relat
     return group(epsilon, delta, 2)
 
 
-def subsampled(epsilon: Fraction, p: Fraction, delta: Fraction = Fraction(0)) -> Cost:
-    """Each unit kept on its own with probability p, then an (epsilon, delta) mechanism: the exact
-    cost ln(1 + p (e^epsilon - 1)) under add-remove, rounded up, and p delta.
-
-    >>> float(subsampled(Fraction(2), Fraction(1, 100))[0])
-    0.0619...
-    """
-    if not 0 <= p <= 1:
-        raise BudgetError(f"The probability of keeping a unit must lie between 0 and 1, not {p}.")
-    if epsilon < 0:
-        raise BudgetError(f"epsilon cannot be negative, and here it is {epsilon}.")
-    if p in (0, 1):
-        return p * epsilon, p * delta
-    return min(epsilon, _ceil(ln_up(1 + p * (exp_up(epsilon) - 1)))), p * delta
-
-
 def range_of(rho: Fraction) -> Fraction:
     """The epsilon whose square is at most 8 rho: choices of that bounded range are rho-zCDP; rounded down.
 

@@ -14,6 +14,7 @@ DIGITS = 400
 """As many digits may a number have that somebody gives, on either side of a fraction's line: no double needs
 more, and Python writes no number of more than 4,300 digits, however it came about."""
 _TOO_LONG: int = 10**DIGITS
+_STEPS: int = 10**2000  # a difference of two such amounts can still be written
 
 # What a person writes. An exponent of more than three digits is a slip, and expanding it would never end.
 _WRITTEN = re.compile(r"\s*[+-]?(\d{1,400}/\d{1,400}|\d{0,400}\.?\d{0,400}([eE][+-]?\d{1,3})?)\s*", re.ASCII)
@@ -57,6 +58,19 @@ def is_long(value: int | Fraction) -> bool:
     (False, True, True)
     """
     return max(abs(value.numerator), value.denominator) >= _TOO_LONG
+
+
+def held_up(amount: Fraction) -> Fraction:
+    """The amount; where it has too many digits to be written, the next multiple of 10**-2000 above it.
+
+    Sums of fractions get longer with every term, and Python writes no number of more than 4,300 digits.
+
+    >>> held_up(Fraction(1, 3)), held_up(Fraction(1, 3**9000)) == Fraction(1, 10**2000)
+    (Fraction(1, 3), True)
+    """
+    if max(amount.numerator, amount.denominator) < _STEPS:
+        return amount
+    return Fraction(-(-amount.numerator * _STEPS // amount.denominator), _STEPS)
 
 
 def shown(value: object) -> str:

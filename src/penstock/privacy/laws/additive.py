@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final
@@ -12,20 +11,12 @@ from typing import Final
 import numpy as np
 
 from penstock.privacy.randomness.generator import Law, Randomness
-from penstock.privacy.randomness.logarithms import ONE, Between, Log
+from penstock.privacy.randomness.logarithms import ONE, PI, Between, Log
 from penstock.privacy.randomness.noise_stream import NoiseStream
 from penstock.privacy.randomness.samplers import Integers, discrete_gaussian, discrete_laplace
 
 _ROOM: Final = 1 << 61
 _TERMS: Final = 24
-_PI = Between(
-    Decimal(
-        "3.141592653589793238462643383279502884197169399375105820974944592307816406286208998628034825342"
-    ),
-    Decimal(
-        "3.141592653589793238462643383279502884197169399375105820974944592307816406286208998628034825343"
-    ),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +104,7 @@ def _gaussian_total(variance: Fraction) -> Between:
     if variance <= 1:
         rate, factor = Between.of(1 / (2 * variance)), ONE
     else:
-        rate, factor = Between.of(2 * variance) * _PI * _PI, (Between.of(2 * variance) * _PI).root()
+        rate, factor = Between.of(2 * variance) * PI * PI, (Between.of(2 * variance) * PI).root()
     total = ONE
     for k in range(1, _TERMS):
         total = total + Between.of(2) * (Between.of(k * k) * rate).fallen()

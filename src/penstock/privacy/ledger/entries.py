@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from penstock.errors import BudgetError, LedgerError
 from penstock.privacy.budgets.accounting import Cost, converted, group, sequential
-from penstock.privacy.budgets.amounts import plain
+from penstock.privacy.budgets.amounts import held_up, plain
 from penstock.privacy.unit import Entity, Relation, Unit
 
 Status = Literal["reserved", "complete", "returned"]
@@ -127,15 +127,15 @@ class Balance:
         unit: Entity | None,
         entries: Sequence[LedgerEntry],
     ) -> Balance:
-        """The balance of an account with these entries.
+        """The balance of an account with these entries; a sum too long to be written is rounded up.
 
         The first of them says whom it is about, given back or not, unless a limit did.
         """
         counted = [entry for entry in entries if entry.counts]
         own = (entry.unit.entity for entry in entries if entry.unit is not None and entry.holds_at_most == 1)
         whom = unit if unit is not None else next(own, None)
-        spent = sequential(entry.cost(relation) for entry in counted)
-        return cls(account, relation, whom, limit, spent, len(counted))
+        epsilon, delta = sequential(entry.cost(relation) for entry in counted)
+        return cls(account, relation, whom, limit, (held_up(epsilon), held_up(delta)), len(counted))
 
     def held(self, unit: Unit, holds_at_most: int | None) -> int:
         """How many units of a release one of the account's holds at most; LedgerError if nobody said it."""

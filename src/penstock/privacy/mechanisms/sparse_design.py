@@ -125,7 +125,7 @@ class Design:
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "standard": {"allocation": "1:1"},
-        "book": {"allocation": "1:1", "redraw": True},
+        "dwork-roth": {"allocation": "1:1", "redraw": True},
         "corrected": {"allocation": "1:1", "monotone": True},
         "reduced": {"allocation": "1:1", "monotone": True, "redraw": True},
     }

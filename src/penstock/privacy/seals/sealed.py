@@ -2,8 +2,8 @@
 
 A `Sealed[T]` carries its sensitivity, the relation it was derived under, and the reason why that
 sensitivity holds. There is one constructor, and it asks for the reason: searching the source for
-`because=` lists the birth of every sealed value, each with its theorem in a few words. It offers only
-operations whose effect on the sensitivity is known. To turn it into something public there is one
+`because=` lists the birth of every sealed value, each with its theorem in a few words. Values are derived
+from others by `claim`, and put end to end by `join`. To turn it into something public there is one
 door: a mechanism, which pays and then calls `open_seal`; `tests/privacy/test_privacy_arguments.py`
 lists who does.
 """
@@ -99,74 +99,6 @@ class Sealed(Generic[T]):
             raise UsageError(FAILURE)
         return Sealed(found, sensitivity, self.relation, because=because)
 
-    def scaled(self: Sealed[NDArray[Any]], factor: int) -> Sealed[NDArray[np.int64]]:
-        """A public whole number of times the value."""
-        product = _integers(self.__value).astype(object) * int(factor)
-        return Sealed(
-            _held(product),
-            self.sensitivity.scaled(factor),
-            self.relation,
-            because="so many times a value moves so many times as far, and holding results inside 64 bits "
-            "brings two of them no further apart",
-        )
-
-    def under(self, relation: Relation) -> Sealed[T]:
-        """The same value with its sensitivity under another relation; replace cannot be undone."""
-        if relation is self.relation:
-            return self
-        if relation is Relation.ADD_REMOVE:
-            raise UsageError(
-                "A value sealed under 'replace' has no known sensitivity under 'add-remove', "
-                "where the number of records is private; seal it under 'add-remove' instead."
-            )
-        return Sealed(
-            self.__value,
-            self.sensitivity.replaced(),
-            relation,
-            because="replacing a unit is removing one and adding another: two moves of add-remove, which may "
-            "go in opposite directions",
-        )
-
-    def total(self: Sealed[NDArray[Any]]) -> Sealed[int]:
-        """The sum over all cells: it moves by no more than the cells together, also where 64 bits end."""
-        values = _integers(self.__value)
-        high, low = int(np.sum(values >> 32)), int(np.sum(values & 0xFFFFFFFF))  # neither sum can wrap
-        bounds = np.iinfo(np.int64)
-        held = min(max((high << 32) + low, int(bounds.min)), int(bounds.max))
-        return Sealed(
-            held,
-            Sensitivity.of(self.sensitivity.l1),
-            self.relation,
-            because="a sum moves by no more than its terms together, and holding it inside 64 bits brings "
-            "two sums no further apart",
-        )
-
-    def linear(self: Sealed[NDArray[Any]], matrix: NDArray[Any]) -> Sealed[NDArray[np.int64]]:
-        """A public integer matrix applied to a vector: L1 grows by at most the largest column sum.
-
-        Results beyond 64 bits are held at the ends of the range, which moves none of them further
-        than the sensitivity says.
-        """
-        weights = _integers(matrix)
-        values = _integers(self.__value)
-        if weights.ndim != 2 or values.ndim != 1 or weights.shape[1] != values.size:
-            raise UsageError(
-                f"A matrix of shape {weights.shape} does not fit a sealed value of shape {values.shape}."
-            )
-        sizes = np.abs(weights.astype(object)) if _largest(weights) >= 2**31 else np.abs(weights)
-        columns = Fraction(int(sizes.sum(axis=0).max(initial=0)))
-        l1 = self.sensitivity.l1 * columns
-        linf = min(l1, self.sensitivity.l1 * _largest(weights))
-        fits = _largest(weights) * max(1, _largest(values)) * max(1, values.size) < 2**63
-        product = weights @ values if fits else _held(weights.astype(object) @ values.astype(object))
-        return Sealed(
-            product,
-            Sensitivity.of(l1, linf=linf),
-            self.relation,
-            because="one step of a coordinate adds one column of the matrix: it moves the results by at most "
-            "that column's sum of absolute weights in all, and each by at most the largest weight",
-        )
-
 
 def _refuse_without_reason(because: str) -> None:
     if not isinstance(because, str) or not because.strip():
@@ -201,7 +133,9 @@ def derived(
             fits = isinstance(found, np.ndarray) and found.shape == wanted and found.dtype == kind
         else:
             fits = type(found) is type(value)
-    except Exception:
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # a panic of Rust is no Exception, and quotes values too
         return FAILED
     return found if fits else FAILED
 
@@ -212,7 +146,9 @@ def join(parts: Sequence[Sealed[NDArray[Any]]]) -> Sealed[NDArray[np.int64]]:
         raise UsageError("There is nothing to join.")
     relations = {part.relation for part in parts}
     if len(relations) != 1:
-        raise UsageError("Sealed values of different relations cannot be joined; convert one first.")
+        raise UsageError("Sealed values of different relations cannot be joined.")
+    for part in parts:
+        _refuse_broken_numbers(form_of(part).kind)
     values = [_integers(open_seal(part)).ravel() for part in parts]
     sensitivity = Sensitivity(
         sum((part.sensitivity.l1 for part in parts), Fraction(0)),
@@ -268,26 +204,15 @@ def open_seal(sealed: Sealed[U]) -> U:
     return value
 
 
+def _refuse_broken_numbers(kind: str) -> None:
+    """Asked before a raw value has a name that a traceback could show."""
+    if kind not in "iu":
+        raise UsageError("This operation is exact and needs whole numbers; put reals on a lattice first.")
+
+
 def _integers(values: NDArray[Any]) -> NDArray[np.int64]:
     """Whole numbers as int64: other widths would wrap around or turn into floats in the arithmetic."""
     array = np.asarray(values)
-    if array.dtype.kind not in "iu":
-        raise UsageError(
-            "This operation is exact and needs whole numbers, not values of type "
-            f"{array.dtype}; put reals on a lattice first."
-        )
     if array.dtype == np.uint64:
         array = np.minimum(array, np.uint64(np.iinfo(np.int64).max))
     return array.astype(np.int64)
-
-
-def _largest(values: NDArray[np.int64]) -> int:
-    """The largest absolute value, also where its negation would not fit."""
-    return max(int(values.max(initial=0)), -int(values.min(initial=0)))
-
-
-def _held(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Python integers, each held inside the range of int64."""
-    bounds = np.iinfo(np.int64)
-    held: NDArray[Any] = np.clip(values, int(bounds.min), int(bounds.max))
-    return held.astype(np.int64)

@@ -78,10 +78,6 @@ class Sensitivity:
         bound = None if self.spread_bound is None else self.spread_bound * size
         return Sensitivity(self.l1 * size, self.linf * size, self.l2_squared * size**2, self.monotone, bound)
 
-    def replaced(self) -> Sensitivity:
-        """What an add-remove sensitivity becomes under replace: one unit leaves and another enters."""
-        return Sensitivity(2 * self.l1, 2 * self.linf, 4 * self.l2_squared, False, 2 * self.spread)
-
 
 def _exact(number: Fraction | int) -> Fraction:
     """The number as a fraction of Python's own integers, which have no end."""

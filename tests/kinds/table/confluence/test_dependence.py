@@ -11,7 +11,7 @@ import pytest
 from tests.kinds.table.tables import mixed_rows, paid, schema_of, table_of
 
 from penstock.kinds.table.confluence.dependence import GROUPS, MANY, Dependence, distance
-from penstock.kinds.table.confluence.purse import Pure
+from penstock.kinds.table.confluence.tiers import PureTier
 from penstock.privacy.seals.sealed import open_seal
 from penstock.schema import Schema
 
@@ -73,11 +73,13 @@ def test_distances_are_exact_and_rounded_down() -> None:
 def test_strength_is_what_pairs_share_beyond_chance() -> None:
     same = np.repeat([0, 1], 5000)
     schema = schema_of([2, 2])
-    linked = dependence(np.column_stack([same, same]), schema).strength(Pure(paid(100)), Fraction(1), 10_000)
+    linked = dependence(np.column_stack([same, same]), schema).strength(
+        PureTier(paid(100)), Fraction(1), 10_000
+    )
     assert linked == pytest.approx(0.5 - 0.4 / 100, abs=0.001)  # scale 0.04 on 10,000
     rng = np.random.default_rng(0)
     apart = dependence(rng.integers(0, 6, (10_000, 4)), schema_of([6] * 4)).strength(
-        Pure(paid(100)), Fraction(1), 10_000
+        PureTier(paid(100)), Fraction(1), 10_000
     )
     assert abs(apart) < 0.01
 

@@ -14,10 +14,10 @@ import pytest
 from tests.kinds.table.tables import mixed_rows, paid, schema_of, table_of
 from tests.privacy.mechanisms.choice_law import probabilities
 
-from penstock.kinds.table.confluence import purse
+from penstock.kinds.table.confluence import tiers
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
-from penstock.kinds.table.confluence.purse import Pure
+from penstock.kinds.table.confluence.tiers import PureTier
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import ParentSet
 from penstock.privacy.seals.sealed import Sealed, open_seal
@@ -148,7 +148,7 @@ def law(
             raise BranchError(probabilities(open_seal(scores), epsilon, spread=spread(scores.sensitivity)))
         return script[asked[0] - 1]
 
-    monkeypatch.setattr(purse.choice, "best", scripted)
+    monkeypatch.setattr(tiers.choice, "best", scripted)
     found: dict[tuple[ParentSet, ...], float] = {}
 
     def walk(taken: list[int], chance: float) -> None:
@@ -181,7 +181,7 @@ def chosen_from(
             gaps.of_all(expected),
             gaps.candidates,
             sizes,
-            Pure(paid(EPSILON)),
+            PureTier(paid(EPSILON)),
             most=2,
             share=Fraction(1, 2),
             scale=0.2,
@@ -246,7 +246,7 @@ def test_nothing_is_chosen_that_is_not_worth_its_noise() -> None:
         gaps.of_all(expected),
         gaps.candidates,
         [v.sizes for v in gaps.variables],
-        Pure(budget),
+        PureTier(budget),
         most=6,
         share=Fraction(1, 10),
         scale=500.0,
@@ -269,7 +269,7 @@ def test_the_first_choices_connect_what_is_not_connected() -> None:
             gaps.of_all(expected),
             gaps.candidates,
             [v.sizes for v in gaps.variables],
-            Pure(
+            PureTier(
                 paid(50)
             ),  # the loose column's gap is 1200, the others' 4000: a wrong order has chance e^-100
             most=3,
@@ -292,7 +292,7 @@ def test_a_gap_that_noise_alone_would_show_is_not_chosen() -> None:
             sealed,
             gaps.candidates,
             [v.sizes for v in gaps.variables],
-            Pure(paid(50)),
+            PureTier(paid(50)),
             most=3,
             share=Fraction(1, 10),
             scale=0.0,

@@ -38,6 +38,8 @@ from penstock.schema import Schema
 
 MOST_SIDE = 1000
 MOST_INNER = 500
+MOST_CELLS = 4_000_000
+"""Fine cells in all; there are a million coarse ones at most."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,21 @@ def coarse_side(total: int, epsilon: float) -> int:
 
 
 def fine_sides(counts: Reals, epsilon: float) -> Numbers:
-    """Into how many parts each coarse cell is cut along each axis."""
+    """Into how many parts each coarse cell is cut along each axis; `MOST_CELLS` in all, the finest cut less.
+
+    Counts that are nothing but noise, of users with very many points say, would call for more than fit.
+
+    >>> fine_sides(np.full(100, 1e15), 1.0).tolist()[:1]
+    [200]
+    """
     wanted = np.ceil(np.sqrt(np.maximum(counts, 0.0) * epsilon / 5.0))
-    return np.clip(wanted, 1, MOST_INNER).astype(np.int64)
+    inner = np.clip(wanted, 1, MOST_INNER).astype(np.int64)
+    few, many = 1, MOST_INNER
+    while few < many:
+        most = (few + many + 1) // 2
+        fits = int((np.minimum(inner, most) ** 2).sum()) <= MOST_CELLS
+        few, many = (most, many) if fits else (few, most - 1)
+    return np.minimum(inner, few)
 
 
 def agreed(above: Reals, below: Reals, inner: Numbers, alpha: float) -> Reals:

@@ -28,6 +28,13 @@ fields:
 """
 AGE_RECORDS = ((3,), (4,), (12,))
 RICH, SLACK = Fraction(64), Fraction(1, 10**6)
+EAGER = {"c1": "1/100", "c2": "1/100"}
+BINNED = """
+fields:
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 9}, bins: {count: 5}, missing: value}
+  - {name: large, type: boolean}
+"""
+BINNED_RECORDS = ((0, True), (9, False), (4, True), (None, True))
 OTHERS = (("red", 1), ("green", 2))
 MANY = Pair(OTHERS, (*OTHERS, *(("blue", 3),) * 5), "two users | a third with five blue records")
 
@@ -71,6 +78,26 @@ METHODS: tuple[MethodAudit, ...] = (
         effort=0.01,
         read_off=seen_edges,
         copies=("domain-from-data",),
+    ),
+    MethodAudit(
+        "diffpart-table", COLOURS, COLOUR_RECORDS, parameters={"c1": "1/100"}, read_off=seen_categories
+    ),
+    MethodAudit("diffpart-table", SIZES, SIZE_RECORDS, parameters=EAGER, label="two-columns", copies=()),
+    MethodAudit(
+        "diffpart-table",
+        SIZES,
+        SIZE_RECORDS,
+        parameters={**EAGER, "score": "gain", "target": "large"},
+        label="classes",
+        copies=(),
+    ),
+    MethodAudit(
+        "diffpart-table",
+        BINNED,
+        BINNED_RECORDS,
+        parameters={**EAGER, "numeric": "median"},
+        label="median",
+        copies=(),
     ),
     MethodAudit("laplace-marginals", COLOURS, COLOUR_RECORDS, parameters={"way": 1}, copies=SUBTLE),
     MethodAudit("laplace-marginals", SIZES, SIZE_RECORDS, label="two-columns", copies=()),
@@ -116,7 +143,22 @@ fields:
   - {name: smokes, type: boolean}
   - {name: coughs, type: boolean}
 """
+RULED = """
+impossible: ["colour = 'red' and begun > 1"]
+always: ["ended >= begun", "if colour = 'green' then ended > 0"]
+fields:
+  - {name: colour, constraints: {enum: [red, green]}}
+  - {name: begun, type: integer, constraints: {minimum: 0, maximum: 2}, missing: value}
+  - {name: ended, type: integer, constraints: {minimum: 0, maximum: 2}}
+"""
+BESIDE_THE_RULES = (
+    ("red", 0, 2),
+    ("green", 0, 0),  # this one and the next are against the rules
+    ("red", 2, 1),
+    ("green", None, 2),
+)
 GROUNDS = (
+    Ground("rules", RULED, BESIDE_THE_RULES),
     Ground("a mixed table", MIXED, EXTREMES),
     Ground("two values each", BINARY, ((True, True), (True, False), (False, True), (False, False))),
     Ground("users", f"unit: {{protects: user, column: person, at_most: 2}}{SIZES}", SIZE_RECORDS),
@@ -125,7 +167,6 @@ GROUNDS = (
         AGES + "  - {name: member, type: boolean}\n",
         ((0, True), (15, False), (7, True), (8, True)),
     ),
-    Ground("structural zeros", f"impossible: [\"colour = 'red' and large = 'no'\"]{SIZES}", SIZE_RECORDS),
 )
 
 AUDITS = Audits(METHODS, proofs, GROUNDS)

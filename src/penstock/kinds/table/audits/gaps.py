@@ -26,7 +26,7 @@ from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
-from penstock.kinds.table.confluence.purse import Pure
+from penstock.kinds.table.confluence.tiers import PureTier
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import ParentSet
@@ -100,7 +100,7 @@ class Step:
                 sealed,
                 gaps.candidates,
                 [variable.sizes for variable in gaps.variables],
-                Pure(Budget(self.promise.epsilon, randomness=randomness)),
+                PureTier(Budget(self.promise.epsilon, randomness=randomness)),
                 most=1,
                 share=Fraction(1),
                 scale=self.price(records),

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.marginal import Column
-from penstock.kinds.table.confluence.purse import Purse
+from penstock.kinds.table.confluence.tiers import Tier
 from penstock.kinds.table.data import Table
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
@@ -84,14 +84,14 @@ class Dependence:
             "both, and a unit of m records moves m times as much; the sum is over a public number of pairs",
         )
 
-    def strength(self, purse: Purse, share: Fraction, records: float) -> float:
+    def strength(self, tier: Tier, share: Fraction, records: float) -> float:
         """The mean distance as a share of the records, from 0 to 1, less what chance alone would show."""
-        mean = purse.number(self.sealed(), "dependence", share) / len(self.couples)
+        mean = tier.number(self.sealed(), "dependence", share) / len(self.couples)
         return mean / (2 * records) - self.by_chance(records)
 
-    def doubt(self, purse: Purse, share: Fraction, records: float) -> float:
+    def doubt(self, tier: Tier, share: Fraction, records: float) -> float:
         """How far off that is on average."""
-        return purse.noise(self.moves, share) / (2 * records)
+        return tier.noise(self.moves, share) / (2 * records)
 
     def by_chance(self, records: float) -> float:
         """About the mean strength of independent columns in so many records."""

@@ -6,7 +6,7 @@ how the network is made, is not.
 Guarantee: pure epsilon for one unit added or removed, or one record replaced where the schema says so;
 (epsilon, delta) where a delta is given.
 Why: every look at the records is one of these, and their parts of the budget add up to the whole: parts of
-epsilon, or with a delta parts of the rho that both buy (`purse`).
+epsilon, or with a delta parts of the rho that both buy (`tiers`).
 
 1. *Number of records*, where it is not public: one noisy count. It decides how the rest is divided.
 2. *Dependence*: one noisy number that says how far pairs are from independent on average (`dependence`).
@@ -46,7 +46,7 @@ from penstock.kinds.table.confluence.coarsening import SIZES, levels_by_mass
 from penstock.kinds.table.confluence.dependence import Dependence
 from penstock.kinds.table.confluence.packing import MOST_CELLS, View, covering, packed, price, shares, view_of
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
-from penstock.kinds.table.confluence.purse import purse
+from penstock.kinds.table.confluence.tiers import tier
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import Measured, measure
 from penstock.kinds.table.network.encoding import Encoding, encoded
@@ -155,7 +155,7 @@ class _Fit:
 
     def __init__(self, table: Table, budget: Budget, knobs: Knobs) -> None:
         self.table, self.budget, self.knobs = table, budget, knobs
-        self.purse = purse(budget)
+        self.tier = tier(budget)
         self.sensitivity = table.marginal_sensitivity()
         self.encoding = encoded("vanilla", table.attributes)
         self.variables = self.encoding.variables
@@ -165,17 +165,17 @@ class _Fit:
 
     def release(self) -> NetworkRelease:
         if not self.variables:
-            noisy = self.purse.number(self.table.size(), "number of records", Fraction(1))
+            noisy = self.tier.number(self.table.size(), "number of records", Fraction(1))
             return self._made([], Network((), (), ()), float(max(0, noisy)))
         n = self.n = self._size()
         strength = self._strength(n)
         if strength is None:
-            measured = self._one_ways(self.purse.rest("one-way counts"))
+            measured = self._one_ways(self.tier.rest("one-way counts"))
             self.parameters["views"] = "none"
         else:
-            measured = self._one_ways(self.purse.part("one-way counts", self._share(n)))
+            measured = self._one_ways(self.tier.part("one-way counts", self._share(n)))
             views = self._views(self._assembly(measured), strength)
-            counts = self.purse.rest("counts of views")
+            counts = self.tier.rest("counts of views")
             parts = [
                 counts.part(self._name(view.parts), share)
                 for view, share in zip(
@@ -198,12 +198,12 @@ class _Fit:
             return self.table.public_size
         if len(self.variables) == 1:
             return 1  # one histogram gets everything, however many records there are
-        return max(1, self.purse.number(self.table.size(), "number of records", self.knobs.size))
+        return max(1, self.tier.number(self.table.size(), "number of records", self.knobs.size))
 
     def _error(self, n: int) -> float:
         """The expected error of a column if the whole budget went to the one-way counts."""
-        weight = sum(variable.size**self.purse.power for variable in self.variables)
-        return self.purse.total(weight, self.sensitivity) / (2 * len(self.variables) * n)
+        weight = sum(variable.size**self.tier.power for variable in self.variables)
+        return self.tier.total(weight, self.sensitivity) / (2 * len(self.variables) * n)
 
     def _strength(self, n: int) -> float | None:
         """How far pairs are from independent on average; None where no view would be worth its noise."""
@@ -212,8 +212,8 @@ class _Fit:
             return None
         columns = [self.table.schema.attribute(variable.attribute) for variable in self.variables]
         dependence, share = Dependence(self.table, columns), self.knobs.dependence
-        found = dependence.strength(self.purse, share, n)
-        sure = found - self.knobs.doubt * dependence.doubt(self.purse, share, n)
+        found = dependence.strength(self.tier, share, n)
+        sure = found - self.knobs.doubt * dependence.doubt(self.tier, share, n)
         return found if sure > self.knobs.worth * error else None
 
     def _share(self, n: int) -> Fraction:
@@ -222,7 +222,7 @@ class _Fit:
         return min(max(share, Fraction(1, 10)), Fraction(3, 5))
 
     def _one_ways(self, pay: Budget | Rho) -> list[Measured]:
-        weights = self._shares([variable.size**self.purse.power for variable in self.variables])
+        weights = self._shares([variable.size**self.tier.power for variable in self.variables])
         parts = [
             pay.part(variable.name, share) for variable, share in zip(self.variables, weights, strict=True)
         ]
@@ -258,10 +258,10 @@ class _Fit:
         }
         sealed = gaps.of_all(expected)
         mean_gap = 2 * known.total * strength
-        power = self.purse.power
+        power = self.tier.power
         alone = [view_of((Parent(number),), sizes, power) for number in range(len(sizes))]
         everything = self._every_pair(finest, sizes)
-        noise_of_all = self.purse.total(price(everything), self.sensitivity, self.purse.left) / len(
+        noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(
             gaps.couples
         )
         most = self._most_choices(known.total, mean_gap, gaps)
@@ -275,10 +275,10 @@ class _Fit:
             sealed,
             gaps.candidates,
             sizes,
-            self.purse,
+            self.tier,
             most=most,
             share=self.knobs.choices / most,
-            scale=self.purse.noise(self.sensitivity, self.purse.left - self.knobs.choices),
+            scale=self.tier.noise(self.sensitivity, self.tier.left - self.knobs.choices),
             caution=self.knobs.caution,
             method=self.knobs.choice,
             apparent=self.knobs.apparent * self._apparent(known, gaps.candidates),
@@ -324,13 +324,13 @@ class _Fit:
     def _most_choices(self, total: float, mean_gap: float, gaps: PairGaps) -> int:
         bearable = max(self.knobs.choice_noise * total, self.knobs.choice_gap * mean_gap)
         wanted = min(len(gaps.couples), ceil(self.knobs.choices_each * len(self.variables)))
-        paid = self.purse.most(gaps.sensitivity, self.knobs.choices, bearable)
+        paid = self.tier.most(gaps.sensitivity, self.knobs.choices, bearable)
         return max(1, min(wanted, int(min(paid, 1e9))))
 
     def _every_pair(self, levels: Sequence[int], sizes: Sequence[Sequence[int]]) -> list[View]:
         """All pairs at these levels, along the lines of a plane where the tables stay small."""
         at = dict(enumerate(levels))
-        power = self.purse.power
+        power = self.tier.power
         one_by_one = [
             view_of((Parent(a, at[a]), Parent(b, at[b])), sizes, power) for a, b in combinations(at, 2)
         ]
@@ -366,7 +366,7 @@ class _Fit:
     def _limits(self) -> Limits:
         """Families may be larger where noise is small against the number of records."""
         limits = self.knobs.limits
-        clear = limits.clear * self.n / self.purse.noise(self.sensitivity)
+        clear = limits.clear * self.n / self.tier.noise(self.sensitivity)
         most = min(limits.most, limits.together // max(1, len(self.variables)))
         return replace(limits, cells=max(limits.cells, int(min(clear, most))))
 

@@ -4,7 +4,7 @@ A pair p with c_p cells inside a table b with c_b cells comes out with the noise
 sqrt(c_b / c_p) in each of its cells, in all times sqrt(c_b c_p). Summed over the pairs of the table that is
 A_b times the noise of a cell, with A_b = sqrt(c_b) * sum of sqrt(c_p). Under a fixed total the sum over all
 tables is smallest when the part of b is in proportion to A_b to a power that depends on the kind of noise
-(`purse`): 1/2 for Laplace noise, 2/3 for Gaussian. These are the weights of tables, and their sum is the
+(`tiers`): 1/2 for Laplace noise, 2/3 for Gaussian. These are the weights of tables, and their sum is the
 price of a set of views; pairs that share attributes are put into one table when that lowers it.
 """
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.marginal import Marginal
-from penstock.kinds.table.confluence.purse import Purse
+from penstock.kinds.table.confluence.tiers import Tier
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import between
 from penstock.kinds.table.network.encoding import Variable
@@ -128,7 +128,7 @@ def choose(
     gaps: Sealed[Counts],
     candidates: Sequence[ParentSet],
     sizes: Sequence[Sequence[int]],
-    purse: Purse,
+    tier: Tier,
     *,
     most: int,
     share: Fraction,
@@ -143,7 +143,7 @@ def choose(
     """Up to `most` pairs, each for `share` of everything, until no gap seems worth its noise.
 
     With W the sum of the weights of all tables, those counted `beside` the chosen ones included, the
-    expected noise of all of them together is scale * W² (Gaussian noise: scale * W^3/2; see `purse`), and a
+    expected noise of all of them together is scale * W² (Gaussian noise: scale * W^3/2; see `tiers`), and a
     table costs what it adds to that. A candidate's score is its gap minus `caution` times that, and minus
     the `apparent` gap that it would have without any dependence; stopping has score 0.
 
@@ -151,7 +151,7 @@ def choose(
     different groups of attributes until there is one group, and all others after that. Pairs that are `given`
     are among the chosen without a choice.
     """
-    weights = np.array([(sizes[a][i] * sizes[b][j]) ** purse.power for (a, i), (b, j) in candidates])
+    weights = np.array([(sizes[a][i] * sizes[b][j]) ** tier.power for (a, i), (b, j) in candidates])
     couple = np.array([a * len(sizes) + b for (a, _), (b, _) in candidates])
     seeming = np.zeros(len(candidates)) if apparent is None else apparent
     open_ = np.ones(len(candidates), dtype=np.bool_)
@@ -161,12 +161,12 @@ def choose(
     total = beside
     for (a, i), (b, j) in given:
         group[group == group[a]] = group[b]
-        total += float((sizes[a][i] * sizes[b][j]) ** purse.power)
+        total += float((sizes[a][i] * sizes[b][j]) ** tier.power)
         open_ &= couple != a * len(sizes) + b
     while len(chosen) < most + len(given) and open_.any():
         apart = open_ & (group[ends[:, 0]] != group[ends[:, 1]])
         places = np.flatnonzero(apart if tree and apart.any() else open_)
-        dilution = scale * ((total + weights[places]) ** (1 / purse.power) - total ** (1 / purse.power))
+        dilution = scale * ((total + weights[places]) ** (1 / tier.power) - total ** (1 / tier.power))
         prices = np.rint(caution * dilution + seeming[places])
         costs = np.minimum(prices, float(_FITS)).astype(np.int64)  # a difference must not wrap around
 
@@ -179,7 +179,7 @@ def choose(
             shape=(len(places) + 1,),
             because="subtracting public prices, and a constant for stopping, moves nothing",
         )
-        index = purse.choose(sealed, f"choice {len(chosen) - len(given) + 1}", share, method)
+        index = tier.choose(sealed, f"choice {len(chosen) - len(given) + 1}", share, method)
         if index == len(places):
             break
         best = places[index]

@@ -169,7 +169,7 @@ class NetworkRelease(TableRelease):
             [self.encoding.sizes[group[0]] for group in groups if len(group) == 1],
             len(known),
         )
-        unknown = len(groups) == 1 or any(one.gaussian for one in wide)
+        unknown = len(groups) == 1 or any(one.gaussian for one in self.measured)  # the estimate is Laplace's
         return Connections(groups, None if unknown else epsilon, self.schema.target)
 
     @cached_property

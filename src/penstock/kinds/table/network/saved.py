@@ -16,6 +16,7 @@ from penstock.kinds.table.network.encoding import Encoding, EncodingName, Groupi
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent
 from penstock.releases import Model
+from penstock.releases.error_bars import WIDEST
 from penstock.schema import Schema
 
 MOST_CELLS = 1 << 27
@@ -46,7 +47,7 @@ class _Variable(_Strict):
 
 class _Measured(_Strict):
     parts: list[_Part]
-    deviation: Annotated[float, Field(ge=0)]
+    deviation: Annotated[float, Field(ge=0, le=WIDEST)]
     noise: Literal["gaussian"] | None = None
 
 

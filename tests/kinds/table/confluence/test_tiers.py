@@ -13,7 +13,7 @@ from tests.kinds.table.tables import mixed_rows, schema_of, table_of
 import penstock
 from penstock.kinds.table.confluence.method import Confluence, Knobs, fit_with
 from penstock.kinds.table.confluence.packing import shares
-from penstock.kinds.table.confluence.purse import Concentrated, Pure, Purse, purse
+from penstock.kinds.table.confluence.tiers import PureTier, RhoTier, Tier, tier
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sensitivity import Sensitivity
@@ -21,14 +21,14 @@ from penstock.privacy.seals.sensitivity import Sensitivity
 ONE = Sensitivity.of(1)
 
 
-def both() -> tuple[Purse, Purse]:
-    return purse(Budget(1)), purse(Budget(1, "1e-6"))
+def both() -> tuple[Tier, Tier]:
+    return tier(Budget(1)), tier(Budget(1, "1e-6"))
 
 
 def test_a_delta_is_spent_as_rho_and_without_one_there_is_none() -> None:
     pure, concentrated = both()
-    assert isinstance(pure, Pure)
-    assert isinstance(concentrated, Concentrated)
+    assert isinstance(pure, PureTier)
+    assert isinstance(concentrated, RhoTier)
 
 
 @pytest.mark.parametrize("which", [0, 1])

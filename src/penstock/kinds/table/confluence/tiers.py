@@ -1,7 +1,7 @@
 """What a run pays with, and how noisy what it buys is: pure epsilon, or rho bought with a delta.
 
 Guarantee: a part is a share of what was there at the start, so that all parts together are the whole.
-Why: `Pure` divides a budget, whose parts add up (sequential composition). `Concentrated` turns the whole
+Why: `PureTier` divides a budget, whose parts add up (sequential composition). `RhoTier` turns the whole
 (epsilon, delta) into an amount rho of zero-concentrated DP once (`budgets.accounting.rho_of`: for some
 order alpha > 1, rho = (epsilon + (ln delta - alpha ln(1 - 1/alpha) + ln(alpha - 1)) / (alpha - 1)) / alpha,
 the best of a fixed grid, rounded down), and divides that: amounts of rho add up under adaptive composition.
@@ -34,7 +34,7 @@ from penstock.privacy.seals.sensitivity import Sensitivity
 _MEAN = 0.7979  # mean absolute value of a standard normal variable
 
 
-class Purse(ABC):
+class Tier(ABC):
     """A budget in parts of what was there at the start."""
 
     power: ClassVar[float]
@@ -80,7 +80,7 @@ class Purse(ABC):
         return self.noise(sensitivity, share) * float(weight ** (1 / self.power))
 
 
-class Pure(Purse):
+class PureTier(Tier):
     """Parts of an epsilon: discrete Laplace noise, any choice."""
 
     power = 0.5
@@ -116,7 +116,7 @@ class Pure(Purse):
         return choice.best(scores, self.part(label, share), method=method)
 
 
-class Concentrated(Purse):
+class RhoTier(Tier):
     """Parts of a rho: discrete Gaussian noise, choices by the exponential mechanism."""
 
     power = 2 / 3
@@ -152,6 +152,6 @@ class Concentrated(Purse):
         return choice.best(scores, self.part(label, share), method="exponential")
 
 
-def purse(budget: Budget) -> Purse:
+def tier(budget: Budget) -> Tier:
     """What a budget pays in: rho where it has a delta, else epsilon."""
-    return Concentrated(budget.concentrated("release")) if budget.left[1] else Pure(budget)
+    return RhoTier(budget.concentrated("release")) if budget.left[1] else PureTier(budget)

@@ -1,0 +1,1 @@
+"""Graphs: who is linked with whom, on a public set of nodes."""

@@ -1,0 +1,1 @@
+"""Published ways to count patterns that the ladder is compared with."""

@@ -1,0 +1,1 @@
+"""Models of graphs that are fitted to a few released numbers and drawn from. No records are seen here."""

@@ -1,0 +1,1 @@
+"""Published ways to release item sets, to compare with."""

@@ -1,0 +1,110 @@
+"""Raw item sets, sorted into parts by which groups of items they meet. All of it lies below the seal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kinds.itemsets.item_tree import ItemTree, Operation
+
+Numbers = NDArray[np.int64]
+
+
+def mixed(numbers: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """Words that look random and are the same for the same numbers: a fixed mixing of their bits.
+
+    >>> len(set(mixed(np.arange(1000)).tolist()))
+    1000
+    """
+    words = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
+    found: NDArray[np.uint64] = words ^ (words >> np.uint64(31))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """Raw: sets one after the other, each with at least one item; `places` are those of a tree of items.
+
+    Items that are told apart already are left out, so that every step down costs less than the one before.
+    """
+
+    places: NDArray[np.integer]
+    sizes: Numbers
+
+    @classmethod
+    def of(cls, sets: Numbers, items: Numbers, tree: ItemTree) -> Sets:
+        """From which set has which item; sets without an item of the tree are none of these."""
+        place = np.full(max(tree.size, int(items.max(initial=0)) + 1), -1, dtype=np.int32)
+        place[tree.order] = np.arange(tree.size, dtype=np.int32)
+        found = place[items]
+        known = found >= 0
+        found, owner = (found, sets) if known.all() else (found[known], sets[known])
+        begins = np.flatnonzero(np.diff(owner, prepend=-1))
+        return cls(found, np.diff(begins, append=len(owner)))
+
+    @property
+    def size(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def begins(self) -> Numbers:
+        return np.cumsum(self.sizes) - self.sizes
+
+    def choices(self, operation: Operation) -> Numbers:
+        """For every set the number of the members of a group that it meets."""
+        if not self.size:
+            return np.zeros(0, dtype=np.int64)
+        low, high = operation.tree.bounds[operation.group]
+        if (low, high) == (0, operation.tree.size):
+            hits = operation.bits[self.places]
+        else:
+            inside = (self.places >= low) & (self.places < high)
+            hits = np.where(inside, operation.bits[np.where(inside, self.places - low, 0)], 0)
+        return np.bitwise_or.reduceat(hits, self.begins)
+
+    def of_choice(self, rows: Numbers, done: NDArray[np.bool_]) -> Sets:
+        """Some of the sets, without the items at places that are done with."""
+        sizes = self.sizes[rows]
+        total = int(sizes.sum())
+        ends = np.cumsum(sizes)
+        entries = np.arange(total) + np.repeat(self.begins[rows] - (ends - sizes), sizes)
+        places = self.places[entries]
+        kept = ~done[places]
+        if kept.all():
+            return Sets(places, sizes)
+        left = np.add.reduceat(kept.astype(np.int64), ends - sizes) if total else sizes
+        return Sets(places[kept], left)
+
+
+@dataclass(frozen=True, eq=False)
+class Sorted:
+    """Raw: the sets of a part with the choice of each, sorted by it."""
+
+    sets: Sets
+    order: Numbers
+    choices: Numbers
+
+    @classmethod
+    def by(cls, sets: Sets, operation: Operation) -> Sorted:
+        choices = sets.choices(operation)
+        order = np.argsort(choices, kind="stable")
+        return cls(sets, order, choices[order])
+
+    @cached_property
+    def runs(self) -> tuple[Numbers, Numbers]:
+        """The choices that occur, ascending, and how many sets have each."""
+        begins = np.flatnonzero(np.diff(self.choices, prepend=-1))
+        return self.choices[begins], np.diff(begins, append=len(self.choices))
+
+    def of(self, operation: Operation, choice: int) -> Sets:
+        """The sets of one choice."""
+        begin, end = np.searchsorted(self.choices, [choice, choice + 1])
+        tree = operation.tree
+        done = np.zeros(tree.size, dtype=np.bool_)
+        done[[node for node in operation.cut_of(choice) if node < tree.size]] = True
+        return self.sets.of_choice(self.order[begin:end], done)

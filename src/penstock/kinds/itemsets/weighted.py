@@ -1,0 +1,129 @@
+"""Sets of items with a weight each: what a release of item sets holds, and what a file of sets becomes.
+
+Counting, mining and drawing are the same for synthetic sets and, in an evaluation, for the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+Found = tuple[Sequence[int], int]
+"""The items of a set, and how often it occurs."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSets:
+    """Sets one after the other: their sizes, all their items, ascending in each, and a weight for each set.
+
+    >>> sets = WeightedSets.of([((1, 0), 3), ((2,), 2)])
+    >>> sets.support([0]), sets.support([]), sets.supports(3).tolist()
+    (3, 5, [3, 3, 2])
+    """
+
+    sizes: Numbers
+    items: Numbers
+    weights: Numbers
+
+    @classmethod
+    def of(cls, found: Iterable[Found], order: Numbers | None = None) -> WeightedSets:
+        """From single sets, by size and items; `order` has the item that each number stands for."""
+        named = (
+            (sorted(int(item) if order is None else int(order[item]) for item in items), weight)
+            for items, weight in found
+        )
+        listed = sorted(((len(items), items, weight) for items, weight in named), key=lambda one: one[:2])
+        return cls(
+            np.array([size for size, _, _ in listed], dtype=np.int64),
+            np.array([item for _, items, _ in listed for item in items], dtype=np.int64),
+            np.array([weight for _, _, weight in listed], dtype=np.int64),
+        )
+
+    @classmethod
+    def counted(cls, sets: Numbers, items: Numbers, size: int) -> WeightedSets:
+        """From which set has which item, sets ascending: every different set once, empty ones left out."""
+        sizes = np.bincount(sets, minlength=size)
+        begins = np.cumsum(sizes) - sizes
+        parts: list[tuple[Numbers, Numbers]] = []
+        for width in np.unique(sizes[sizes > 0]).tolist():
+            rows = items[begins[sizes == width][:, None] + np.arange(width)]
+            packed = np.ascontiguousarray(rows.astype(">u4")).view(np.dtype((np.void, 4 * width))).ravel()
+            _, first, times = np.unique(packed, return_index=True, return_counts=True)
+            parts.append((rows[first], times))
+        if not parts:
+            nothing = np.zeros(0, dtype=np.int64)
+            return cls(nothing, nothing, nothing)
+        return cls(
+            np.concatenate([np.full(len(rows), rows.shape[1]) for rows, _ in parts]),
+            np.concatenate([rows.ravel() for rows, _ in parts]).astype(np.int64),
+            np.concatenate([times for _, times in parts]).astype(np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def total(self) -> int:
+        return int(self.weights.sum())
+
+    @cached_property
+    def begins(self) -> Numbers:
+        return np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def owners(self) -> Numbers:
+        """The set of every item."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    @cached_property
+    def _by_item(self) -> tuple[Numbers, Numbers]:
+        """Items ascending, and the sets that hold each, ascending."""
+        order = np.argsort(self.items, kind="stable")
+        return self.items[order], self.owners[order]
+
+    def holders(self, item: int) -> Numbers:
+        """The sets that hold an item."""
+        items, owners = self._by_item
+        begin, end = np.searchsorted(items, [item, item + 1])
+        return owners[begin:end]
+
+    def supports(self, universe: int) -> Numbers:
+        """For every item, how many sets hold it."""
+        return np.bincount(self.items, weights=self.weights[self.owners], minlength=universe).astype(np.int64)
+
+    def holding(self, items: Sequence[int]) -> Numbers:
+        """The sets that hold all of some items."""
+        lists = sorted((self.holders(item) for item in items), key=len)
+        if not lists:
+            return np.arange(len(self))
+        rows = lists[0]
+        for more in lists[1:]:
+            rows = np.intersect1d(rows, more, assume_unique=True)
+        return rows
+
+    def support(self, items: Sequence[int]) -> int:
+        """How many sets hold all of some items."""
+        return int(self.weights[self.holding(items)].sum())
+
+    def of_sizes(self) -> Numbers:
+        """How many sets have each size, from 0 on."""
+        return np.bincount(self.sizes, weights=self.weights, minlength=1).astype(np.int64)
+
+    def picked(self, rows: Numbers) -> tuple[Numbers, Numbers]:
+        """Sizes and items of the sets of these numbers, one after the other."""
+        sizes = self.sizes[rows]
+        ends = np.cumsum(sizes)
+        places = np.arange(int(sizes.sum())) + np.repeat(self.begins[rows] - (ends - sizes), sizes)
+        return sizes, self.items[places]
+
+    def weights_of_items(self, rows: Numbers, universe: int) -> Numbers:
+        """For every item, how many of these sets hold it."""
+        sizes, items = self.picked(rows)
+        return np.bincount(items, weights=np.repeat(self.weights[rows], sizes), minlength=universe).astype(
+            np.int64
+        )

@@ -1,0 +1,1 @@
+"""DiffPart for records: a table divided along the taxonomies of its columns."""

@@ -1,0 +1,66 @@
+"""Raw records as different rows of codes with their number, sorted into parts; all below the seal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.privacy.laws.passing import SparseCounts
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Public: a column, and the codes of each part that it is divided into."""
+
+    column: int
+    parts: tuple[tuple[int, ...], ...]
+
+    def lookup(self) -> Counts:
+        """The part of each code; -1 for codes of none."""
+        found = np.full(1 + max(max(part) for part in self.parts), -1, dtype=np.int64)
+        for number, part in enumerate(self.parts):
+            found[list(part)] = number
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Raw: different rows, a column for each attribute, and how many records each has."""
+
+    codes: Counts
+    weights: Counts
+
+    @property
+    def size(self) -> int:
+        return int(self.weights.sum())
+
+    def children(self, split: Split) -> Counts:
+        """The part of each row."""
+        return split.lookup()[self.codes[:, split.column]]
+
+    def table(self, split: Split, classes: Counts | None, size: int) -> Counts:
+        """How many records each part has of each class; one class where there is none."""
+        place = self.children(split) * size + (0 if classes is None else classes)
+        counts = np.bincount(place, weights=self.weights, minlength=len(split.parts) * size)
+        return counts.astype(np.int64).reshape(len(split.parts), size)
+
+    def histogram(self, column: int, codes: Sequence[int]) -> Counts:
+        """How many records have each of some codes, in their order."""
+        counts = np.bincount(self.codes[:, column], weights=self.weights, minlength=max(codes) + 1)
+        return counts.astype(np.int64)[list(codes)]
+
+    def of(self, split: Split, child: int) -> Rows:
+        """The rows of one part."""
+        here = self.children(split) == child
+        return Rows(self.codes[here], self.weights[here])
+
+
+def sparse(counts: Counts) -> SparseCounts:
+    """Counts of a table as those of its cells that are not empty."""
+    cells = np.flatnonzero(counts)
+    return SparseCounts(cells, counts[cells], len(counts))

@@ -1,0 +1,195 @@
+"""Sluice: every set counted where the universe is small, else frequent items as columns of a table.
+
+Our own method, and the default for item sets.
+
+Guarantee: pure epsilon for one set added or removed (for one user: as many sets as the schema allows a user).
+Why: every look at the records is one of these, and their parts of the budget add up to the whole.
+
+1. *Number of sets*, where the universe is small: one noisy count. It decides which way is taken: with at
+   least as many sets times epsilon as there are possible sets, each of these is worth counting.
+2. *Every set* over a small universe, counted once: L1 sensitivity 1. Or else:
+3. *Sizes* of sets and *supports* of all items, where not all items can be columns: a set is counted once in a
+   histogram of sizes, and in the supports for as many of its items as nine of ten sets have by the noisy
+   sizes, the others ignored; that number is their L1 sensitivity.
+4. *A table* whose columns say whether a set has an item, of the items with the largest noisy supports,
+   released by the default method for tables with the rest of the budget. A set is one row of it.
+
+What follows is post-processing: counts that are too small to be believed are replaced by a distribution that
+agrees with their sums (`smoothing`); synthetic rows become sets, and items that are no columns are spread
+over them as often as their supports say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Whole
+from penstock.errors import UsageError
+from penstock.kinds.itemsets.data import ItemSets
+from penstock.kinds.itemsets.release import SetsRelease
+from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
+from penstock.kinds.itemsets.writing import refuse_unwritable, universe_of
+from penstock.kinds.table.confluence.method import Confluence
+from penstock.kinds.table.data import Table
+from penstock.learn.sluice.smoothing import plausible
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import noise
+from penstock.schema import Schema
+
+MOST_CELLS_OF = 18
+"""Universes of more items have too many sets to count each of them."""
+LARGEST_SIZE = 64
+MOST_OF_TEN = Fraction(9, 10)
+CLEAR = 4
+"""A column is worth its noise when its item's support is so many times the scale of the supports' noise."""
+SPARSE = 0.03
+"""Items are spread by chance if a smaller share of the sets has them: two then meet in a thousandth."""
+MOST_DRAWN = 4_000_000
+"""So many rows of the table are drawn; each stands for several sets where there seem to be more."""
+
+Way = Literal["auto", "cells", "columns"]
+
+
+@dataclass(frozen=True)
+class Sluice(Method[ItemSets]):
+    """Synthetic sets of items, whatever the universe.
+
+    `way` is how: "cells" counts every set over the universe, "columns" makes the frequent items columns of a
+    table, at most `columns` of them, and "auto" decides by the size of the universe and a noisy count of the
+    sets.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> schema = Schema.from_yaml('''
+    ... kind: itemsets
+    ... items: {item: basket}
+    ... fields:
+    ...   - {name: basket, constraints: {enum: [bread, butter, milk]}}
+    ... ''')
+    >>> baskets = pl.DataFrame({"basket": ["milk"] * 900 + ["milk bread"] * 600})
+    >>> sets = ItemSets.open(baskets, schema)
+    >>> release = Sluice().fit(sets, Budget(1, randomness=Randomness.seeded(1)))
+    >>> 1400 < release.count("milk").value < 1600
+    True
+    """
+
+    name: ClassVar[str] = "sluice"
+
+    way: Way = "auto"
+    columns: Annotated[int, Whole(2, 500)] = 30
+
+    def check(self, schema: Schema) -> None:
+        """Refuse what the sets could not be written with, and a universe too large to count every set of."""
+        refuse_unwritable(schema)
+        items = universe_of(schema)
+        if self.way == "cells" and items > MOST_CELLS_OF:
+            raise UsageError(
+                f"way 'cells' counts every set over the universe, which may have up to {MOST_CELLS_OF} items "
+                f"and has {items}; use way 'columns'. Nothing was spent."
+            )
+
+    def fit(self, sets: ItemSets, budget: Budget) -> SetsRelease:
+        """Count every set, or make a table of the frequent items; spends the whole budget."""
+        self.ready(sets, budget)
+        items = len(sets.universe)
+        way, rest = self.way, budget
+        if way == "auto" and items > MOST_CELLS_OF:
+            way = "columns"
+        elif way == "auto":
+            for_number, rest = budget.split(number="1/50", sets="49/50")
+            number = int(np.asarray(noise.counts(sets.size(), pay=for_number))[0])
+            enough = number * rest.epsilon >= sets.schema.unit.records << items
+            way = "cells" if enough else "columns"
+        found, empty = self._counted(sets, rest) if way == "cells" else self._columns(sets, rest)
+        return SetsRelease(
+            method=self.name,
+            schema=sets.schema,
+            parameters={"way": self.way, "columns": self.columns, "taken": way},
+            receipt=budget.receipt(sets.schema.unit, sets.relation),
+            sets=found,
+            empty=empty,
+            divided=0,
+            left_out=0,
+        )
+
+    def _counted(self, sets: ItemSets, budget: Budget) -> tuple[WeightedSets, int]:
+        """Every set over the universe, counted and made plausible."""
+        table = sets.table()
+        deviation = noise.standard_deviation(table.sensitivity.l1, budget.left[0])
+        counts = whole(plausible(np.asarray(noise.counts(table, pay=budget)), deviation))
+        rows = np.flatnonzero(counts[1:]) + 1
+        has = rows[:, None] >> np.arange(len(sets.universe)) & 1
+        return WeightedSets(has.sum(axis=1), np.nonzero(has)[1], counts[rows]), int(counts[0])
+
+    def _columns(self, sets: ItemSets, budget: Budget) -> tuple[WeightedSets, int]:
+        """The frequent items as columns of a table, and the others spread over its rows."""
+        items = np.arange(len(sets.universe))
+        beside: Numbers = np.zeros(0, dtype=np.int64)
+        supports: Numbers = beside
+        if len(items) > self.columns:
+            for_sizes, for_supports, budget = budget.split(sizes="1/20", supports="1/4", table="7/10")
+            counted = np.asarray(noise.counts(sets.sizes(LARGEST_SIZE), pay=for_sizes))
+            most = usual_size(counted)
+            sealed = sets.supports_within(most)
+            scale = float(sealed.sensitivity.l1 / for_supports.epsilon)
+            noisy = np.asarray(noise.counts(sealed, pay=for_supports))
+            order = np.argsort(-noisy, kind="stable")
+            clear = int(np.count_nonzero(noisy > CLEAR * scale))
+            cut = min(self.columns, max(2, clear))
+            items, others = np.sort(order[:cut]), order[cut:]
+            number = float(np.maximum(counted, 0).sum())
+            spread = (noisy[others] > scale * log(len(noisy))) & (noisy[others] < SPARSE * number)
+            beside = others[spread]
+            supports = noisy[beside]
+        table = sets.as_columns(Table, items.tolist())
+        release = Confluence().fit(table, budget)
+        drawn = release.sample(min(release.size, MOST_DRAWN), seed=0).select(table.schema.names)
+        times = max(1, release.size // MOST_DRAWN)
+        rows = np.column_stack([column.to_numpy() for column in drawn])
+        found, empty = as_sets(rows, items, beside, supports // times)
+        return WeightedSets(found.sizes, found.items, found.weights * times), empty * times
+
+
+def usual_size(noisy: Numbers) -> int:
+    """The smallest size that nine of ten sets do not exceed, by noisy counts of sizes; 1 at least.
+
+    >>> usual_size(np.array([0, 50, 45, 5]))
+    2
+    """
+    reached = np.cumsum(np.maximum(noisy, 0))
+    return max(1, int(np.searchsorted(reached, float(MOST_OF_TEN) * float(reached[-1]))))
+
+
+def whole(counts: NDArray[np.float64]) -> Numbers:
+    """Counts as whole numbers with about the same sum, by chance that is the same every time."""
+    below = np.floor(counts)
+    up = np.random.default_rng(0).random(len(counts)) < counts - below
+    found: Numbers = (below + up).astype(np.int64)
+    return found
+
+
+def as_sets(
+    rows: NDArray[np.bool_], items: Numbers, beside: Numbers, supports: Numbers
+) -> tuple[WeightedSets, int]:
+    """Rows of a table as sets, with further items spread over them, and the number of sets without any."""
+    owners, columns = np.nonzero(rows)
+    entries: Sequence[tuple[Numbers, Numbers]] = [(owners, items[columns])]
+    if len(rows):
+        rng = np.random.default_rng(0)
+        times = np.minimum(supports, len(rows))
+        chosen = rng.integers(len(rows), size=int(times.sum()))
+        entries = [*entries, (chosen, np.repeat(beside, times))]
+    pairs = np.unique(
+        np.concatenate([owner for owner, _ in entries]) * np.int64(1 << 31)
+        + np.concatenate([item for _, item in entries])
+    )
+    found = WeightedSets.counted(pairs >> 31, pairs & ((1 << 31) - 1), len(rows))
+    return found, len(rows) - found.total

@@ -1,0 +1,171 @@
+"""The default for item sets: which way it takes, what a set can move, and what becomes of noisy counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import penstock
+from penstock.errors import UsageError
+from penstock.kinds.itemsets.data import ItemSets
+from penstock.kinds.itemsets.mining import superset_sums
+from penstock.kinds.itemsets.release import SetsRelease
+from penstock.kinds.table.data import Table
+from penstock.learn.sluice.method import Sluice, as_sets, usual_size, whole
+from penstock.learn.sluice.smoothing import plausible
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import open_seal
+from penstock.schema import Schema
+
+SETS = st.lists(st.frozensets(st.integers(0, 5), max_size=6), min_size=1, max_size=8)
+
+
+def schema(items: int, top: str = "") -> Schema:
+    labels = ", ".join(f"i{item}" for item in range(items))
+    return Schema.from_yaml(
+        f"{top}\nkind: itemsets\nitems: {{item: s}}\nfields: [{{name: s, constraints: {{enum: [{labels}]}}}}]"
+    )
+
+
+def opened(sets: list[Any], items: int = 6, **more: Any) -> ItemSets:
+    texts = [" ".join(f"i{item}" for item in sorted(one)) for one in sets]
+    return ItemSets.open(pl.DataFrame({"s": texts}, schema={"s": pl.String}), schema(items), **more)
+
+
+def fitted(
+    sets: list[Any], items: int = 6, epsilon: Any = 1, seed: int = 1, **parameters: Any
+) -> SetsRelease:
+    return Sluice(**parameters).fit(opened(sets, items), Budget(epsilon, randomness=Randomness.seeded(seed)))
+
+
+# --- what a set can move ---
+
+
+@given(SETS, st.integers(1, 7))
+@settings(max_examples=60, deadline=None)
+def test_one_set_more_moves_supports_and_sizes_by_what_is_stated(
+    sets: list[frozenset[int]], most: int
+) -> None:
+    """With and without the last set, by brute force: never more than stated, and always upwards."""
+    with_it, without = opened(sets), opened(sets[:-1])
+    for ask in (
+        lambda data: data.supports_within(most),
+        lambda data: data.sizes(3),
+        lambda data: data.table(),
+    ):
+        one, two = ask(with_it), ask(without)
+        moved = open_seal(one) - open_seal(two)
+        assert (moved >= 0).all()
+        assert moved.sum() <= one.sensitivity.l1
+    assert open_seal(with_it.supports_within(6)).tolist() == open_seal(with_it.supports()).tolist()
+
+
+def test_sets_become_rows_of_a_table_one_for_one() -> None:
+    table = opened([{0, 2}, {2}, set()]).as_columns(Table, [2, 0])
+    (counts,) = table.counts([("item 2", "item 0")])
+    assert open_seal(counts).tolist() == [1, 0, 1, 1]
+    assert counts.sensitivity.l1 == 1
+    assert not table.repeatable
+    assert opened([{0}], order_key=b"k").as_columns(Table, [0]).repeatable
+
+
+def test_owners_stay_owners_where_users_are_protected() -> None:
+    users = schema(3, "unit: {protects: user, column: item 0, at_most: 2}")
+    rows = pl.DataFrame({"s": ["i0", "i1", "i2", "i0 i1"], "item 0": ["a", "a", "a", "b"]})
+    table = ItemSets.open(rows, users, order_key=b"k").as_columns(Table, [0, 1, 2])
+    assert table.schema.unit == users.unit
+    (total,) = table.counts([()])
+    assert open_seal(total).tolist() == [3]  # two of the three sets of a, and that of b
+    assert total.sensitivity.l1 == 2
+
+
+# --- which way ---
+
+
+@pytest.mark.parametrize(("records", "way"), [(20, "columns"), (500, "cells")])
+def test_every_set_is_counted_where_there_are_enough(records: int, way: str) -> None:
+    """Six items have 64 sets; at epsilon 1 that takes 66 records, and one noisy count decides."""
+    release = fitted([{0, 1}, {2}] * (records // 2))
+    assert release.parameters["taken"] == way
+
+
+def test_large_universes_are_never_counted_set_by_set() -> None:
+    assert fitted([{0, 1}] * 5000, items=19).parameters["taken"] == "columns"
+    with pytest.raises(UsageError, match="up to 18 items and has 19"):
+        Sluice(way="cells").check(schema(19))
+
+
+@pytest.mark.parametrize("parameters", [{}, {"way": "cells"}, {"way": "columns"}, {"columns": 2}])
+def test_the_whole_budget_is_on_the_receipt(parameters: dict[str, Any]) -> None:
+    release = fitted([{0, 1}, {2}, {0, 1, 2}, set()] * 100, epsilon="3/4", **parameters)
+    assert release.receipt.epsilon == release.receipt.budget_epsilon
+
+
+def test_frequent_sets_of_a_large_universe_are_found() -> None:
+    """60 items of which two go together: DiffPart drops all of it, and columns know it."""
+    rng = np.random.default_rng(1)
+    sets = [{0, 1} | {int(rng.integers(2, 60))} for _ in range(1500)] + [{5}] * 500
+    release = fitted(sets, items=60)
+    assert release.parameters["taken"] == "columns"
+    assert abs(release.count("i0,i1").value - 1500) < 200
+    assert set(release.top(3)["items"]) == {"i0", "i1", "i0,i1"}
+
+
+def test_it_is_the_default() -> None:
+    texts = pl.DataFrame({"s": ["i0 i1"] * 300})
+    assert penstock.release(texts, schema(4), epsilon=1, seed=1).method == "sluice"
+
+
+# --- post-processing ---
+
+
+def test_counts_that_stand_out_are_kept_and_the_rest_agrees_with_its_sums() -> None:
+    """Eight items, two big sets and small ones of one item: noise alone would spread over all sets."""
+    rng = np.random.default_rng(2)
+    counts = np.zeros(256, dtype=np.int64)
+    counts[[1, 3]] = 4000, 2500
+    counts[1 << np.arange(8)] += 4
+    noisy = counts + np.round(rng.laplace(0, 3, 256)).astype(np.int64)
+    found = plausible(noisy, 3 * 2**0.5)
+    assert found[1] == noisy[1]
+    assert found[3] == noisy[3]
+    assert (found >= 0).all()
+    rest = np.delete(found, [1, 3]).sum()
+    assert rest == pytest.approx(max(0, np.delete(noisy, [1, 3]).sum()), abs=1e-6)
+    truth = superset_sums(counts)
+    cut = superset_sums(np.maximum(noisy, 0))
+    assert np.abs(superset_sums(found) - truth).mean() < np.abs(cut - truth).mean() / 2
+
+
+@pytest.mark.parametrize("counts", [[0, 0, 0, 0], [-5, -3, -2, -9], [900, 800, 700, 600]])
+def test_counts_of_nothing_or_all_believed_come_through(counts: list[int]) -> None:
+    found = plausible(np.array(counts), 1.4)
+    assert found.tolist() == [max(0, count) for count in counts]
+
+
+def test_the_usual_size_is_that_of_nine_of_ten() -> None:
+    assert usual_size(np.array([0, 90, 5, 5])) == 1
+    assert usual_size(np.array([0, 80, 15, 5])) == 2
+    assert usual_size(np.array([-3, -1, -2])) == 1
+
+
+def test_whole_numbers_keep_the_sum_about() -> None:
+    counts = np.full(1000, 0.25)
+    assert abs(int(whole(counts).sum()) - 250) < 80  # 5.8 deviations of a binomial number
+
+
+def test_rows_become_sets_and_other_items_are_spread() -> None:
+    rows = np.array([[True, False], [True, True], [False, False]] * 100)
+    sets, empty = as_sets(rows, np.array([4, 9]), np.array([7]), np.array([30]))
+    supports = sets.supports(10)
+    assert (supports[4], supports[9]) == (200, 100)
+    assert 20 <= supports[7] <= 30  # two of them may meet in one set
+    assert sets.total + empty == 300
+    nobody, none = as_sets(rows[:0], np.array([4, 9]), np.array([7]), np.array([30]))
+    assert (len(nobody), none) == (0, 0)
