@@ -91,7 +91,7 @@ def test_no_epsilon_is_promised_for_gaussian_noise(rows: int) -> None:
     pure, both = (release(some, schema, epsilon="0.1", delta=delta, seed=1) for delta in (0, "1e-6"))
     assert "would connect" in " ".join(pure.remarks())
     assert both.receipt.delta > 0
-    assert "not connected" in both.remarks()[0] or "None of the 4 columns" in both.remarks()[0]
+    assert len(both.connections.groups) > 1
     assert "would connect" not in " ".join(both.remarks())
 
 
