@@ -38,7 +38,7 @@ WINDOW = (-60, 160)
 
 @dataclass(frozen=True)
 class Step:
-    """The distances of all pairs of yes/no columns, as the shipped code seals them, with room for a mistake.
+    """The strongest tree of yes/no columns, as the shipped code seals it, with room for a mistake.
 
     `stated` changes the sensitivity that is stated.
     """
@@ -90,7 +90,7 @@ def targets() -> tuple[Target, ...]:
     replaced = tuple(Pair(pair.second, (*pair.second[:-1], (0, 0))) for pair in agreeing)
     return (
         _target("confluence-dependence", "the distance of a pair from independence", Step(2), agreeing),
-        _target("confluence-dependence-three", "the sum over three pairs", Step(3), three),
+        _target("confluence-dependence-three", "the strongest tree of three columns", Step(3), three),
         _target(
             "confluence-dependence-replace", "the same when a record is replaced", Step(2, REPLACED), replaced
         ),
@@ -105,8 +105,8 @@ def targets() -> tuple[Target, ...]:
         ),
         _target(
             "broken-confluence-dependence-of-one",
-            "the bound of one pair for the sum of three",
-            Step(3, stated=lambda known: known.scaled(Fraction(1, 3))),
+            "the bound of one pair for a tree of two",
+            Step(3, stated=lambda known: known.scaled(Fraction(1, 2))),
             three,
         ),
         _target(
