@@ -54,8 +54,9 @@ HoldsAtMost = Annotated[
         min=1,
         metavar="N",
         show_default=False,
-        help="For an account about a larger unit than the release: one of the account's (a user, say) holds "
-        "at most N of what is protected here (records, say) in these data. Booked at the price of N.",
+        help="For an account about another unit than the release: one of the account's (a user, say) has a "
+        "part in at most N of what is protected here (records, say) in these data. Booked at the price of N, "
+        "or of 2 N where units overlap (patients and hospitals).",
     ),
 ]
 SchemaFile = Annotated[

@@ -36,7 +36,10 @@ def release(
         ),
     ],
     delta: Annotated[
-        str, typer.Option(metavar="D", help="For methods that use one; choose it far below 1/records.")
+        str,
+        typer.Option(
+            metavar="D", help="For methods that use one, 0.01 at most; choose it far below 1/records."
+        ),
     ] = "0",
     method: Annotated[
         str | None,
