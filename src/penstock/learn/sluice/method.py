@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Whole
+from penstock.engine.distinct import distinct
 from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.release import SetsRelease
@@ -187,7 +188,7 @@ def as_sets(
         times = np.minimum(supports, len(rows))
         chosen = rng.integers(len(rows), size=int(times.sum()))
         entries = [*entries, (chosen, np.repeat(beside, times))]
-    pairs = np.unique(
+    pairs = distinct(
         np.concatenate([owner for owner, _ in entries]) * np.int64(1 << 31)
         + np.concatenate([item for _, item in entries])
     )

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.distinct import distinct
 from penstock.kinds.graph.counting import triangles
 from penstock.kinds.graph.simple import Numbers, SimpleGraph
 
@@ -94,7 +95,7 @@ def _inside(blocks: Blocks, chances: Reals, rng: np.random.Generator) -> tuple[N
     wanted = owner
     while wanted.size:
         drawn = first[wanted] + rng.integers(pairs[wanted])
-        keys = np.unique(np.concatenate([keys, drawn]))
+        keys = distinct(np.concatenate([keys, drawn]))
         have = np.bincount(np.searchsorted(first, keys, side="right") - 1, minlength=pairs.size)
         wanted = np.repeat(np.arange(pairs.size), many - have)
     block = np.searchsorted(first, keys, side="right") - 1
