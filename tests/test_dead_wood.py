@@ -17,8 +17,7 @@ from tests.test_house import HOME
 ROOT = Path(__file__).parents[1]
 
 NOT_YET: dict[str, str] = {
-    "privacy/mechanisms/noise.py gaussian": "the approximate tier of table methods: Gaussian noise on views",
-    "privacy/mechanisms/noise.py gaussian_variance": "the same: how wide that noise is",
+    "privacy/mechanisms/noise.py gaussian_variance": "private learning: how wide Gaussian noise is",
     "privacy/mechanisms/noise.py laplace_real": "private learning and clustering: sums of real numbers",
     "privacy/mechanisms/choice.py point": "partitions of numeric attributes: a private median",
     "privacy/mechanisms/response.py randomise": "streams: people's own noisy answers",

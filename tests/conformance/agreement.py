@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import chdir, suppress
 from dataclasses import replace
+from fractions import Fraction
 from math import log, sqrt
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,6 +36,9 @@ O = TypeVar("O")  # noqa: E741  # an output
 
 PLENTY = 100
 """The largest epsilon there is: what is chosen is nearly always the best."""
+
+A_DELTA = Fraction(1, 10**6)
+"""What is given to methods that can do with one and without."""
 
 SAMPLED = 4000
 FEW = 3
@@ -63,13 +67,17 @@ class Quiet(Randomness):
 
 
 def crowds(info: MethodInfo) -> list[Example]:
-    """The first of what the method is tried on, and the most various, each many times over."""
+    """The first of what the method is tried on, and the most various, each many times over; and the first
+    with a delta, if the method may do without."""
     first = examples(info)[-1]
     plain = [one for one in examples(info)[:-1] if one.schema.size is None and one.schema.unit.column is None]
     widest = max(plain, key=lambda one: one.frame.n_unique(), default=None)
-    if widest is None or widest.schema == first.schema:
-        return [_uncut(info, first)]
-    return [_uncut(info, first), _uncut(info, replace(widest, frame=pl.concat([widest.frame] * 40)))]
+    found = [_uncut(info, first)]
+    if widest is not None and widest.schema != first.schema:
+        found.append(_uncut(info, replace(widest, frame=pl.concat([widest.frame] * 40))))
+    if info.approximate:
+        found.append(replace(found[0], delta=A_DELTA))
+    return found
 
 
 def _uncut(info: MethodInfo, example: Example) -> Example:
@@ -224,10 +232,10 @@ def counted(
     info: MethodInfo, example: Example, asked: Mapping[str, list[str]], place: Path
 ) -> dict[tuple[str, str], float]:
     """What is true of the records: what the method, or another for them, has counted without any noise."""
-    others = (other for other in catalogue.methods(info.kind) if other != info)
     found: dict[tuple[str, str], float] = {}
-    for each in (info, *others):
-        trial = example if each == info else replace(example, parameters=examples(each)[-1].parameters)
+    for each in (info, *(method for method in catalogue.methods(info.kind) if method != info)):
+        other = examples(each)[-1]
+        trial = example if each == info else replace(example, parameters=other.parameters, delta=other.delta)
         if trial.schema.relation.value not in each.relations:
             continue
         if refusal(method_class(each), trial.parameters, trial.schema) is not None:
@@ -257,5 +265,5 @@ def _asked(release: Release, name: str, text: str, place: Path) -> Answer | None
 
 def _fit(info: MethodInfo, example: Example, epsilon: int, source: Randomness) -> Release:
     opened = data_class(catalogue.kind(info.kind)).open(example.frame, example.schema, order_key=b"seeded")
-    budget = Budget(epsilon, 0 if info.pure else "1e-6", randomness=source)
+    budget = Budget(epsilon, example.delta, randomness=source)
     return method_class(info)(**example.parameters).fit(*opened.prepared(budget))

@@ -57,7 +57,8 @@ def _paid_in_full(info: MethodInfo, example: Example, epsilon: Fraction) -> None
     receipt = fitted(info, example, epsilon).receipt
     assert receipt.epsilon == epsilon, f"{receipt.epsilon} was spent of {epsilon}"
     assert sum((charge.epsilon for _, charge in receipt.charges()), Fraction(0)) >= epsilon
-    assert receipt.delta == 0 or not info.pure
+    assert receipt.delta == example.delta, f"a delta of {receipt.delta} was spent of {example.delta}"
+    assert receipt.delta == 0 or info.takes_delta
     assert receipt.relation is example.schema.relation
     assert receipt.unit == example.schema.unit
 

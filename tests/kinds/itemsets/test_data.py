@@ -91,6 +91,14 @@ def test_lines_without_a_header(tmp_path: Path, packed: bool) -> None:
     assert holders(found) == [2, 1, 1]
 
 
+def test_one_line_is_one_set_whatever_signs_it_holds(tmp_path: Path) -> None:
+    """Else somebody could bring many sets in a line, and the bound on a unit would not hold."""
+    path = tmp_path / "retail.dat"
+    path.write_text("ale\u2028ale\x0bale\x0cale\x85ale\nbun\n", encoding="utf-8", newline="")
+    found = open_itemsets(path, schema(", header: false", field=", outside: other"))
+    assert found.size == 2
+
+
 def test_what_the_universe_does_not_hold_is_refused_or_other() -> None:
     rows = pl.DataFrame({"product": ["ale", "ale gin"]})
     with pytest.raises(DataError, match=r"product: value 'gin' in row 2 is not a declared category"):

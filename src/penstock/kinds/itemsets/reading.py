@@ -162,6 +162,6 @@ def _without_header(source: Any, columns: ItemSetLayout) -> Source:
         raise DataError(f"{path}: the file is not UTF-8: look at line {line}. Save it as UTF-8.") from None
     except (OSError, EOFError, zlib.error) as problem:
         raise DataError(f"{path}: the file cannot be read ({problem}). Check the file.") from None
-    return FrameSource(
-        pl.DataFrame({columns.item: text.splitlines()}, schema={columns.item: pl.String}), str(path)
-    )
+    # Other signs that Python takes for the end of a line could make many sets of somebody's one.
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
+    return FrameSource(pl.DataFrame({columns.item: lines}, schema={columns.item: pl.String}), str(path))

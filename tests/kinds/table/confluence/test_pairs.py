@@ -310,7 +310,7 @@ def test_no_pair_is_chosen_twice() -> None:
         gaps.of_all(expected),
         gaps.candidates,
         [v.sizes for v in gaps.variables],
-        paid(10),
+        PureTier(paid(10)),
         most=9,
         share=Fraction(1, 20),
         scale=0.01,

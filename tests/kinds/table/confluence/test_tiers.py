@@ -59,12 +59,13 @@ def test_no_other_division_among_tables_has_less_noise(which: int) -> None:
             assert other >= best * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("which", [0, 1])
-def test_as_many_choices_as_are_paid_have_the_resolution_that_was_asked_for(which: int) -> None:
-    mine = both()[which]
-    many = mine.most(ONE, Fraction(1, 10), bearable=500.0)
-    each = Fraction(1, 10) / Fraction(many).limit_denominator(10**6)
-    assert mine.resolution(ONE, each) == pytest.approx(500, rel=1e-3)
+def test_choices_are_paid_by_the_difference_that_they_must_tell_apart() -> None:
+    """Epsilon pays in proportion to that difference, rho to its square: 8 rho is the square of a range."""
+    pure, rho = both()
+    share = Fraction(1, 10)
+    assert pure.most(ONE, share, bearable=500.0) == pytest.approx(500 * 0.1 / float(ONE.spread))
+    assert rho.most(ONE, share, bearable=500.0) == pytest.approx(4 * rho.most(ONE, share, bearable=250.0))
+    assert pure.most(ONE, share, bearable=500.0) == pytest.approx(2 * pure.most(ONE, share, bearable=250.0))
 
 
 def release(delta: str, epsilon: int = 3) -> penstock.Release:

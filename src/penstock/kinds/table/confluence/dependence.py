@@ -65,13 +65,18 @@ class Dependence:
         most = GROUPS if len(self.columns) <= MANY else 2
         return [_look(each, min(most, each.size)) for each in self.columns]
 
+    @property
+    def moves(self) -> Sensitivity:
+        """Of one pair."""
+        units = 1 if self.table.relation is Relation.ADD_REMOVE else 2
+        return Sensitivity.of(_MOVES * units * self.table.schema.unit.records)
+
     def sealed(self) -> Sealed[Counts]:
         """The sum of the distances of all pairs, each rounded down."""
-        moves = self.table.schema.unit.records * (1 if self.table.relation is Relation.ADD_REMOVE else 2)
         return self.table.derive(
             [(self.looks[one], self.looks[two]) for one, two in self.couples],
             lambda counts: np.array([sum(map(self._distance, self.couples, counts))]),
-            Sensitivity.of(_MOVES * moves * len(self.couples)),
+            self.moves.scaled(len(self.couples)),
             shape=(1,),
             because="a record that comes changes C - AB/N by N/(N+1) times the product of two vectors whose "
             "entries add up to at most 2 in absolute value, so that the distance of a pair moves by less "
@@ -83,6 +88,10 @@ class Dependence:
         """The mean distance as a share of the records, from 0 to 1, less what chance alone would show."""
         mean = tier.number(self.sealed(), "dependence", share) / len(self.couples)
         return mean / (2 * records) - self.by_chance(records)
+
+    def doubt(self, tier: Tier, share: Fraction, records: float) -> float:
+        """How far off that is on average."""
+        return tier.noise(self.moves, share) / (2 * records)
 
     def by_chance(self, records: float) -> float:
         """About the mean strength of independent columns in so many records."""

@@ -71,23 +71,25 @@ class Knobs:
 
     `size`, `dependence` and `choices` are shares of the budget. Views are hopeless where the expected error
     of a column, if everything went to the one-way counts, exceeds `hopeless`, or where the strength of
-    dependence stays below `worth` times that error. The share of the one-way counts grows with their
-    expected error: it is 1 / (1 + sqrt(balance / (2 error))); the views get the rest, and beside them, with
-    the weight `detail`, the one-way counts of attributes that no view sees in full. There are at most
-    `choices_each` choices for each attribute, and no more than keep the noise of one of them below
-    `choice_noise` of all records or `choice_gap` of the mean gap. With `tree` they first connect what is
-    not connected. `caution` is the part of its expected noise that a gap must exceed to be counted, beyond
-    `apparent` times what the noise of the one-way counts alone would show; `plane` is that of the noise of
-    all pairs which the mean gap must exceed for counting them all; with fewer choices than attributes it is
-    less, down to `few_choices` of it. Pairs with the target of the schema are counted in `aimed` groups
-    each. Pairs are looked at with at most `finest` groups of an attribute. `even` gives every table the
-    same budget instead of what it needs. `studies/privbayes_variants.py` changes one at a time.
+    dependence, less `doubt` times its own noise, stays below `worth` times that error. The share of the
+    one-way counts grows with their expected error: it is 1 / (1 + sqrt(balance / (2 error))); the views get
+    the rest, and beside them, with the weight `detail`, the one-way counts of attributes that no view sees
+    in full. There are at most `choices_each` choices for each attribute, and no more than keep the noise of
+    one of them below `choice_noise` of all records or `choice_gap` of the mean gap. With `tree` they first
+    connect what is not connected. `caution` is the part of its expected noise that a gap must exceed to be
+    counted, beyond `apparent` times what the noise of the one-way counts alone would show; `plane` is that
+    of the noise of all pairs which the mean gap must exceed for counting them all; with fewer choices than
+    attributes it is less, down to `few_choices` of it. Pairs with the target of the schema are counted in
+    `aimed` groups each. Pairs are looked at with at most `finest` groups of an attribute. `even` gives
+    every table the same budget instead of what it needs. `studies/privbayes_variants.py` changes one at a
+    time.
     """
 
     size: Fraction = Fraction(1, 100)
     hopeless: float = 0.08
     dependence: Fraction = Fraction(1, 25)
-    worth: float = 2.0
+    worth: float = 1.5
+    doubt: float = 1.0
     balance: float = 0.03
     plane: float = 1.0
     few_choices: float = 0.25
@@ -209,8 +211,10 @@ class _Fit:
         if len(self.variables) == 1 or error > self.knobs.hopeless:
             return None
         columns = [self.table.schema.attribute(variable.attribute) for variable in self.variables]
-        found = Dependence(self.table, columns).strength(self.tier, self.knobs.dependence, n)
-        return found if found > self.knobs.worth * error else None
+        dependence, share = Dependence(self.table, columns), self.knobs.dependence
+        found = dependence.strength(self.tier, share, n)
+        sure = found - self.knobs.doubt * dependence.doubt(self.tier, share, n)
+        return found if sure > self.knobs.worth * error else None
 
     def _share(self, n: int) -> Fraction:
         """Of the one-way counts: large where their noise would be."""

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.privacy.budgets.accounting import range_of, sigma_squared
+from penstock.privacy.budgets.accounting import sigma_squared
 from penstock.privacy.budgets.budget import Budget, Rho
 from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.seals.sealed import Sealed
@@ -58,12 +58,8 @@ class Tier(ABC):
         """The mean absolute noise of one count that gets this share of everything."""
 
     @abstractmethod
-    def resolution(self, sensitivity: Sensitivity, share: Fraction) -> float:
-        """By how much scores must differ for a choice with this share to tell them apart."""
-
-    @abstractmethod
     def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
-        """How many choices this share pays for if the resolution of each may be that."""
+        """How many choices this share pays for if each may tell apart scores that differ by that much."""
 
     @abstractmethod
     def number(self, sealed: Sealed[NDArray[np.int64]], label: str, share: Fraction) -> int:
@@ -101,9 +97,6 @@ class PureTier(Tier):
     def noise(self, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:
         return float(sensitivity.l1 / self.epsilon) / float(share)
 
-    def resolution(self, sensitivity: Sensitivity, share: Fraction) -> float:
-        return float(sensitivity.spread / self.epsilon / share)
-
     def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
         return bearable * float(share * self.epsilon / sensitivity.spread)
 
@@ -136,9 +129,6 @@ class RhoTier(Tier):
 
     def noise(self, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:
         return _MEAN * sqrt(float(sigma_squared(self.rho.rho, sensitivity.l2_squared)) / float(share))
-
-    def resolution(self, sensitivity: Sensitivity, share: Fraction) -> float:
-        return float(sensitivity.spread / range_of(self.rho.rho * share))
 
     def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
         return 8 * float(self.rho.rho * share) * (bearable / float(sensitivity.spread)) ** 2
