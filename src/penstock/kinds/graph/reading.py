@@ -6,6 +6,7 @@ node to itself is none, and columns beside the two ends are not read.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import re
@@ -26,7 +27,8 @@ from penstock.kinds.graph.simple import Numbers, SimpleGraph
 from penstock.schema import Schema
 from penstock.schema.fact import nearest
 
-_BLANKS = r"^\s*(\S+)\s+(\S+)"
+_QUOTED = r'(^|[\s,;|])"(?:[^"]|"")*"'
+_FACTS = r"^(\S+\s+\S+)\s+\{.*\}$"  # what NetworkX writes behind an edge
 _NEVER = "\x1f"
 _MARKS = "#%"
 _SEPARATORS = "\t,;|"
@@ -206,9 +208,10 @@ def _from_matrix(matrix: Any, schema: Schema) -> Source:
 
 
 def read_lines(source: Any, columns: tuple[str, str]) -> Source:
-    """A text file whose lines are edges: two ends, separated by blanks, tabs, commas, semicolons or bars.
+    """A text file whose lines are edges: two ends, separated by a tab, a comma, a semicolon, a bar or blanks.
 
-    Empty lines and those that begin with # or % are none. The first edge shows what separates the ends.
+    Of these the first that a line holds outside quotes separates its ends; other lines have no say in it.
+    Empty lines and those that begin with # or % are none, and what follows the two ends is not read.
     """
     path = Path(source)
     try:
@@ -223,8 +226,7 @@ def read_lines(source: Any, columns: tuple[str, str]) -> Source:
     except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError) as problem:
         reason = str(problem).splitlines()[0].rstrip(".")
         raise DataError(f"{path}: the file cannot be read ({reason}). Check the file.") from None
-    lacking = frame.select(pl.any_horizontal(pl.all().is_null() | (pl.all() == ""))).to_series()
-    if bool(lacking.any()):
+    if bool(_lacking(frame).any()):
         raise _bad_line(path, raw)
     return FrameSource(frame.rename(dict(zip(frame.columns, columns, strict=True))), str(path))
 
@@ -246,49 +248,77 @@ def begins_with_an_edge(source: Any) -> bool:
 
 def _parsed(raw: bytes) -> pl.DataFrame:
     """Both ends of every edge; missing or empty where a line is none."""
-    nothing = pl.DataFrame(schema={"0": pl.String, "1": pl.String})
-    if b"\r" in raw:
-        raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    if not raw.removeprefix(b"\xef\xbb\xbf").strip():
-        return nothing
-    lines = pl.read_csv(
-        raw,
+    if not raw.removeprefix(codecs.BOM_UTF8).strip():
+        return _ends(pl.Series(dtype=pl.String))
+    read = pl.read_csv(
+        _unix(raw),
         separator=_NEVER,
         has_header=False,
         infer_schema=False,
         quote_char=None,
         truncate_ragged_lines=True,
-    ).to_series()
+    )
+    lines = read.to_series().drop_nulls()
+    return _ends(lines.filter(_written(lines)))
+
+
+def _unix(raw: bytes) -> bytes:
+    return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in raw else raw
+
+
+def _written(lines: pl.Series) -> pl.Series:
+    """Which lines are neither empty nor comments."""
     begun = lines.str.strip_chars_start()
-    lines = lines.filter(begun.is_not_null() & (begun != "") & ~begun.str.slice(0, 1).is_in(list(_MARKS)))
-    if not len(lines):
-        return nothing
-    separator = _separator(lines[0])
-    if separator is None:
-        pattern = _BLANKS
-    else:
-        cell = f"([^{re.escape(separator)}]*)"
-        pattern = f"^{cell}{re.escape(separator)}{cell}"
-    found = lines.str.extract_groups(pattern).struct.unnest()
-    return found.select(pl.all().str.strip_chars())
+    return (begun != "") & ~begun.str.slice(0, 1).is_in(list(_MARKS))
 
 
-def _separator(line: str) -> str | None:
-    """What stands between both ends of an edge; None for blanks."""
-    return next((sign for sign in _SEPARATORS if sign in line.strip()), None)
+def _ends(lines: pl.Series) -> pl.DataFrame:
+    """Both ends of every line.
+
+    Each line is understood by itself: were one to say how others are read, it would change their edges, too.
+    What no line holds is not looked for in each of them; that saves time and changes nothing.
+    """
+
+    def hold(sign: str) -> bool:
+        return bool(lines.str.contains(sign, literal=True).any())
+
+    lines = lines.str.strip_chars()
+    if hold("{"):
+        lines = lines.str.replace(_FACTS, "$1")
+    line = pl.col("line")
+    bare = line.str.replace_all(_QUOTED, "$1") if hold('"') else line
+    cells = line.str.extract_groups(_cells(r"\s", r"\s+"))
+    for sign in reversed(_SEPARATORS):
+        if hold(sign):
+            cut = re.escape(sign)
+            here = line.str.extract_groups(_cells(cut, rf"\s*{cut}\s*"))
+            cells = pl.when(bare.str.contains(sign, literal=True)).then(here).otherwise(cells)
+    found = pl.DataFrame({"line": lines}).select(cells.alias("cells")).unnest("cells")
+    ends = {}
+    for name, quoted, plain in (("0", "1", "2"), ("1", "3", "4")):
+        within = pl.col(quoted).str.replace_all('""', '"', literal=True)
+        ends[name] = pl.coalesce(within, pl.col(plain)).str.strip_chars()
+    return found.select(**ends)
+
+
+def _cells(sign: str, between: str) -> str:
+    """How a line begins with two cells, each quoted or without the sign that separates them."""
+    cell = rf'(?:"((?:[^"]|"")*)"|([^{sign}]*))'
+    return rf"^{cell}{between}{cell}\s*(?:{sign}|$)"
 
 
 def _bad_line(path: Path, raw: bytes) -> DataError:
     """The first line that is no edge, found by going through the file slowly."""
-    separator, known = None, False
-    for number, line in enumerate(raw.decode("utf-8-sig").splitlines(), start=1):
-        if not line.strip() or line.lstrip()[0] in _MARKS:
-            continue
-        if not known:
-            separator, known = _separator(line), True
-        if len([cell for cell in line.split(separator)[:2] if cell.strip()]) < 2:
-            return DataError(f"{path}: line {number} is no edge: it needs two nodes. Fix or remove the line.")
-    return DataError(f"{path}: a line is no edge: it needs two nodes. Check the file.")
+    texts = _unix(raw).decode("utf-8-sig").split("\n")
+    lines = pl.Series([text.partition(_NEVER)[0] for text in texts])
+    numbers = pl.Series(range(1, len(lines) + 1)).filter(_written(lines))
+    number = numbers.filter(_lacking(_ends(lines.filter(_written(lines)))))[0]
+    return DataError(f"{path}: line {number} is no edge: it needs two nodes. Fix or remove the line.")
+
+
+def _lacking(ends: pl.DataFrame) -> pl.Series:
+    """Where an end is missing."""
+    return ends.select(pl.any_horizontal(pl.all().is_null() | (pl.all() == ""))).to_series()
 
 
 def _opened(path: Path) -> IO[bytes]:
