@@ -21,7 +21,6 @@ over them as often as their supports say.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
@@ -181,15 +180,18 @@ def as_sets(
 ) -> tuple[WeightedSets, int]:
     """Rows of a table as sets, with further items spread over them, and the number of sets without any."""
     owners, columns = np.nonzero(rows)
-    entries: Sequence[tuple[Numbers, Numbers]] = [(owners, items[columns])]
-    if len(rows):
+    owners, places = owners.astype(np.int64), items[columns]
+    if len(rows) and len(beside):
         rng = np.random.default_rng(0)
         times = np.minimum(supports, len(rows))
         chosen = rng.integers(len(rows), size=int(times.sum()))
-        entries = [*entries, (chosen, np.repeat(beside, times))]
-    pairs = np.unique(
-        np.concatenate([owner for owner, _ in entries]) * np.int64(1 << 31)
-        + np.concatenate([item for _, item in entries])
-    )
-    found = WeightedSets.counted(pairs >> 31, pairs & ((1 << 31) - 1), len(rows))
+        owners, places = _distinct(np.r_[owners, chosen], np.r_[places, np.repeat(beside, times)])
+    found = WeightedSets.counted(owners, places, len(rows))
     return found, len(rows) - found.total
+
+
+def _distinct(owners: Numbers, places: Numbers) -> tuple[Numbers, Numbers]:
+    """Every item of a set once, by set and item; a sort, which NumPy does faster than finding them unique."""
+    pairs = np.sort(owners << 31 | places)
+    pairs = pairs[np.diff(pairs, prepend=-1) != 0]
+    return pairs >> 31, pairs & ((1 << 31) - 1)
