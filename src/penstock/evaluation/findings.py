@@ -20,9 +20,9 @@ QUERIES = 500
 class Options:
     """How to compare; a kind of data uses what makes sense for it.
 
-    `table` names a table of a database. `target` is the column to predict (None: a few categorical ones),
-    `limit` the most marginals of each number of columns that are compared, `queries` the number of random
-    questions of each sort.
+    `table` names a table of a database. `target` is the column to predict (None: the schema's target, or
+    else a few categorical ones), `limit` the most marginals of each number of columns that are compared,
+    `queries` the number of random questions of each sort.
     """
 
     table: str | None = None

@@ -389,8 +389,9 @@ def test_statistics_are_written_as_a_table() -> None:
 
 
 def test_a_delta_that_protects_nobody_is_told() -> None:
-    with pytest.warns(PenstockWarning, match="protects nobody well among 34 nodes"):
-        made("kronecker", "1", delta="0.1", parameters={"preset": "published"})
+    many = Schema.from_yaml("{kind: graph, edges: {nodes: 128}}")
+    with pytest.warns(PenstockWarning, match="protects nobody well among 128 nodes"):
+        made("kronecker", "1", many, delta="0.01", parameters={"preset": "published"})
 
 
 def test_a_graph_is_at_no_distance_from_itself_and_the_mean_of_one_is_that_one() -> None:

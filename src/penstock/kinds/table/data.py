@@ -20,8 +20,8 @@ from penstock.engine import Engine, Marginal, open_engine
 from penstock.engine.merged import MergedEngine
 from penstock.errors import DataError, SchemaError, UsageError
 from penstock.kinds.table.adaptive_bins import adaptive, with_adaptive_bins
-from penstock.kinds.table.diffpart.scores import Score
 from penstock.kinds.table.rows import Rows, Split, sparse
+from penstock.kinds.table.split_scores import Score
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.passing import SparseCounts
 from penstock.privacy.seals.sealed import FAILED, FAILURE, Sealed, derived
