@@ -1,0 +1,3 @@
+items,count
+a,40
+b,43

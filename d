@@ -1,0 +1,3 @@
+items,count
+b,1
+c,2
