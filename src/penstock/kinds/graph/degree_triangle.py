@@ -116,7 +116,7 @@ class DegreeTriangleRelease(SyntheticGraphRelease):
         """The noisy number of edges, stars or triangles of the original graph, not below zero."""
         text = name.strip().lower()
         if text == "triangle":
-            return Answer(max(0, self.triangles), None, "triangles", "counted")
+            return Answer.counted(self.triangles, None, "triangles")
         known = {"edge": 1, "edges": 1, "2-star": 2, "3-star": 3}
         if text not in known:
             raise QueryError(f"'{name}' was not counted; this release has edge, 2-star, 3-star and triangle.")
