@@ -56,6 +56,16 @@ METHODS = (
         "one noisy histogram over a regular grid",
     ),
     MethodInfo(
+        "kmeans",
+        "points",
+        "penstock.learn.clusters.method:KMeans",
+        "clusters",
+        "centres of clusters, found on noisy counts of cells and refined by noisy sums",
+        answer="clusters",
+        evaluation="penstock.learn.clusters.evaluation:ClustersEvaluation",
+        audits="penstock.learn.clusters.audits:AUDITS",
+    ),
+    MethodInfo(
         "privtree-sequences",
         "sequences",
         "penstock.kinds.sequences.suffix_tree:PrivTreeSequences",
@@ -371,6 +381,13 @@ FORMS = (
         keys=("field", "mechanism", "counted", "candidates", "margin"),
         tables={"selected": ("rank", "selected", "count")},
         optional_columns=("count",),
+    ),
+    FormInfo(
+        "clusters",
+        "penstock.learn.clusters.release:ClustersRelease",
+        keys=("clusters", "counted", "sides", "together", "deepest", "deviation"),
+        tables={"centres": ("coordinate",)},
+        optional_tables={"sizes": ("size", "error"), "counts": ("count",), "nodes": ("split",)},
     ),
     FormInfo(
         "degree-sequence",

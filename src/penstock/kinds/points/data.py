@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import prod
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from penstock.contracts.data import Data, Handle
 from penstock.engine import Engine, MemoryEngine, Within, open_engine
+from penstock.engine.coordinates import in_grid
 from penstock.errors import SchemaError
 from penstock.kinds.points.axis import Numbers
 from penstock.kinds.points.cloud import Cloud, Keys, Source
@@ -27,6 +27,12 @@ from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
 
 Counts = NDArray[np.int64]
+
+COORDINATE_BITS = 20
+STEPS = 1 << COORDINATE_BITS
+REACH = STEPS - 1
+"""Coordinates that are summed lie on 2**20 places of their range. The middles of places are whole numbers of
+steps from the middle of the range, and none is further away than REACH."""
 
 CELLS_AT_ONCE = 1 << 20
 """How many cells a database is asked for at once; finer ones only where a tree has grown."""
@@ -152,11 +158,8 @@ class Points(Data):
 
     def histogram(self, sides: Sequence[int]) -> Sealed[Counts]:
         """Counts of the cells of a regular grid over the public box, flat in C order."""
-        columns, weights = self._positions(len(sides))
-        cells = _in_grid(columns, sides)
-        counts = _tally(cells, weights, prod(sides))
         return Sealed(
-            counts,
+            self._engine.grid(self.names, LATTICE_BITS, sides),
             self.sensitivity,
             self.schema.relation,
             because="a point falls into exactly one cell of a grid that covers the public box, so a unit of "
@@ -169,7 +172,7 @@ class Points(Data):
         Cell by cell, the parts of each in C order. A point still lies in exactly one of them.
         """
         columns, weights = self._positions(len(self.names))
-        outer = _in_grid(columns, [side] * len(columns))
+        outer = in_grid(columns, LATTICE_BITS, [side] * len(columns))
         parts = inner[outer]
         cells = np.zeros(len(outer), dtype=np.int64)
         for column in columns:
@@ -184,6 +187,29 @@ class Points(Data):
             self.schema.relation,
             because="a point falls into one cell of the grid and into one part of that cell, so a unit of m "
             "points moves the counts by m together, all of it perhaps in one part",
+        )
+
+    def around(self, centres: Counts, weight: int) -> Sealed[Counts]:
+        """For every centre `weight` times the number of points nearest to it, and the sum of each coordinate.
+
+        Coordinates are whole steps of a lattice, from -REACH to REACH over the public range; so are the
+        centres, one a row. The answer has a row for every centre: the number, then the sums.
+        """
+        found, sums = self._engine.nearest(self.names, COORDINATE_BITS, centres + STEPS)
+        steps = 2 * sums + found[:, None] * (1 - STEPS)
+        records, axes = self.schema.unit.records, len(self.names)
+        return Sealed(
+            np.column_stack([weight * found, steps]),
+            Sensitivity.of(
+                records * (axes * REACH + weight),
+                linf=records * max(REACH, weight),
+                l2_squared=records**2 * (axes * REACH**2 + weight**2),
+            ),
+            self.schema.relation,
+            because="a point is nearest to one centre only, the first of several: it moves the number of one "
+            "row by the weight and each of the row's sums by REACH at most, because every coordinate was put "
+            "on the lattice of the public range first. A unit of m points moves the table by m times that, "
+            "all of it perhaps in one row",
         )
 
     def _positions(self, dimensions: int) -> tuple[list[Counts], Counts | None]:
@@ -251,12 +277,3 @@ def _tally(cells: Counts, weights: Counts | None, size: int) -> Counts:
     counts = np.zeros(size, dtype=np.int64)
     np.add.at(counts, cells, weights)
     return counts
-
-
-def _in_grid(columns: Sequence[Counts], sides: Sequence[int]) -> Counts:
-    """The cell of a regular grid, in C order, that each lattice position lies in."""
-    cells = np.zeros(len(columns[0]), dtype=np.int64)
-    for column, side in zip(columns, sides, strict=True):
-        cells *= side
-        cells += (column * side) >> LATTICE_BITS
-    return cells
