@@ -17,6 +17,10 @@ AUDITS = Audits(
             copies=CRUDE,
         ),
         MethodAudit("kmeans", SQUARE, CORNERS, label="chosen-k", copies=()),
+        MethodAudit("gupt-kmeans", LINE, ENDS, parameters={"k": 1}, effort=0.01, copies=CRUDE),
+        MethodAudit(
+            "privgene-kmeans", LINE, ENDS, parameters={"k": 1, "rounds": 1}, effort=0.005, copies=CRUDE
+        ),
     ),
     grounds=(
         Ground("two clusters", SQUARE, ON_THE_EDGE, parameters={"k": 2}),

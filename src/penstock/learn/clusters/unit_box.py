@@ -70,7 +70,7 @@ class UnitBox:
         return np.where(self.width > 0, self.width, 1.0)
 
     @property
-    def _offset(self) -> Reals:
+    def offset(self) -> Reals:
         """How far values stand to the right of where the lattice has them, in the cube."""
         return np.asarray(2 * self.half / self._scale)
 
@@ -86,12 +86,12 @@ class UnitBox:
 
     def steps(self, units: Reals) -> Numbers:
         """Points of the cube in steps of the lattice, as records are counted on it."""
-        found: Numbers = np.rint((units - self._offset) * STEPS).astype(np.int64)
+        found: Numbers = np.rint((units - self.offset) * STEPS).astype(np.int64)
         return found
 
     def means(self, sums: Reals, counts: Reals) -> Reals:
         """Sums of steps over numbers of records, as points of the cube; the numbers are not zero."""
-        return np.clip(sums / (counts[:, None] * STEPS) + self._offset, -1.0, 1.0)
+        return np.clip(sums / (counts[:, None] * STEPS) + self.offset, -1.0, 1.0)
 
     def points(self, rows: pl.DataFrame) -> tuple[Reals, NDArray[np.bool_]]:
         """Rows as points of the cube, and which of them have all coordinates."""
