@@ -12,6 +12,12 @@ ANSWERS = (
     AnswerInfo(
         "selection", words="some of the candidates that the schema lists", of="a selection from {data}"
     ),
+    AnswerInfo(
+        "classifier",
+        words="what predicts one column from the others, and rows to train on",
+        of="a classifier from {data}",
+        sampled=True,
+    ),
 )
 
 _RECORD = UnitInfo("record", yours="your record", several=True)

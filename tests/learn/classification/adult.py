@@ -1,4 +1,4 @@
-"""Adult as its papers use it, with the taxonomies of DiffGen, and level sizes as the specification prints them."""
+"""The level sizes of Adult with the taxonomies of DiffGen, as the specification prints them."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ SCHEMA = Schema.from_yaml(YAML)
 
 
 def sizes_of(schema: Schema) -> dict[str, tuple[int, ...]]:
-    return {hierarchy.name: hierarchy.sizes for hierarchy in hierarchies(schema, "rich")}
+    return {hierarchy.name: hierarchy.sizes for hierarchy in hierarchies(schema.attributes, "rich")}
 
 
 def test_levels_come_from_the_schema_and_shallow_leaves_stay_what_they_are() -> None:
@@ -50,7 +50,7 @@ def test_levels_come_from_the_schema_and_shallow_leaves_stay_what_they_are() -> 
 
 
 def test_every_level_is_a_partition_that_the_next_one_refines() -> None:
-    for hierarchy in hierarchies(SCHEMA, "rich"):
+    for hierarchy in hierarchies(SCHEMA.attributes, "rich"):
         for coarse, fine in zip(hierarchy.levels, hierarchy.levels[1:], strict=False):
             assert coarse.size < fine.size
             assert len({(f, c) for f, c in zip(fine.of, coarse.of, strict=True)}) == fine.size
@@ -114,7 +114,7 @@ def test_grids_are_all_that_fit_each_once_and_a_limit_cuts_the_list_short(
 
 
 def test_rows_are_sorted_into_cells_by_the_groups_of_their_codes() -> None:
-    columns = hierarchies(SCHEMA, "rich")
+    columns = hierarchies(SCHEMA.attributes, "rich")
     cells = partition(((0, 1), (2, 1)), columns)
     assert (cells.names, cells.shape, cells.cells) == (("work", "age"), (2, 2), 4)
     codes = {"work": np.array([0, 1, 4]), "age": np.array([0, 7, 3])}

@@ -1,1 +1,1 @@
-"""Classification: one noisy histogram or tree from which classifiers are made, PrivPfC and its competitors."""
+"""Classification: a noisy histogram or tree from which classifiers are made; PrivPfC and its competitors."""

@@ -69,7 +69,7 @@ class Hierarchy:
 
     @classmethod
     def of(cls, attribute: Attribute) -> Hierarchy:
-        """Every level of an attribute. A level at which nothing is told apart is the root, and stands once."""
+        """Every level of an attribute; one at which nothing is told apart is the root, and stands once."""
         root = Groups(attribute.name, np.zeros(attribute.size, dtype=np.int64), (ANY,))
         found = [
             Groups(attribute.name, np.asarray(level.codes).astype(np.int64), level.labels)
@@ -87,9 +87,9 @@ class Hierarchy:
         return self.levels[-1]
 
 
-def hierarchies(schema: Schema, target: str) -> tuple[Hierarchy, ...]:
+def hierarchies(attributes: Sequence[Attribute], target: str) -> tuple[Hierarchy, ...]:
     """The hierarchy of every column but the target, in the schema's order."""
-    return tuple(Hierarchy.of(attribute) for attribute in schema.attributes if attribute.name != target)
+    return tuple(Hierarchy.of(attribute) for attribute in attributes if attribute.name != target)
 
 
 def target_of(schema: Schema, stated: str | None) -> str:
@@ -114,9 +114,10 @@ def target_of(schema: Schema, stated: str | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Cells: every combination of groups of some columns, the first column slowest. Without any, one cell.
+    """Cells: every combination of groups of some columns, the first column slowest; one without any.
 
-    >>> Partition((Groups("a", np.array([0, 1]), ("x", "y")), Groups("b", np.array([0, 1]), ("u", "v")))).cells
+    >>> two = Groups("a", np.array([0, 1]), ("x", "y")), Groups("b", np.array([0, 1]), ("u", "v"))
+    >>> Partition(two).cells
     4
     """
 

@@ -12,7 +12,7 @@ is what noise costs. With more labels the two largest counts stand for all (equa
 *How far one record moves it.* One cell changes. If the record joins the leading label, x rises to at least
 one and the quality by 1 + g(x-1) - g(x); if it joins the second one, by g(x) - g(x-1); a record of another
 label changes nothing, and one that is level with the second counts as the second. With D the largest of
-g(x-1) - g(x) over x = 1, 2, ..., and because g never rises by more than 1/2 from one x to the next, the change
+g(x-1) - g(x) over x = 1, 2, ..., and because g rises by no more than 1/2 from one x to the next, the change
 lies in [-D, 1 + D]. D is below 0.0890 for every epsilon; its place is a root of a quadratic equation, since
 g(x-1) - g(x) is a^x times a quadratic function of x. Lemma 1 of the reference calls 1 + D the sensitivity and
 rounds it up to 1.1; the exponential mechanism only needs the *range* of the changes, 1 + 2D.
