@@ -15,6 +15,12 @@ ANSWERS = (
     AnswerInfo(
         "clusters", words="centres of groups of points, to which new points belong", of="clusters of {data}"
     ),
+    AnswerInfo(
+        "classifier",
+        words="what predicts one column from the others, and rows to train on",
+        of="a classifier from {data}",
+        sampled=True,
+    ),
 )
 
 _RECORD = UnitInfo("record", yours="your record", several=True)

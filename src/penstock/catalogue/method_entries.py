@@ -135,6 +135,16 @@ METHODS = (
         audits="penstock.learn.selection.audits:AUDITS",
     ),
     MethodInfo(
+        "privpfc",
+        "table",
+        "penstock.learn.classification.privpfc:PrivPfC",
+        "labelled-cells",
+        "a grid over the predictors, chosen to classify well, with noisy counts of every label",
+        answer="classifier",
+        evaluation="penstock.learn.classification.evaluation:ClassifierEvaluation",
+        audits="penstock.learn.classification.audits:AUDITS",
+    ),
+    MethodInfo(
         "degree-triangle",
         "graph",
         "penstock.kinds.graph.degree_triangle:DegreeTriangle",
@@ -410,6 +420,12 @@ FORMS = (
         keys=("clusters", "counted", "sides", "together", "deepest", "deviation"),
         tables={"centres": ("coordinate",)},
         optional_tables={"sizes": ("size", "error"), "counts": ("count",), "nodes": ("split",)},
+    ),
+    FormInfo(
+        "labelled-cells",
+        "penstock.learn.classification.cells:CellsRelease",
+        keys=("target", "columns", "total", "number", "deviation"),
+        tables={"groups": ("group",), "counts": ("count",)},
     ),
     FormInfo(
         "degree-sequence",
