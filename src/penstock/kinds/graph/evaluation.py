@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.engine.distinct import distinct
 from penstock.errors import DataError
 from penstock.evaluation.findings import Evaluator, Findings, Options
 from penstock.evaluation.score import Score
@@ -69,7 +70,7 @@ def random_graph(n: int, m: int, rng: np.random.Generator) -> SimpleGraph:
     pairs = n * (n - 1) // 2
     keys = np.zeros(0, dtype=np.int64)
     while keys.size < min(m, pairs):
-        keys = np.unique(np.concatenate([keys, rng.integers(pairs, size=min(m, pairs) - keys.size)]))
+        keys = distinct(np.concatenate([keys, rng.integers(pairs, size=min(m, pairs) - keys.size)]))
     high = ((1 + np.sqrt(1.0 + 8.0 * keys)) / 2).astype(np.int64)
     high = np.where(high * (high - 1) // 2 > keys, high - 1, high)
     return SimpleGraph.of(n, keys - high * (high - 1) // 2, high)

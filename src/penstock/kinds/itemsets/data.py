@@ -20,6 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from penstock.contracts.data import Data, Handle
+from penstock.engine.distinct import distinct
 from penstock.errors import DataError, SchemaError
 from penstock.kinds.itemsets.item_tree import Cut, ItemTree, Operation
 from penstock.kinds.itemsets.layout import ItemSetLayout
@@ -252,7 +253,7 @@ class ItemSets(Data):
     def leaf_counts(self, growth: Growth[SetLevel]) -> Sealed[NDArray[np.int64]]:
         """How many sets have no item, and then how many are in each part that was not divided."""
         known = self._incidence.items < len(self.universe)
-        counts = [self._incidence.size - len(np.unique(self._incidence.sets[known]))]
+        counts = [self._incidence.size - len(distinct(self._incidence.sets[known]))]
         for level, leaves in zip(growth.levels, growth.leaves, strict=True):
             counts += [level._parts[place].size for place in leaves.tolist()]
         return Sealed(
@@ -339,7 +340,7 @@ class ItemSets(Data):
     def without_items(self) -> Sealed[SparseCounts]:
         """How many sets have no item of the universe: a table of one cell."""
         known = self._incidence.items < len(self.universe)
-        lacking = self._incidence.size - len(np.unique(self._incidence.sets[known]))
+        lacking = self._incidence.size - len(distinct(self._incidence.sets[known]))
         occurs = 1 if lacking else 0
         return Sealed(
             SparseCounts(np.zeros(occurs, dtype=np.int64), np.full(occurs, lacking), 1),

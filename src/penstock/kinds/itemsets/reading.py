@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from penstock.engine.bound import fresh_key, numbered_users, sample_per_user
 from penstock.engine.delimited import GZIP
+from penstock.engine.distinct import distinct
 from penstock.engine.source import FrameSource, Source, read
 from penstock.engine.tokens import coded, cut
 from penstock.errors import DataError
@@ -52,7 +53,7 @@ class Incidence:
 
     def holders(self, universe: int) -> Numbers:
         """Raw: for every code of an item, the number of units that have it in any of their sets."""
-        pairs = np.unique(self.owners[self.sets] * universe + self.items)
+        pairs = distinct(self.owners[self.sets] * universe + self.items)
         return np.bincount(pairs % universe, minlength=universe).astype(np.int64)
 
 
@@ -112,7 +113,7 @@ def _numbered(transactions: Numbers, users: Numbers | None) -> tuple[Numbers, Nu
 
 def _distinct(sets: Numbers, items: Numbers, universe: int) -> tuple[Numbers, Numbers]:
     """Every item of a set once."""
-    pairs = np.unique(sets.astype(np.int64) * universe + items)
+    pairs = distinct(sets.astype(np.int64) * universe + items)
     return pairs // universe, pairs % universe
 
 

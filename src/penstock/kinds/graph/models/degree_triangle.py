@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.distinct import distinct
 from penstock.kinds.graph.counting import triangles
 from penstock.kinds.graph.simple import Numbers, SimpleGraph
 
@@ -96,7 +97,7 @@ def _inside(blocks: Blocks, chances: Reals, rng: np.random.Generator) -> tuple[N
     left = few
     while left.any():
         wanted = np.repeat(np.arange(pairs.size), left)
-        drawn = np.unique(first[wanted] + rng.integers(pairs[wanted]))
+        drawn = distinct(first[wanted] + rng.integers(pairs[wanted]))
         drawn = drawn[~_among(keys, drawn)]
         keys = np.insert(keys, np.searchsorted(keys, drawn), drawn)
         left = left - np.bincount(np.searchsorted(first, drawn, side="right") - 1, minlength=pairs.size)

@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.distinct import distinct
 from penstock.errors import UsageError
 
 Reals = NDArray[np.float64]
@@ -239,7 +240,7 @@ def _chosen(
         kept = np.zeros(0, dtype=np.int64)
         while kept.size < many:
             more = _some(shape, many - kept.size, rng)
-            kept = np.unique(np.concatenate([kept, more]))
+            kept = distinct(np.concatenate([kept, more]))
     return kept >> levels, kept & ((1 << levels) - 1)
 
 
