@@ -1,6 +1,6 @@
 """Do 95 % error bars cover what they promise? Every kind of error bar, over many releases of small tables.
 
-    python studies/error_bars.py                      # 400 releases of each kind or more: some minutes
+    python studies/error_bars.py                      # 200 releases of each kind or more: some minutes
     python studies/error_bars.py --releases 1000 --only privtree
     python studies/error_bars.py --write              # and the pages of the documentation
 
@@ -34,7 +34,7 @@ from penstock import Schema, release, select
 from penstock.releases import Answer, Release
 from penstock.schema import parse
 
-RELEASES = 400
+RELEASES = 200
 BARS = 1600  # asked for at least, of kinds with few questions by more releases
 SMALL, LARGE = "1/2", "4"
 TOLERANCE = 0.02  # 95 % bars cover 93 to 97 %
