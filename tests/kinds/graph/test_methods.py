@@ -13,6 +13,7 @@ import networkx as nx
 import numpy as np
 import polars as pl
 import pytest
+from scipy.sparse.csgraph import shortest_path
 from tests.kinds.graph.known import DATA, graph, networkx_graph
 
 import penstock
@@ -25,9 +26,11 @@ from penstock.errors import (
     ReleaseError,
     UsageError,
 )
+from penstock.kinds.graph import pictures
 from penstock.kinds.graph.degree_triangle import DegreeTriangleRelease
 from penstock.kinds.graph.kronecker import KroneckerRelease
 from penstock.kinds.graph.reading import open_graph
+from penstock.kinds.graph.simple import SimpleGraph
 from penstock.kinds.graph.statistics import DISTANCES, hops, local_clustering, mean, spectrum, statistics
 from penstock.kinds.graph.subgraph_counts import LadderCounts
 from penstock.schema import Schema
@@ -296,7 +299,10 @@ def test_reports_draw_small_graphs_and_squares_of_large_ones() -> None:
     few = penstock.release(
         nx.path_graph(12), Schema.from_yaml("{kind: graph, edges: {nodes: 12}}"), epsilon=9, seed=1
     )
-    assert "A synthetic graph" in [picture.title for picture in few.pictures()]
+    (drawn,) = [picture for picture in few.pictures() if picture.title == "A synthetic graph"]
+    linked = zip(*(ends.tolist() for ends in few.simple().edges), strict=True)
+    assert [(one - 1, other - 1) for one, other in drawn.rows] == list(linked)
+    assert "Draw synthetic graphs" in few.report()
     many = penstock.release(
         nx.gnm_random_graph(300, 900, seed=1),
         Schema.from_yaml("{kind: graph, edges: {nodes: 300}}"),
@@ -306,6 +312,23 @@ def test_reports_draw_small_graphs_and_squares_of_large_ones() -> None:
     )
     titles = [picture.title for picture in many.pictures()]
     assert {"Initiator", "Who is linked with whom", "Eigenvalues"} <= set(titles)
+
+
+def test_a_drawn_graph_is_spread_by_the_steps_between_its_nodes() -> None:
+    path = SimpleGraph.of(5, np.array([0, 1, 2, 3]), np.array([1, 2, 3, 4]))
+    places = pictures.spread(path.adjacency)
+    gaps = np.linalg.norm(places[:, None] - places[None], axis=2)
+    assert gaps == pytest.approx(shortest_path(path.adjacency, unweighted=True), abs=0.12)
+    two = pictures.spread(SimpleGraph.of(4, np.array([0, 1]), np.array([2, 3])).adjacency)
+    assert np.linalg.norm(two[0] - two[1]) > 1.4
+
+
+def test_evaluations_say_what_their_ceiling_is() -> None:
+    known = networkx_graph("karate")
+    page = penstock.evaluate(made(), known).report()
+    assert "the same model without noise" in page
+    assert "Total variation" not in page
+    assert "no error at all" in penstock.evaluate(made("ladder"), known).report()
 
 
 def test_a_release_says_what_the_protection_of_edges_is_not() -> None:
@@ -323,6 +346,7 @@ def test_statistics_agree_with_networkx() -> None:
     assert np.mean(local_clustering(found)) == pytest.approx(nx.average_clustering(known))
     values = np.sort(np.abs(np.linalg.eigvalsh(nx.to_numpy_array(known, weight=None))))[::-1]
     assert spectrum(found, 10)[0] == pytest.approx(values[:10])
+    assert np.count_nonzero(spectrum(found, 34)[0]) == np.linalg.matrix_rank(nx.to_numpy_array(known)) == 24
 
 
 @dataclass(frozen=True)

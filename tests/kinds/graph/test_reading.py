@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import sqlite3
 from pathlib import Path
 
@@ -122,6 +123,8 @@ def test_files_tables_and_objects_give_the_same_graph(tmp_path: Path) -> None:
         nx.to_scipy_sparse_array(known),
     ):
         assert shape(source, schema) == expected
+    plain = Schema.from_yaml("{kind: graph, edges: {nodes: 34, header: false}}")
+    assert shape(tmp_path / "k.parquet", plain) == expected  # whose columns always have names
     assert shape(f"sqlite:///{tmp_path / 'k.db'}", schema, table="links") == expected
 
 
@@ -156,7 +159,8 @@ def test_named_and_numbered_nodes() -> None:
 @pytest.mark.parametrize(
     ("rows", "schema", "words"),
     [
-        ({"a": ["ann"], "b": ["eve"]}, NAMED, "eve"),
+        ({"a": ["ann"], "b": ["eve"]}, NAMED, "'eve' in row 1 is no node of the schema"),
+        ({"a": ["ann", "bob"], "b": ["cy", "NA"]}, NAMED, "'NA' in row 2 is no node of the schema"),
         ({"from": [10], "to": [15]}, NUMBERED, "there is no node 15"),
         ({"from": ["10"], "to": ["x"]}, NUMBERED, "'x' in row 1 is not a whole number"),
         ({"from": [1, -1], "to": [2, 3]}, SIX, "negative"),
@@ -182,6 +186,11 @@ def test_a_line_that_is_no_edge_is_named(tmp_path: Path, text: str) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         Graph.open(tmp_path / "none.txt", PLAIN)
+    with pytest.raises(DataError, match="no Parquet file is there"):
+        Graph.open(tmp_path, PLAIN)
+    os.mkfifo(tmp_path / "pipe.txt")
+    with pytest.raises(DataError, match="a pipe or a device"):
+        Graph.open(tmp_path / "pipe.txt", PLAIN)
     (tmp_path / "bytes.txt").write_bytes(b"1 \xff\n")
     with pytest.raises(DataError, match="UTF-8"):
         Graph.open(tmp_path / "bytes.txt", PLAIN)

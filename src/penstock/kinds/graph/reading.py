@@ -20,11 +20,11 @@ import polars as pl
 from penstock.engine.delimited import GZIP
 from penstock.engine.header import Header
 from penstock.engine.source import FrameSource, Source, read
-from penstock.engine.tokens import coded
 from penstock.errors import DataError
 from penstock.kinds.graph.layout import EdgeLayout, first_number, nodes_of
 from penstock.kinds.graph.simple import Numbers, SimpleGraph
 from penstock.schema import Schema
+from penstock.schema.codec import REFUSED
 from penstock.schema.fact import nearest
 
 _QUOTED = r'(^|[\s,;|])"(?:[^"]|"")*"'
@@ -34,6 +34,7 @@ _MARKS = "#%"
 _SEPARATORS = "\t,;|"
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _SNIFFED = 1 << 16
+_PARQUET = b"PAR1"
 
 
 def read_edges(source: Any, schema: Schema, *, table: str | None = None, header: Header = None) -> Source:
@@ -46,10 +47,23 @@ def read_edges(source: Any, schema: Schema, *, table: str | None = None, header:
         return _from_networkx(source, schema)
     if module == "scipy" and hasattr(source, "tocoo"):
         return _from_matrix(source, schema)
-    is_file = isinstance(source, str | os.PathLike) and not _URL.match(os.fspath(source))
-    if not layout.header and is_file and table is None:
+    if not layout.header and table is None and _is_text(source):
         return read_lines(source, layout.ends)
     return read(source, table=table, header=header)
+
+
+def _is_text(source: Any) -> bool:
+    """Whether this is a file that may hold lines; what is none is read, or refused, as for any kind."""
+    if not isinstance(source, str | os.PathLike) or _URL.match(os.fspath(source)):
+        return False
+    try:
+        path = Path(source)
+        if not path.is_file():
+            return False
+        with path.open("rb") as stream:
+            return stream.read(len(_PARQUET)) != _PARQUET
+    except (OSError, ValueError):
+        return False
 
 
 def open_graph(source: Any, schema: Schema, *, table: str | None = None) -> SimpleGraph:
@@ -83,12 +97,17 @@ def _listed(frame: pl.DataFrame, schema: Schema) -> list[Numbers]:
     """Names that the schema lists, as their places in the list."""
     codec = schema.codec(schema.fields[0].name)
     size, ends = len(schema.fields[0].labels), []
-    for name in frame.columns:
-        codes = coded(frame[name], codec, lambda place: place).astype(np.int64)
-        if codes.size and int(codes.max()) >= size:
-            row = int(np.argmax(codes >= size)) + 1
-            raise DataError(f"{name}: row {row} names no node of the schema. Correct the row or the list.")
-        ends.append(codes)
+    for column in frame:
+        names = column.unique()
+        places = codec.locate(names).astype(np.int64)
+        strange = (places == REFUSED) | (places >= size)
+        if strange.any():
+            row = int(column.is_in(names.filter(pl.Series(strange)).implode()).arg_max() or 0)
+            raise DataError(
+                f"{column.name}: '{column[row]}' in row {row + 1} is no node of the schema. Correct the "
+                "row, or add the node to the list if it is public."
+            )
+        ends.append(column.replace_strict(names, pl.Series(places), return_dtype=pl.Int64).to_numpy())
     return ends
 
 
@@ -219,8 +238,6 @@ def read_lines(source: Any, columns: tuple[str, str]) -> Source:
             raw = stream.read()
         raw.decode("utf-8-sig")
         frame = _parsed(raw)
-    except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file. Check the path.") from None
     except UnicodeDecodeError:
         raise DataError(f"{path}: the file is not UTF-8. Save it as UTF-8.") from None
     except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError) as problem:
@@ -233,11 +250,10 @@ def read_lines(source: Any, columns: tuple[str, str]) -> Source:
 
 def begins_with_an_edge(source: Any) -> bool:
     """Whether a text file begins with a comment or with two whole numbers, and so has no names on top."""
-    path = Path(source)
-    if _URL.match(os.fspath(source)) or not path.is_file():
+    if not _is_text(source):
         return False
     try:
-        with _opened(path) as stream:
+        with _opened(Path(source)) as stream:
             beginning = stream.read(_SNIFFED).decode("utf-8-sig")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         return False
