@@ -121,6 +121,7 @@ KINDS = (
         draft="penstock.kinds.itemsets.draft:ItemSetsDraft",
         evaluation="penstock.kinds.itemsets.evaluation:ItemSetsEvaluation",
         audits="penstock.kinds.itemsets.audits:AUDITS",
+        engines=ENGINES,
         layout=("items", "penstock.kinds.itemsets.layout:ItemSetLayout"),
         options=(
             _COUNT,
