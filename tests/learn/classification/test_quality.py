@@ -132,7 +132,7 @@ def test_no_record_moves_a_score_further_than_is_stated(labels: int, most: int, 
 
 
 def test_the_sensitivity_of_the_exact_score_is_above_one_point_one_from_three_labels_on() -> None:
-    """Why only the two largest counts are chosen by: from (0, 0, 4) to (0, 0, 5) equation 3.1 moves by 1.130."""
+    """Why only the two largest counts are chosen by: (0, 0, 4) and (0, 0, 5) are 1.130 apart."""
     assert _all_labels(0.6, (0, 0, 5)) - _all_labels(0.6, (0, 0, 4)) == pytest.approx(1.130, abs=1e-3)
     assert _all_labels(0.6, (10, 7, 3)) == pytest.approx(9.453134, abs=1e-4)
 

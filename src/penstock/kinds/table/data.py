@@ -21,8 +21,7 @@ from penstock.engine import Engine, Marginal, open_engine
 from penstock.engine.merged import MergedEngine
 from penstock.errors import DataError, SchemaError, UsageError
 from penstock.kinds.table.adaptive_bins import adaptive, with_adaptive_bins
-from penstock.kinds.table.rows import Rows, Split, sparse
-from penstock.kinds.table.split_scores import Score
+from penstock.kinds.table.rows import Rows, Scoring, Split, sparse
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.passing import SparseCounts
 from penstock.privacy.seals.sealed import FAILED, FAILURE, Sealed, derived
@@ -50,7 +49,9 @@ class RowPart(Handle):
             because="a record is counted once, and a unit has as many records as the schema allows",
         )
 
-    def scores(self, splits: Sequence[Split], target: tuple[int, int] | None, score: Score) -> Sealed[Counts]:
+    def scores(
+        self, splits: Sequence[Split], target: tuple[int, int] | None, score: Scoring
+    ) -> Sealed[Counts]:
         """How much each split tells apart, in whole steps; `target` is the class's column and its size."""
         classes = None if target is None else self._rows.codes[:, target[0]]
         size = 1 if target is None else target[1]
@@ -61,6 +62,15 @@ class RowPart(Handle):
             Relation.ADD_REMOVE,
             because="one record moves one number of each table of sub-parts and classes by one, which moves "
             "the score by no more than its bound; a unit of m records moves it m times as far",
+        )
+
+    def labels(self, column: int, size: int) -> Sealed[Counts]:
+        """How many records have each of the codes of a column."""
+        return Sealed(
+            self._rows.histogram(column, range(size)),
+            Sensitivity.of(self._records, monotone=True),
+            Relation.ADD_REMOVE,
+            because="a record has one code of a column, and a unit as many records as the schema allows",
         )
 
     def halves(self, column: int, codes: Sequence[int]) -> Sealed[Counts]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from penstock.audit.hostile import Ground
-from penstock.audit.methods import Audits, MethodAudit
+from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
 from penstock.audit.sabotage import seen_categories
 
 RICH = Fraction(64)
@@ -48,6 +48,46 @@ AUDITS = Audits(
             label="exponential",
             copies=(),
         ),
+        MethodAudit("diffgen", COLOURS, COLOUR_RECORDS, parameters={"steps": 2}, copies=SUBTLE),
+        MethodAudit(
+            "diffgen",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind", "steps": 3, "score": "gini", "calibration": "published"},
+            label="specialised",
+            copies=(),
+        ),
+        MethodAudit("pph", COLOURS, COLOUR_RECORDS, copies=SUBTLE),
+        MethodAudit(
+            "pph",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind", "columns": 1, "ratio": 1000},
+            label="one-column",
+            epsilon=RICH,
+            copies=(),
+        ),
+        MethodAudit("diffpid3", COLOURS, COLOUR_RECORDS, parameters={"depth": 1}, copies=CRUDE),
+        MethodAudit(
+            "diffpid3",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind", "depth": 2, "score": "gini"},
+            label="gini",
+            epsilon=RICH,
+            copies=(),
+        ),
+        MethodAudit("diffpc45", COLOURS, COLOUR_RECORDS, parameters={"depth": 1}, copies=CRUDE),
+        MethodAudit(
+            "diffpc45",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind", "depth": 2},
+            label="ranges",
+            epsilon=RICH,
+            copies=(),
+        ),
+        MethodAudit("majority-label", COLOURS, COLOUR_RECORDS, copies=SUBTLE),
     ),
     grounds=(
         Ground("labels of three sorts", SHAPES, SHAPE_RECORDS, parameters={"target": "kind"}),

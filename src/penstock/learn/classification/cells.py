@@ -21,10 +21,13 @@ from pydantic import Field as Range
 from penstock.errors import ReleaseError
 from penstock.kinds.table.connections import Connections
 from penstock.kinds.table.counted import CountedTable
+from penstock.kinds.table.data import Table
 from penstock.learn.classification.classifier import LARGEST_COUNT, ClassifierRelease, Coded
 from penstock.learn.classification.partition import Partition, named
 from penstock.learn.classification.training import Trained, replicated, training_table
 from penstock.postprocessing import weighted_mean
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import noise
 from penstock.releases import Manifest, Model
 from penstock.report.picture import Picture
 
@@ -46,20 +49,11 @@ class _Saved(BaseModel):
     deviation: Annotated[float, Range(ge=0, lt=1e300)]
 
 
-def number_of_records(counts: Numbers, deviation: float, number: int | None, spread: float) -> float:
-    """How many records there seem to be, by all counts together and by a noisy number of them, if any."""
-    from_cells = float(counts.sum()), counts.size * deviation**2
-    known = [from_cells] if number is None else [from_cells, (float(number), spread**2)]
-    if any(variance == 0 for _, variance in known):
-        return max(0.0, next(value for value, variance in known if variance == 0))
-    return max(0.0, weighted_mean([value for value, _ in known], [variance for _, variance in known]))
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CellsRelease(ClassifierRelease):
     """A partition of the predictors, and a noisy count of every label in every cell.
 
-    `number` is the noisy number of records, where one was paid for.
+    `number` is the noisy number of records, where one was paid for; `deviation` that of each count's noise.
 
     >>> from penstock import Schema, release
     >>> from penstock.demo import survey, survey_schema
@@ -73,6 +67,7 @@ class CellsRelease(ClassifierRelease):
 
     partition: Partition
     number: int | None
+    deviation: float
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -248,8 +243,8 @@ class CellsRelease(ClassifierRelease):
         seen = f"{', '.join(told)}: {cells}" if told else "No column is looked at: there is one cell"
         return [
             f"{seen}, with a noisy count of each of the {len(self.labels)} labels of {self.target}. The "
-            "histogram classifier answers with the most frequent label of a row's cell; others can be trained "
-            "on the same counts."
+            "histogram classifier answers with the most frequent label of a row's cell; others can be "
+            "trained on the same counts."
         ]
 
     def pictures(self) -> Sequence[Picture]:
@@ -261,3 +256,40 @@ class CellsRelease(ClassifierRelease):
             *(with_label(self, axis) for axis in range(len(self.partition.groups))),
             *drawn_tree(self),
         ]
+
+
+def counted(
+    method: str,
+    table: Table,
+    target: str,
+    partition: Partition,
+    budget: Budget,
+    *,
+    parameters: Mapping[str, Any],
+    number: tuple[int | None, float] = (None, 0.0),
+) -> CellsRelease:
+    """The release of a partition that is public by now: all its counts, for all that is left of the budget.
+
+    `number` is the noisy number of records and the deviation of its noise, where that was paid for.
+    """
+    (sealed,) = table.counts([partition.marginal(target)])
+    rest = budget.rest("counts")
+    deviation = noise.standard_deviation(sealed.sensitivity.l1, rest.epsilon)
+    noisy = np.asarray(noise.counts(sealed, pay=rest))
+    counts = np.clip(noisy, -LARGEST_COUNT, LARGEST_COUNT).reshape(partition.cells, -1)
+    known = [(float(counts.sum()), counts.size * deviation**2)]
+    if number[0] is not None:
+        known.append((float(number[0]), number[1] ** 2))
+    total = weighted_mean([value for value, _ in known], [variance for _, variance in known])
+    return CellsRelease(
+        method=method,
+        schema=table.schema,
+        parameters=parameters,
+        receipt=budget.receipt(table.schema.unit, table.relation),
+        target=target,
+        partition=partition,
+        counts=counts,
+        number=number[0],
+        deviation=deviation,
+        total=max(0.0, total) if table.public_size is None else float(table.public_size),
+    )

@@ -33,14 +33,13 @@ LARGEST_COUNT = 1 << 50
 class ClassifierRelease(TableRelease):
     """Parts of the domain with noisy counts of every label: a row for each part, a column for each label.
 
-    `target` is the column that is predicted and `deviation` that of the noise of each count.
+    `target` is the column that is predicted.
     """
 
     answer: ClassVar[str] = "classifier"
 
     target: str
     counts: Numbers
-    deviation: float
 
     @property
     @abstractmethod

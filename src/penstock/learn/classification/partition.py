@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine import Column
-from penstock.errors import UsageError
+from penstock.errors import SchemaError, UsageError
+from penstock.privacy.unit import Relation
 from penstock.schema import Attribute, Schema
 
 Numbers = NDArray[np.int64]
@@ -110,6 +111,15 @@ def target_of(schema: Schema, stated: str | None) -> str:
     if schema.attribute(target).size < 2:
         raise UsageError(f"target '{target}' has one value only, so it is known. Nothing was spent.")
     return target
+
+
+def refuse_unless_added(schema: Schema) -> None:
+    """A classifier of this room is private when a record is added or removed."""
+    if schema.relation is not Relation.ADD_REMOVE:
+        raise SchemaError(
+            "Classifiers are private when a record is added or removed; set relation to 'add-remove' in the "
+            "schema."
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from penstock.report.pictures import bars
 if TYPE_CHECKING:
     from penstock.learn.classification.cells import CellsRelease
     from penstock.learn.classification.classifier import ClassifierRelease
+    from penstock.learn.classification.tree_release import DecisionTreeRelease
 
 MOST_LEAVES = 12
 
@@ -98,3 +99,21 @@ def drawn_tree(release: CellsRelease) -> list[Picture]:
             "record is asked, and which label it gets.",
         )
     ]
+
+
+def grown_tree(release: DecisionTreeRelease) -> list[Picture]:
+    """The tree itself: what a record is asked, and which label it gets."""
+    if not release.tree.ways:
+        return []
+    answers = [release.labels[int(place)] for place in release.chances.argmax(axis=1)]
+    nodes = len(release.tree.column)
+    told, parents, values = ["all"] * nodes, [-1] * nodes, [0.0] * nodes
+    for node, ways in release.tree.ways.items():
+        for child in np.unique(ways).tolist():
+            parents[child], told[child] = node, release.question(node, child)
+    for place, leaf in enumerate(release.tree.leaves.tolist()):
+        told[leaf] += f" → {answers[place]}"
+        values[leaf] = float(release.believed[place].sum())
+    for node in range(nodes - 1, 0, -1):
+        values[parents[node]] += values[node]
+    return [tree(f"{release.target}: the tree", told, parents, values)]

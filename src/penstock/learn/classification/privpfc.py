@@ -31,16 +31,21 @@ from numpy.typing import NDArray
 
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Share, Text, Whole
-from penstock.errors import SchemaError, UsageError
+from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
-from penstock.learn.classification.cells import MOST_CELLS, CellsRelease, number_of_records
+from penstock.learn.classification.cells import MOST_CELLS, CellsRelease, counted
 from penstock.learn.classification.grids import Grid, grids, partition
-from penstock.learn.classification.partition import Hierarchy, Partition, hierarchies, target_of
+from penstock.learn.classification.partition import (
+    Hierarchy,
+    Partition,
+    hierarchies,
+    refuse_unless_added,
+    target_of,
+)
 from penstock.learn.classification.quality import Calibration, Noise, Quality
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
-from penstock.privacy.unit import Relation
 from penstock.progress import progress
 from penstock.schema import Schema
 
@@ -132,22 +137,8 @@ class PrivPfC(Method[Table]):
         if len(pool) > 1:  # a single candidate needs no choice, and all that is left is for its counts
             chosen = self._grid(table, target, columns, pool, quality, budget.part("grid", shares["grid"]))
             cells = partition(chosen, columns)
-        (sealed,) = table.counts([cells.marginal(target)])
-        rest = budget.rest("counts")
-        deviation = noise.standard_deviation(sealed.sensitivity.l1, rest.epsilon)
-        counts = np.asarray(noise.counts(sealed, pay=rest)).reshape(cells.cells, labels)
-        total = number_of_records(counts, deviation, number, spread)
-        return CellsRelease(
-            method=self.name,
-            schema=table.schema,
-            parameters=self._said(target),
-            receipt=budget.receipt(table.schema.unit, table.relation),
-            target=target,
-            partition=cells,
-            counts=counts,
-            number=number,
-            deviation=deviation,
-            total=float(table.public_size or total),
+        return counted(
+            self.name, table, target, cells, budget, parameters=self._said(target), number=(number, spread)
         )
 
     def _number(self, table: Table, budget: Budget, shares: dict[str, Fraction]) -> tuple[int | None, float]:
@@ -188,8 +179,8 @@ class PrivPfC(Method[Table]):
             best,
             quality.sensitivity(table.schema.unit.records, len(columns), self.calibration),
             shape=(len(columns),),
-            because="the largest of some scores lies between the smallest and the largest of their changes: it "
-            "moves no further than they do, and theirs is the bound of the quality of a grid",
+            because="the largest of some scores changes by no less than the smallest of their changes and no "
+            "more than the largest, and theirs are those of the quality of a grid",
         )
         found = choice.best_several(scores, min(self.features, len(columns)), pay)
         return tuple(columns[place] for place in sorted(found))
@@ -230,15 +221,6 @@ class PrivPfC(Method[Table]):
             "chosen_by": self.chosen_by,
             "shuffle": self.shuffle,
         }
-
-
-def refuse_unless_added(schema: Schema) -> None:
-    """A classifier of this room is private when a record is added or removed."""
-    if schema.relation is not Relation.ADD_REMOVE:
-        raise SchemaError(
-            "Classifiers are private when a record is added or removed; set relation to 'add-remove' in the "
-            "schema."
-        )
 
 
 def each(tables: list[Counts], quality: Quality, labels: int) -> Counts:

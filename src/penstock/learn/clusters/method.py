@@ -53,7 +53,7 @@ from penstock.learn.clusters.synopsis import (
 from penstock.learn.clusters.unit_box import UnitBox
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
-from penstock.releases.error_bars import Noises, half_width
+from penstock.releases.error_bars import Noises, bar
 from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
@@ -298,7 +298,7 @@ class _Fit:
         """The noisy counts of every cluster's cells, added up, and how wide the noise of so many is."""
         assigned, (found,) = measured(weighted(synopsis, "signed"), centres[None])
         many = np.bincount(assigned[0], minlength=len(centres)).tolist()
-        return found.weights, np.array([half_width([Noises(1.0, synopsis.deviation, each)]) for each in many])
+        return found.weights, np.array([bar([Noises(1.0, synopsis.deviation, each)]).half for each in many])
 
     def _shares_of_rounds(self, n: float, k: int, epsilon: float, pay: Budget) -> list[Budget]:
         many = self.recipe.rounds or affordable_rounds(n, k, self.box.dimensions, epsilon)

@@ -20,7 +20,7 @@ from penstock.learn.clusters.planning import count_weight
 from penstock.learn.clusters.unit_box import UnitBox
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
-from penstock.releases.error_bars import Noises, half_width
+from penstock.releases.error_bars import Noises, bar
 
 Reals = NDArray[np.float64]
 Split = Literal["equal", "optimal"]
@@ -56,5 +56,5 @@ def noisy_round(
     sizes, sums = noisy[:, 0] / times, noisy[:, 1:]
     usable = sizes >= 1 if sparse == "keep" else sizes != 0
     means = box.means(sums, np.where(usable, sizes, 1.0))
-    error = half_width([Noises(1.0, deviation, 1)]) / times
+    error = bar([Noises(1.0, deviation, 1)]).half / times
     return Round(np.where(usable[:, None], means, centres), sizes, error)
