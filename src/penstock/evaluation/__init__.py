@@ -50,6 +50,7 @@ def evaluate(
         found.scores,
         found.details,
         found.sections,
+        found.ceiling,
         time.perf_counter() - started,
     )
 

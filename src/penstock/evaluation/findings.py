@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.evaluation.score import Score
+from penstock.evaluation.score import RESAMPLED, Score
 from penstock.releases.release import Release
 from penstock.report.page import Section
 from penstock.schema import Schema
@@ -34,12 +34,16 @@ class Options:
 
 @dataclass(frozen=True)
 class Findings:
-    """Scores, details for JSON, sections for the page, and how many records were compared with."""
+    """Scores, details for JSON, sections for the page, and how many records were compared with.
+
+    `ceiling` says in words what the ceiling of the scores is.
+    """
 
     scores: tuple[Score, ...]
     rows: int
     details: Mapping[str, Any] = field(default_factory=dict)
     sections: Sequence[Section] = ()
+    ceiling: str = RESAMPLED
 
 
 class Evaluator(ABC):

@@ -34,6 +34,7 @@ from penstock.schema import Schema
 GRAPHS = 10
 LARGE = 50_000
 LEADING = "leading eigenvalue"
+EXACT = "no error at all"
 NUMBERS: Mapping[str, Callable[[Statistics], float]] = {
     "edges": lambda one: one.edges,
     "2-stars": lambda one: one.two_stars,
@@ -105,7 +106,7 @@ def _graphs(release: SyntheticGraphRelease, original: SimpleGraph, seed: int) ->
         "graphs": many,
         **{name: {what: of(one) for what, of in NUMBERS.items()} for name, one in both.items()},
     }
-    return Findings(tuple(scores), original.m, details, [_section(both)])
+    return Findings(tuple(scores), original.m, details, [_section(both)], "the same model without noise")
 
 
 def _without_noise(release: SyntheticGraphRelease, original: SimpleGraph, seed: int) -> SimpleGraph:
@@ -185,7 +186,7 @@ def _degrees(release: DegreeSequenceRelease, original: SimpleGraph, seed: int) -
         {"original": original.degrees, "release": found}, "How many nodes have how many links."
     )
     section = Section("Degrees", [Gallery([shown])], short="Degrees", lead="The original beside the release.")
-    return Findings(scores, original.m, {"edges": right}, [section])
+    return Findings(scores, original.m, {"edges": right}, [section], EXACT)
 
 
 def _only_degrees(degrees: Any) -> Statistics:
@@ -213,4 +214,4 @@ def _counts(release: SubgraphCountsRelease, original: SimpleGraph) -> Findings:
         )
     if not scores:
         raise DataError("Only custom patterns were counted, and how they are counted is not in the release.")
-    return Findings(tuple(scores), original.m, {"counts": truths}, [])
+    return Findings(tuple(scores), original.m, {"counts": truths}, [], EXACT)
