@@ -1,3 +1,0 @@
-items,count
-a,40
-b,43

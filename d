@@ -1,3 +1,0 @@
-items,count
-b,1
-c,2
