@@ -22,9 +22,11 @@ from penstock.drafting.columns import (
     MARKERS,
     MOST_CATEGORIES,
     decimals_of,
+    far_above,
     few,
     identifies,
     identifies_a_person,
+    in_order_of_time,
     looks,
     mostly_different,
     numbers_records,
@@ -37,6 +39,7 @@ from penstock.engine.source import Source
 from penstock.engine.source import read as open_source
 from penstock.errors import DataError
 from penstock.privacy.unit import Unit
+from penstock.schema.bins import Bins
 from penstock.schema.field import Constraints, Field
 from penstock.schema.layout import Layout
 from penstock.schema.magnitudes import round_outwards
@@ -248,9 +251,10 @@ def propose(
             return "holds no values"
         if different > MOST_CATEGORIES or mostly_different(column):
             return "has too many different values for a list of categories"
-        domain = _Domain(Constraints(enum=tuple(sorted(known.unique().to_list(), key=_in_order))))
-    elif found.type == "integer" and drafter.codes_are_categories and few(known, different, most):
-        enum = tuple(int(value) for value in known.unique().sort().to_list())
+        names = tuple(sorted(known.unique().to_list(), key=_in_order))
+        domain = _Domain(Constraints(enum=names), categories_ordered=in_order_of_time(known.unique()))
+    elif found.type in ("integer", "number") and drafter.codes_are_categories and few(known, different, most):
+        enum = tuple(parse(found.type, value) for value in known.unique().sort().to_list())
         domain = _Domain(Constraints(enum=enum), categories_ordered=len(enum) > 2)
     elif _too_large(found.type, known):
         return "holds numbers that are too large to be told apart"
@@ -265,12 +269,13 @@ def propose(
             if len(found.signs) > 1
             else f"that {found.signs[0]!r} means it"
         )
-    notes.fields[column.name] = (f"read off the data: {', '.join(facts)}",)
+    notes.fields[column.name] = (f"read off the data: {', '.join(facts)}", *domain.hints)
     return Field(
         name=column.name,
         type=found.type,
         constraints=domain.constraints,
         categories_ordered=domain.categories_ordered,
+        bins=domain.bins,
         spikes=domain.spikes,
         decimals=domain.decimals,
         missing="value" if missing else "refuse",
@@ -285,6 +290,7 @@ class _Domain:
 
     constraints: Constraints = field(default_factory=Constraints)
     categories_ordered: bool = False
+    bins: Bins | None = None
     spikes: tuple[Any, ...] = ()
     decimals: int | None = None
 
@@ -294,9 +300,19 @@ class _Domain:
         if self.constraints.enum is not None:
             return ["its categories"]
         found = ["its bounds (rounded outwards)"] * (self.constraints.minimum is not None)
+        if self.bins is not None:
+            found.append("its bins, because few values lie far above all others")
         if self.spikes:
             found.append(f"that {_listed(self.spikes)} stand{'s' if len(self.spikes) == 1 else ''} out")
         return found + ["its decimals"] * (self.decimals is not None)
+
+    @property
+    def hints(self) -> list[str]:
+        """What else a value far above all others may be."""
+        if self.bins is None:
+            return []
+        last = written(self.spikes[-1])
+        return [f"move {last} from spikes to missingValues if it means that a value is missing"]
 
 
 def _listed(values: Sequence[Any]) -> str:
@@ -336,13 +352,28 @@ def _range(type_: Type, known: pl.Series, drafter: KindDraft) -> _Domain:
     if type_ not in ("integer", "number"):
         return _Domain(constraints)
     values = known.to_numpy()
-    bare = Field.model_construct(name=known.name, type=type_, constraints=constraints, bins=None, spikes=())
-    spikes = spikes_in(values, bare.edges) if drafter.codes_are_categories else []
-    return _Domain(
-        constraints,
-        spikes=tuple(parse(type_, value) for value in spikes),
-        decimals=decimals_of(values) if type_ == "number" and len(values) else None,
-    )
+    decimals = decimals_of(values) if type_ == "number" and len(values) else None
+    if not drafter.codes_are_categories:
+        return _Domain(constraints, decimals=decimals)
+    far = far_above(known)
+    bins = _bins_below(type_, known, far) if far else None
+    if bins is not None and bins.edges is not None:
+        constraints = Constraints(minimum=bins.edges[0], maximum=bins.edges[-1])
+    bare = Field.model_construct(name=known.name, type=type_, constraints=constraints, bins=bins, spikes=())
+    spikes = sorted({*spikes_in(values, bare.edges), *(far if bins is not None else ())})
+    own = tuple(parse(type_, value) for value in spikes)
+    return _Domain(constraints, bins=bins, spikes=own, decimals=decimals)
+
+
+def _bins_below(type_: Type, known: pl.Series, far: list[float]) -> Bins | None:
+    """Bins as if the values far above all others were not there, and one up to the last of them."""
+    near = _bounds(type_, known.filter(~known.is_in(far)))
+    assert isinstance(near.maximum, int | float)
+    if near.maximum >= far[0]:
+        return None
+    usual = Field.model_construct(name=known.name, type=type_, constraints=near, bins=None, spikes=())
+    end = near.maximum + 1 if type_ == "integer" else near.maximum
+    return Bins(edges=tuple(parse(type_, edge) for edge in (*usual.edges.values[:-1], end, far[-1])))
 
 
 def _too_large(type_: Type, known: pl.Series) -> bool:

@@ -45,9 +45,8 @@ class WeightedSets:
         )
 
     @classmethod
-    def counted(cls, sets: Numbers, items: Numbers, size: int) -> WeightedSets:
-        """From which set has which item, sets ascending: every different set once, empty ones left out."""
-        sizes = np.bincount(sets, minlength=size)
+    def counted(cls, sizes: Numbers, items: NDArray[np.integer]) -> WeightedSets:
+        """From sizes and items, ascending in each set: every different set once, empty ones left out."""
         begins = np.cumsum(sizes) - sizes
         parts: list[tuple[Numbers, Numbers]] = []
         for width in np.unique(sizes[sizes > 0]).tolist():

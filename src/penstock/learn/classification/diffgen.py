@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Text, Whole
 from penstock.kinds.table.data import Table
-from penstock.kinds.table.diffpart.scores import Measure, Score
 from penstock.kinds.table.diffpart.trees import Node, tree_of
+from penstock.kinds.table.split_scores import Measure, Score
 from penstock.learn.classification.cells import MOST_CELLS, CellsRelease, counted
 from penstock.learn.classification.partition import Partition, named, refuse_unless_added, target_of
 from penstock.privacy.budgets.budget import Budget
