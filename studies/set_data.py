@@ -39,7 +39,7 @@ class Baskets:
         lists = self.rows["items"].str.split(" ")
         sizes = lists.list.len().to_numpy().astype(np.int64)
         items = lists.explode().cast(pl.Int64).to_numpy()
-        return WeightedSets.counted(np.repeat(np.arange(len(sizes)), sizes), items, len(sizes))
+        return WeightedSets.counted(sizes, items)
 
 
 def load(name: str) -> Baskets:

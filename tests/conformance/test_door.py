@@ -85,6 +85,27 @@ def test_one_more_unit_changes_nothing_but_itself(kind: KindInfo, source: Source
     assert tried > 0
 
 
+SIGNS = (" ", ", ", "; ", " | ", "\t")
+
+
+def test_one_more_line_changes_no_other_edge(tmp_path: Path) -> None:
+    """Every line of an edge list has signs of its own between its ends, and none says how others are read."""
+
+    def lines(frame: pl.DataFrame) -> tuple[Any, str | None]:
+        rows = [SIGNS[sum(map(ord, one + two)) % len(SIGNS)].join((one, two)) for one, two in frame.rows()]
+        (tmp_path / "edges.txt").write_text("\n".join(rows), encoding="utf-8")
+        return tmp_path / "edges.txt", None
+
+    edges = (("a", "b"), ("b", "c"), ("a", "c"), ("a", "d"), ("b", "d"), ("c", "d"), ("d", "d"))
+    ground = Ground("lines", "{kind: graph, edges: {nodes: 9, header: false}}", edges, ("from", "to"))
+    made = replace(trial(ground, "degree-sequence", Relation.ADD_REMOVE, 0), source=lines)
+    found = Replays()
+    for number, pair in enumerate(ground.pairs(Relation.ADD_REMOVE)):
+        found = found + both_ways(made, ground, Relation.ADD_REMOVE, pair, number)[0]
+    assert not found.problems, found.problems[0]
+    assert found.number > 20
+
+
 AGES = """
 unit: {protects: user, column: person, at_most: 2}
 fields:

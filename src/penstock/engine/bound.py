@@ -39,7 +39,7 @@ def sample_per_user(
     at_most: int,
     order_key: bytes,
     *,
-    names: Sequence[str] | None = None,
+    names: Sequence[str] | pl.Series | None = None,
     order: Sequence[NDArray[Any]] = (),
 ) -> NDArray[np.intp]:
     """Positions of the kept records, ascending: at most `at_most` of each user, chosen uniformly.
@@ -105,6 +105,17 @@ def numbered_users(name: str, users: pl.Series, markers: Sequence[str] = ()) -> 
 
     `markers` are the texts that stand for a missing value; the empty text always does.
     """
+    written = identified(name, users, markers)
+    return Users(written.rank("dense").to_numpy().astype(np.uint32) - np.uint32(1), written)
+
+
+def identified(
+    name: str, users: pl.Series, markers: Sequence[str] = (), *, counted: bool = True
+) -> pl.Series:
+    """Whose each record is, text without the blanks around it; DataError when a record is nobody's.
+
+    The message has the row of the record where rows are `counted` as they stand in the data.
+    """
     import polars as pl
 
     if isinstance(users.dtype, pl.Categorical | pl.Enum):
@@ -117,8 +128,9 @@ def numbered_users(name: str, users: pl.Series, markers: Sequence[str] = ()) -> 
         missing = missing | users.is_nan().fill_null(False)
     if missing.any():
         row = int(missing.arg_max() or 0)
-        raise _nobodys(name, f"the record in row {row + 1} names no user")
-    return Users(users.rank("dense").to_numpy().astype(np.uint32) - np.uint32(1), users)
+        what = f"the record in row {row + 1} names" if counted else "some record names"
+        raise _nobodys(name, f"{what} no user")
+    return users
 
 
 def keep_some_per_user(table: ir.Table, user: str, at_most: int, order_key: bytes) -> ir.Table:

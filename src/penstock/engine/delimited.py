@@ -154,7 +154,7 @@ class Delimited:
     def _undecodable(self) -> DataError | None:
         decoder = codecs.getincrementaldecoder("utf-8")()
         done, lines = 0, 0
-        with _binary(self.path) as stream:
+        with binary(self.path) as stream:
             while block := stream.read(_BLOCK):
                 pending = len(decoder.getstate()[0])
                 try:
@@ -171,7 +171,7 @@ class Delimited:
 
     def _ragged(self) -> DataError | None:
         wanted = len(self.names)
-        with _binary(self.path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
+        with binary(self.path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
             reader = csv.reader(text, delimiter=self.separator)
             number = -1 if self.headed else 0  # the header is row 0
             try:
@@ -202,14 +202,14 @@ class Delimited:
 
 def _beginning(path: Path) -> bytes:
     try:
-        with _binary(path) as stream:
+        with binary(path) as stream:
             return stream.read(_HEADER_LIMIT)
     except (OSError, EOFError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise DataError(f"{path}: the file cannot be read ({reason}). Check the file.") from None
 
 
-def _binary(path: Path) -> IO[bytes]:
+def binary(path: Path) -> IO[bytes]:
     with path.open("rb") as stream:
         packed = stream.read(2) == GZIP
     return cast(IO[bytes], gzip.open(path)) if packed else path.open("rb")

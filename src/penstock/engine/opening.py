@@ -73,8 +73,7 @@ def open_engine(
             )
         needed.append(user)
     key = order_key or fresh_key()
-    small = not records.remote and records.length <= IN_MEMORY_UP_TO
-    if engine == MEMORY or (engine == AUTO and small):
+    if in_memory(engine, records):
         return _in_memory(records, schema, needed, key, coordinates)
     from penstock.engine.ibis import IbisEngine
 
@@ -86,6 +85,12 @@ def open_engine(
         coordinates=coordinates,
         failure=records.failure,
     )
+
+
+def in_memory(engine: str, records: Source) -> bool:
+    """Whether records are counted in memory: told so, or because they are few and in no database."""
+    small = not records.remote and records.length <= IN_MEMORY_UP_TO
+    return engine == MEMORY or (engine == AUTO and small)
 
 
 def _in_memory(

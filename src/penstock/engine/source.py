@@ -32,7 +32,7 @@ _ACCEPTED = (
     "an Ibis table, or a database URL with a table name"
 )
 # How much longer a packed file is as text, roughly: only to choose an engine.
-_PACKED = 6
+PACKED = 6
 
 
 class Source(ABC):
@@ -199,7 +199,7 @@ class TextSource(Source):
     def __init__(self, path: Path, *, packed: bool = False, header: Header = None) -> None:
         self._file = Delimited.open(path, header)
         self.label, self.names = str(path), self._file.names
-        self._length = path.stat().st_size * (_PACKED if packed else 1)
+        self._length = path.stat().st_size * (PACKED if packed else 1)
 
     @property
     def length(self) -> int:
@@ -248,7 +248,7 @@ class ParquetSource(Source):
 
     @property
     def length(self) -> int:
-        return sum(Path(file).stat().st_size for file in self._files) * _PACKED
+        return sum(Path(file).stat().st_size for file in self._files) * PACKED
 
     def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame:
         import polars as pl

@@ -53,8 +53,13 @@ def _flat(lists: pl.Series) -> tuple[pl.Series, Numbers]:
     return pl.Series(lists.name, lists.rechunk().to_arrow().flatten()), lengths
 
 
-def coded(tokens: pl.Series, codec: Codec, row: Callable[[int], int]) -> NDArray[np.unsignedinteger]:
-    """The codes of many symbols of few kinds: each kind is looked up once."""
+def coded(
+    tokens: pl.Series, codec: Codec, row: Callable[[int], int] | None = None
+) -> NDArray[np.unsignedinteger]:
+    """The codes of many symbols of few kinds: each kind is looked up once.
+
+    `row` says in which row a symbol stands, for the message about one that the schema refuses.
+    """
     kinds = tokens.unique()
     codes = codec.locate(kinds)
     if (codes == REFUSED).any():
@@ -63,6 +68,6 @@ def coded(tokens: pl.Series, codec: Codec, row: Callable[[int], int]) -> NDArray
         if refused.null_count():
             missing = missing | tokens.is_null()
         place = int(missing.arg_max() or 0)
-        raise codec.complaint(tokens[place], row(place) + 1)
+        raise codec.complaint(tokens[place], None if row is None else row(place) + 1)
     found = tokens.replace_strict(kinds, pl.Series(codes, dtype=pl.UInt32), return_dtype=pl.UInt32)
     return found.to_numpy().astype(codec.attribute.dtype)

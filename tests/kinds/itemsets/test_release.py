@@ -81,9 +81,8 @@ def test_many_questions_are_answered_like_single_ones(sets: list[tuple[tuple[int
 @settings(max_examples=40, deadline=None)
 def test_equal_sets_are_counted_together(sets: list[tuple[tuple[int, ...], int]]) -> None:
     listed = [items for items, weight in sets for _ in range(weight)]
-    owner = np.repeat(np.arange(len(listed)), [len(items) for items in listed]).astype(np.int64)
     items = np.array([item for one in listed for item in one], dtype=np.int64)
-    counted = WeightedSets.counted(owner, items, len(listed))
+    counted = WeightedSets.counted(np.array([len(one) for one in listed], dtype=np.int64), items)
     expected = WeightedSets.of(sets)
     assert counted.sizes.tolist() == expected.sizes.tolist()
     assert counted.items.tolist() == expected.items.tolist()
@@ -163,7 +162,7 @@ def test_files_of_questions_are_answered(tmp_path: Path) -> None:
     many = release.questions()["count"].many
     assert many is not None
     found = many(str(path))
-    assert found.columns == ["id", "items", "count", "error", "rests_on", "caveats"]
+    assert found.columns == ["id", "items", "count", "error", "covers", "rests_on", "caveats"]
     assert found["count"].to_list() == [release.count("milk").value, release.count("milk,bread").value]
 
 

@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 
 from penstock.contracts.data import Data, Handle
 from penstock.errors import DataError, SchemaError
+from penstock.kinds.itemsets.incidence import Incidence
 from penstock.kinds.itemsets.item_tree import Cut, ItemTree, Operation
 from penstock.kinds.itemsets.layout import ItemSetLayout
-from penstock.kinds.itemsets.parts import Sets, Sorted, mixed
-from penstock.kinds.itemsets.reading import Incidence, open_itemsets
+from penstock.kinds.itemsets.parts import Sets, Sorted
+from penstock.kinds.itemsets.reading import open_itemsets
 from penstock.privacy.laws.passing import SparseCounts
 from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import Sealed
@@ -32,6 +33,9 @@ from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
 
 D = TypeVar("D", bound=Data)
+
+STEPS = 1 << 12
+"""The steps in which a set that has too many items counts for each of them."""
 
 
 class Part(Handle):
@@ -194,8 +198,10 @@ class ItemSets(Data):
         cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> ItemSets:
         nothing = np.zeros(0, dtype=np.int64)
-        cls(Incidence(nothing, nothing, nothing), schema)  # refuses bad schemas before anything is read
-        found = open_itemsets(source, schema, table=table, order_key=order_key)
+        cls(
+            Incidence(nothing, nothing.astype(np.uint8)), schema
+        )  # refuses bad schemas before anything is read
+        found = open_itemsets(source, schema, table=table, engine=engine, order_key=order_key)
         if schema.relation is Relation.REPLACE and schema.size != found.size:
             raise DataError(
                 f"The schema declares a public size of {schema.size} item sets and the data has another "
@@ -242,17 +248,15 @@ class ItemSets(Data):
 
     def everything(self, tree: ItemTree) -> Part:
         """All sets that have an item of the universe, to be told apart along a tree of items."""
-        return Part(Sets.of(self._incidence.sets, self._incidence.items, tree), self._per_set)
+        return Part(Sets.of(self._incidence, tree), self._per_set)
 
     def levels(self, tree: ItemTree) -> SetLevel:
         """The part of all sets that have an item, from which a tree of parts grows."""
-        sets = Sets.of(self._incidence.sets, self._incidence.items, tree)
-        return SetLevel(tree, [(tree.root,)], [sets], self._per_set)
+        return SetLevel(tree, [(tree.root,)], [Sets.of(self._incidence, tree)], self._per_set)
 
     def leaf_counts(self, growth: Growth[SetLevel]) -> Sealed[NDArray[np.int64]]:
         """How many sets have no item, and then how many are in each part that was not divided."""
-        known = self._incidence.items < len(self.universe)
-        counts = [self._incidence.size - len(np.unique(self._incidence.sets[known]))]
+        counts = [self._incidence.lacking]
         for level, leaves in zip(growth.levels, growth.leaves, strict=True):
             counts += [level._parts[place].size for place in leaves.tolist()]
         return Sealed(
@@ -264,11 +268,8 @@ class ItemSets(Data):
 
     def table(self) -> Sealed[NDArray[np.int64]]:
         """How often every set over the universe occurs; bit i of its place says that it has item i."""
-        known = self._incidence.items < len(self.universe)
-        places = np.zeros(self._incidence.size, dtype=np.int64)
-        np.add.at(places, self._incidence.sets[known], 1 << self._incidence.items[known])
         return Sealed(
-            np.bincount(places, minlength=1 << len(self.universe)),
+            self._incidence.cells(len(self.universe)),
             self._per_set,
             Relation.ADD_REMOVE,
             because="a set is one of all sets over the universe and is counted there once; a unit has as "
@@ -277,39 +278,47 @@ class ItemSets(Data):
 
     def sizes(self, most: int) -> Sealed[NDArray[np.int64]]:
         """How many sets have each number of items of the universe; the last is for so many or more."""
-        known = self._incidence.items < len(self.universe)
-        sizes = np.bincount(self._incidence.sets[known], minlength=self._incidence.size)
         return Sealed(
-            np.bincount(np.minimum(sizes, most), minlength=most + 1),
+            np.bincount(np.minimum(self._incidence.sizes, most), minlength=most + 1),
             self._per_set,
             Relation.ADD_REMOVE,
             because="a set has one size and is counted there once; a unit has as many sets as its bound says",
         )
 
     def supports_within(self, most: int) -> Sealed[NDArray[np.int64]]:
-        """How many sets have each item of the universe, every set counted for at most so many of its items.
+        """How many sets have each item, in steps: a set has `STEPS` of them for each of up to `most` items.
 
-        Which ones these are is decided by the items of the set alone.
+        One with more items has as many steps in all, the same for each of its items, rounded down.
         """
-        known = self._incidence.items < len(self.universe)
-        sets, items = self._incidence.sets[known], self._incidence.items[known]
-        sizes = np.bincount(sets, minlength=self._incidence.size)
-        words = mixed(items)
-        own = np.zeros(self._incidence.size, dtype=np.uint64)
-        np.add.at(own, sets, words)
-        order = np.lexsort((mixed(words ^ own[sets]), sets))
-        ranks = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        counted = items[order][ranks < most]
         return Sealed(
-            np.bincount(counted, minlength=len(self.universe)),
+            self._incidence.shares(len(self.universe), most, STEPS),
             Sensitivity.of(
-                self.schema.unit.records * min(most, len(self.universe)),
-                linf=self.schema.unit.records,
+                STEPS * self.schema.unit.records * min(most, len(self.universe)),
+                linf=STEPS * self.schema.unit.records,
                 monotone=True,
             ),
             Relation.ADD_REMOVE,
-            because="a set is counted for so many items at most, chosen by its own items alone; a unit has "
-            "as many sets as the schema allows",
+            because="a set divides no more than so many steps among its items, by their number alone; a unit "
+            "has as many sets as the schema allows",
+        )
+
+    def lattice(
+        self, items: Sequence[int], longest: int, some: Sequence[int] | None = None
+    ) -> Sealed[NDArray[np.int64]]:
+        """How many sets hold each set of 1 to `longest` of these items, or only `some` of these counts."""
+        if longest == 1:
+            counts = self._incidence.supports(len(self.universe))[list(items)]
+        else:
+            counts = self._incidence.lattice(items, len(self.universe), longest)
+        counts = counts if some is None else counts[list(some)]
+        return Sealed(
+            counts,
+            Sensitivity.of(
+                self.schema.unit.records * len(counts), linf=self.schema.unit.records, monotone=True
+            ),
+            Relation.ADD_REMOVE,
+            because="a set holds a set of items or not, and raises its count by one where it does: no count "
+            "moves further than a unit has sets, all in one direction, and perhaps all of them",
         )
 
     def as_columns(self, handle: type[D], items: Sequence[int]) -> D:
@@ -319,11 +328,7 @@ class ItemSets(Data):
         """
         unit = self.schema.unit
         word = "column" if (unit.column or "").startswith("item") else "item"
-        place = np.full(int(self._incidence.items.max(initial=0)) + 1 + max(items), -1)
-        place[list(items)] = np.arange(len(items))
-        found = place[self._incidence.items]
-        has = np.zeros((len(items), self._incidence.size), dtype=np.bool_)
-        has[found[found >= 0], self._incidence.sets[found >= 0]] = True
+        has = self._incidence.columns(items, len(self.universe))
         columns = {f"{word} {item}": row for item, row in zip(items, has, strict=True)}
         facts = {
             "fields": [{"name": name, "type": "boolean"} for name in columns],
@@ -338,8 +343,7 @@ class ItemSets(Data):
 
     def without_items(self) -> Sealed[SparseCounts]:
         """How many sets have no item of the universe: a table of one cell."""
-        known = self._incidence.items < len(self.universe)
-        lacking = self._incidence.size - len(np.unique(self._incidence.sets[known]))
+        lacking = self._incidence.lacking
         occurs = 1 if lacking else 0
         return Sealed(
             SparseCounts(np.zeros(occurs, dtype=np.int64), np.full(occurs, lacking), 1),
@@ -351,10 +355,8 @@ class ItemSets(Data):
 
     def supports(self) -> Sealed[NDArray[np.int64]]:
         """For every item of the universe, how many units have it."""
-        size = self.schema.codec(ItemSetLayout.of(self.schema).item).size
-        counts = self._incidence.holders(size)[: len(self.universe)]
         return Sealed(
-            counts,
+            self._incidence.holders(len(self.universe)),
             self.sensitivity,
             self.schema.relation,
             because="a unit has an item or not: coming or going it moves the support of each item that it "

@@ -75,8 +75,7 @@ class ItemSetsEvaluation(Evaluator):
             schema = schema.model_copy(update={"unit": everything})
         found = open_itemsets(source, schema, table=options.table)
         universe = len(release.universe)
-        known = found.items < universe
-        truth = WeightedSets.counted(found.sets[known], found.items[known], found.size)
+        truth = WeightedSets.counted(found.sizes, found.items)
         if not truth.total:
             raise DataError("The data to compare with has no items of the universe.")
         rng = np.random.default_rng(options.seed)

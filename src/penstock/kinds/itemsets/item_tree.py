@@ -176,10 +176,10 @@ class Operation:
         return (1 << len(self.members)) - (1 << self._single)
 
     @cached_property
-    def bits(self) -> NDArray[np.int64]:
+    def bits(self) -> NDArray[np.int32]:
         """The bit of each place below the group in the number of a choice: whole ones are the smallest."""
         low = int(self.tree.bounds[self.group, 0])
-        found = np.zeros(int(self.tree.bounds[self.group, 1]) - low, dtype=np.int64)
+        found = np.zeros(int(self.tree.bounds[self.group, 1]) - low, dtype=np.int32)
         for bit, place in enumerate(self._order):
             begin, end = self.tree.bounds[self.members[place]]
             found[begin - low : end - low] = 1 << bit

@@ -8,22 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.kinds.itemsets.incidence import Incidence
 from penstock.kinds.itemsets.item_tree import ItemTree, Operation
 
 Numbers = NDArray[np.int64]
-
-
-def mixed(numbers: NDArray[np.integer]) -> NDArray[np.uint64]:
-    """Words that look random and are the same for the same numbers: a fixed mixing of their bits.
-
-    >>> len(set(mixed(np.arange(1000)).tolist()))
-    1000
-    """
-    words = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
-    found: NDArray[np.uint64] = words ^ (words >> np.uint64(31))
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,15 +25,16 @@ class Sets:
     sizes: Numbers
 
     @classmethod
-    def of(cls, sets: Numbers, items: Numbers, tree: ItemTree) -> Sets:
-        """From which set has which item; sets without an item of the tree are none of these."""
-        place = np.full(max(tree.size, int(items.max(initial=0)) + 1), -1, dtype=np.int32)
+    def of(cls, raw: Incidence, tree: ItemTree) -> Sets:
+        """The sets that have an item of the tree, without other items."""
+        place = np.full(max(tree.size, int(raw.items.max(initial=0)) + 1), -1, dtype=np.int32)
         place[tree.order] = np.arange(tree.size, dtype=np.int32)
-        found = place[items]
+        found, sizes = place[raw.items], raw.sizes
         known = found >= 0
-        found, owner = (found, sets) if known.all() else (found[known], sets[known])
-        begins = np.flatnonzero(np.diff(owner, prepend=-1))
-        return cls(found, np.diff(begins, append=len(owner)))
+        if not known.all():
+            sizes = np.bincount(raw.sets[known], minlength=raw.size)
+            found = found[known]
+        return cls(found, sizes[sizes > 0])
 
     @property
     def size(self) -> int:
@@ -65,7 +54,7 @@ class Sets:
         else:
             inside = (self.places >= low) & (self.places < high)
             hits = np.where(inside, operation.bits[np.where(inside, self.places - low, 0)], 0)
-        return np.bitwise_or.reduceat(hits, self.begins)
+        return np.bitwise_or.reduceat(hits, self.begins).astype(np.int64)
 
     def of_choice(self, rows: Numbers, done: NDArray[np.bool_]) -> Sets:
         """Some of the sets, without the items at places that are done with."""

@@ -1,18 +1,15 @@
-"""Item sets: reading them, coding their items, and who has which.
+"""Item sets: reading them and coding their items, in memory or through DuckDB.
 
 Two layouts are understood, as `schema.items` says: every row is one item of a transaction, or every row is a
 whole set, a list or a text of items. What counts is presence: an item that is twice in a set is in it.
-Everything here is raw and lies below the seal.
+
+Long files are read by DuckDB, which also brings the rows of a transaction and the sets of a user together;
+the items are coded a piece at a time. In memory are then the codes, one or two bytes for an item, and the
+sizes of the sets. Everything here is raw and lies below the seal.
 """
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import zlib
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -21,43 +18,27 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from penstock.engine.bound import fresh_key, numbered_users, sample_per_user
-from penstock.engine.delimited import GZIP
-from penstock.engine.source import FrameSource, Source, read
+from penstock.engine.bound import fresh_key, identified, numbered_users
+from penstock.engine.lines import LineSource
+from penstock.engine.opening import AUTO, in_memory
+from penstock.engine.source import Source, read
+from penstock.engine.streaming import streamed
 from penstock.engine.tokens import coded, cut
 from penstock.errors import DataError
+from penstock.kinds.itemsets.incidence import Incidence, Names, Numbers
 from penstock.kinds.itemsets.layout import ItemSetLayout
+from penstock.progress import progress
 from penstock.schema import Schema
 from penstock.schema.fact import nearest
 
-Numbers = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Incidence:
-    """Raw: which set holds which item, once each, and whose set it is.
-
-    `sets` and `items` go side by side, one entry for each item of each set; `owners` has the unit of every
-    set, which is the set itself where no user is protected.
-    """
-
-    sets: Numbers
-    items: Numbers
-    owners: Numbers
-
-    @property
-    def size(self) -> int:
-        """Raw: the number of sets, empty ones included."""
-        return self.owners.size
-
-    def holders(self, universe: int) -> Numbers:
-        """Raw: for every code of an item, the number of units that have it in any of their sets."""
-        pairs = np.unique(self.owners[self.sets] * universe + self.items)
-        return np.bincount(pairs % universe, minlength=universe).astype(np.int64)
-
 
 def open_itemsets(
-    source: Any, schema: Schema, *, table: str | None = None, order_key: bytes | None = None
+    source: Any,
+    schema: Schema,
+    *,
+    table: str | None = None,
+    engine: str = AUTO,
+    order_key: bytes | None = None,
 ) -> Incidence:
     """Raw: the item sets of a source, coded by the schema; what it refuses stops here.
 
@@ -65,16 +46,28 @@ def open_itemsets(
     set a random sample of at most `items.largest` items; `order_key` makes both repeatable.
     """
     columns = ItemSetLayout.of(schema)
-    records = _without_header(source, columns) if not columns.header else read(source, table=table)
-    named = [name for name in (columns.item, columns.transaction, schema.unit.column) if name]
-    needed = list(dict.fromkeys(named))
-    for name in needed:
+    lines = not columns.header and isinstance(source, str | PathLike)
+    records = LineSource(Path(source), columns.item) if lines else read(source, table=table)
+    for name in _needed(schema, columns):
         if name not in records.names:
             raise DataError(
                 f"{name}: the data has no such column{nearest(name, records.names)}. "
                 "Correct the name in the schema."
             )
-    frame = records.frame(needed)
+    opened = _in_memory if in_memory(engine, records) else _in_pieces
+    found, names = opened(records, schema, columns)
+    users = None if schema.unit.column is None else schema.unit.records
+    return found.at_most(users, columns.largest, order_key or fresh_key(), names)
+
+
+def _needed(schema: Schema, columns: ItemSetLayout) -> list[str]:
+    named = (columns.item, columns.transaction, schema.unit.column)
+    return list(dict.fromkeys(name for name in named if name))
+
+
+def _in_memory(records: Source, schema: Schema, columns: ItemSetLayout) -> tuple[Incidence, Names | None]:
+    """All sets at once, and what their owners are called."""
+    frame = records.frame(_needed(schema, columns))
     user, gone = schema.unit.column, schema.missing_values
     people = None if user is None else numbered_users(user, frame[user], gone)
     users = None if people is None else people.numbers.astype(np.int64)
@@ -83,85 +76,110 @@ def open_itemsets(
         tokens, lengths = cut(frame[columns.item], columns.separator)
         sets = np.repeat(np.arange(lengths.size), lengths)
         items = coded(tokens, codec, lambda place: int(sets[place]))
-        owners = np.arange(lengths.size) if users is None else users
+        size, owners = lengths.size, users
     else:
         items = coded(frame[columns.item], codec, lambda place: place)
-        named_sets = numbered_users(columns.transaction, frame[columns.transaction], gone)
-        sets, owners = _numbered(named_sets.numbers.astype(np.int64), users)
-    key = order_key or fresh_key()
-    found = Incidence(*_distinct(sets, items.astype(np.int64), codec.size), owners)
-    if people is not None:
-        found = _some_sets(found, schema.unit.records, key, people.names)
-    if columns.largest is None:
-        return found
-    return _some_items(found, columns.largest, key + b"items", None if people is None else people.names)
+        named = numbered_users(columns.transaction, frame[columns.transaction], gone)
+        sets, size, owners = _numbered(named.numbers.astype(np.int64), users)
+    found = Incidence.of(sets, items, size, len(codec.field.labels), owners)
+    return found, None if people is None else people.names
 
 
-def _numbered(transactions: Numbers, users: Numbers | None) -> tuple[Numbers, Numbers]:
-    """The set of every row, counted from 0, and the owner of every set.
+def _numbered(transactions: Numbers, users: Numbers | None) -> tuple[Numbers, int, Numbers | None]:
+    """The set of every row, counted from 0, how many there are, and the owner of every set.
 
     Rows of different users never make one set: two people's baskets of the same number are two baskets.
     """
     if users is None:
-        found, sets = np.unique(transactions, return_inverse=True)
-        return sets.astype(np.int64), np.arange(found.size)
+        return transactions, int(transactions.max(initial=-1)) + 1, None
     span = int(transactions.max(initial=0)) + 1
     found, sets = np.unique(users * span + transactions, return_inverse=True)
-    return sets.astype(np.int64), found // span
+    return sets.astype(np.int64), len(found), found // span
 
 
-def _distinct(sets: Numbers, items: Numbers, universe: int) -> tuple[Numbers, Numbers]:
-    """Every item of a set once."""
-    pairs = np.unique(sets.astype(np.int64) * universe + items)
-    return pairs // universe, pairs % universe
+def _in_pieces(records: Source, schema: Schema, columns: ItemSetLayout) -> tuple[Incidence, Names | None]:
+    """The same from pieces of the records, in which what belongs together comes one after the other."""
+    together = [name for name in dict.fromkeys((schema.unit.column, columns.transaction)) if name]
+    pieces = _Pieces(schema, columns, together)
+    with progress("reading item sets"):
+        for piece in streamed(records, _needed(schema, columns), together=together):
+            pieces.add(piece)
+    return pieces.gathered()
 
 
-def _some_sets(found: Incidence, at_most: int, key: bytes, names: Sequence[str]) -> Incidence:
-    kept = sample_per_user(found.owners, at_most, key, names=names)
-    number = np.full(found.size, -1)
-    number[kept] = np.arange(kept.size)
-    here = number[found.sets] >= 0
-    return Incidence(number[found.sets[here]], found.items[here], found.owners[kept])
+class _Pieces:
+    """Sets as they come: the sizes and codes of those that are complete, and rows of one that may not be."""
+
+    def __init__(self, schema: Schema, columns: ItemSetLayout, together: list[str]) -> None:
+        self._columns, self._together, self._gone = columns, together, schema.missing_values
+        self._user, self._codec = schema.unit.column, schema.codec(columns.item)
+        self._rest: pl.DataFrame | None = None
+        none = np.zeros(0, dtype=np.int64)
+        nothing = Incidence.of(none, none, 0, len(self._codec.field.labels))
+        self._sizes, self._items = [nothing.sizes], [nothing.items]
+        self._owners: list[Numbers] = [nothing.sizes]
+        self._names: list[pl.Series] = []
+        self._last: object = None
+        self._people = 0
+
+    def add(self, piece: pl.DataFrame) -> None:
+        """Some more records; the last transaction among them may go on in the next piece."""
+        keys = [identified(name, piece[name], self._gone, counted=False) for name in self._together]
+        piece = piece.with_columns(keys)
+        if self._columns.transaction is None:
+            self._code(piece)
+            return
+        if self._rest is not None:
+            piece = pl.concat([self._rest, piece])
+        begun = int(np.flatnonzero(_begins(piece, self._together))[-1]) if piece.height else 0
+        self._rest = piece[begun:]
+        self._code(piece[:begun])
+
+    def gathered(self) -> tuple[Incidence, Names | None]:
+        """All sets, and what their owners are called."""
+        if self._rest is not None:
+            self._code(self._rest)
+        sizes, items = np.concatenate(self._sizes), np.concatenate(self._items)
+        if self._user is None:
+            return Incidence(sizes, items), None
+        owners = np.concatenate(self._owners)
+        names = pl.concat(self._names).cast(pl.String) if self._names else pl.Series(dtype=pl.String)
+        return Incidence(sizes, items, owners), names
+
+    def _code(self, piece: pl.DataFrame) -> None:
+        """Sets that are complete."""
+        if not piece.height:
+            return
+        if self._columns.transaction is None:
+            tokens, lengths = cut(piece[self._columns.item], self._columns.separator)
+            size, first = lengths.size, piece
+            sets = np.repeat(np.arange(size), lengths)
+        else:
+            tokens = piece[self._columns.item]
+            begins = _begins(piece, self._together)
+            first = piece.filter(pl.Series(begins))
+            sets, size = np.cumsum(begins) - 1, first.height
+        found = Incidence.of(sets, coded(tokens, self._codec), size, len(self._codec.field.labels))
+        self._sizes.append(found.sizes)
+        self._items.append(found.items)
+        if self._user is not None:
+            self._own(first[self._user])
+
+    def _own(self, users: pl.Series) -> None:
+        """Whose these sets are: another's where another name stands."""
+        new = _begins(users.to_frame(), [users.name])
+        new[0] = self._last is None or users[0] != self._last
+        self._owners.append(self._people + np.cumsum(new) - 1)
+        self._names.append(users.filter(pl.Series(new)))
+        self._people += int(new.sum())
+        self._last = users[-1]
 
 
-def _some_items(found: Incidence, largest: int, key: bytes, owners: Sequence[str] | None) -> Incidence:
-    kept = sample_per_user(found.sets, largest, key, names=_names(found, largest, owners))
-    return Incidence(found.sets[kept], found.items[kept], found.owners)
-
-
-def _names(found: Incidence, largest: int, owners: Sequence[str] | None) -> list[str]:
-    """What each set that is too large is called: its owner, its items, and which of several such it is.
-
-    With one more unit the sets of all others are called as before; which of several equal sets of one owner
-    has which name makes no difference.
-    """
-    begins = np.searchsorted(found.sets, np.arange(found.size + 1))
-    seen: Counter[tuple[str, bytes]] = Counter()
-    names = [""] * found.size
-    for number in np.flatnonzero(np.diff(begins) > largest).tolist():
-        owner = "" if owners is None else owners[int(found.owners[number])]
-        content = hashlib.sha256(found.items[begins[number] : begins[number + 1]].tobytes()).digest()
-        names[number] = f"{owner}|{content.hex()}|{seen[owner, content]}"
-        seen[owner, content] += 1
-    return names
-
-
-def _without_header(source: Any, columns: ItemSetLayout) -> Source:
-    """The lines of a text file, each a set; or, where the source is something else, that."""
-    if not isinstance(source, str | PathLike):
-        return read(source)
-    path = Path(source)
-    try:
-        raw = path.read_bytes()
-        raw = gzip.decompress(raw) if raw[:2] == GZIP else raw
-        text = raw.decode("utf-8-sig")
-    except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file. Check the path.") from None
-    except UnicodeDecodeError as problem:
-        line = raw[: problem.start].count(b"\n") + 1
-        raise DataError(f"{path}: the file is not UTF-8: look at line {line}. Save it as UTF-8.") from None
-    except (OSError, EOFError, zlib.error) as problem:
-        raise DataError(f"{path}: the file cannot be read ({problem}). Check the file.") from None
-    # Other signs that Python takes for the end of a line could make many sets of somebody's one.
-    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
-    return FrameSource(pl.DataFrame({columns.item: lines}, schema={columns.item: pl.String}), str(path))
+def _begins(frame: pl.DataFrame, names: list[str]) -> NDArray[np.bool_]:
+    """Where a row differs from the one before in one of these columns; the first one does."""
+    differs = np.zeros(frame.height, dtype=np.bool_)
+    differs[:1] = True
+    for name in names:
+        column = frame[name]
+        differs[1:] |= (column[1:] != column[:-1]).to_numpy()
+    return differs

@@ -89,7 +89,7 @@ class ItemsEvaluation(_SelectionEvaluation):
 
     def truth(self, field: str, source: Any, schema: Schema, table: str | None) -> tuple[Numbers, int]:
         found = open_itemsets(source, schema, table=table, order_key=b"evaluation")
-        return found.holders(schema.codec(field).size), found.size
+        return found.holders(len(schema.field(field).labels)), found.size
 
 
 class CategoriesEvaluation(_SelectionEvaluation):

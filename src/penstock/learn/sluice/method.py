@@ -9,22 +9,23 @@ Why: every look at the records is one of these, and their parts of the budget ad
    least as many sets times epsilon as there are possible sets, each of these is worth counting.
 2. *Every set* over a small universe, counted once: L1 sensitivity 1. Or else:
 3. *Sizes* of sets and *supports* of all items, where not all items can be columns: a set is counted once in a
-   histogram of sizes, and in the supports for as many of its items as nine of ten sets have by the noisy
-   sizes, the others ignored; that number is their L1 sensitivity.
+   histogram of sizes, and as a whole for each of its items where it has no more of them than half of the sets
+   have, by the noisy sizes. Otherwise it divides that number evenly among its items. So that number is the L1
+   sensitivity of the supports. What is lost is made up for, by the noisy sizes again.
 4. *A table* whose columns say whether a set has an item, of the items with the largest noisy supports,
    released by the default method for tables with the rest of the budget. A set is one row of it.
 
 What follows is post-processing: counts that are too small to be believed are replaced by a distribution that
 agrees with their sums (`smoothing`); synthetic rows become sets, and items that are no columns are spread
-over them as often as their supports say.
+over them as often as is likely (`penstock.kinds.itemsets.supports`). They are left out where sets have a good
+part of all items: what goes with what then matters more than how often, and chance would bring together what
+excludes each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -35,6 +36,7 @@ from penstock.contracts.parameters import Whole
 from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.release import SetsRelease
+from penstock.kinds.itemsets.supports import Sizes, Supports, spread, together, whole
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
 from penstock.kinds.itemsets.writing import refuse_unwritable, universe_of
 from penstock.kinds.table.confluence.method import Confluence
@@ -46,12 +48,12 @@ from penstock.schema import Schema
 
 MOST_CELLS_OF = 18
 """Universes of more items have too many sets to count each of them."""
-LARGEST_SIZE = 64
-MOST_OF_TEN = Fraction(9, 10)
 CLEAR = 4
 """A column is worth its noise when its item's support is so many times the scale of the supports' noise."""
-SPARSE = 0.03
-"""Items are spread by chance if a smaller share of the sets has them: two then meet in a thousandth."""
+DENSE = 0.1
+"""Sets that have a larger share of all items, on average, are described by their frequent items alone."""
+SPARSE = 0.1
+"""Items are spread by chance if a smaller share of the sets has them."""
 MOST_DRAWN = 4_000_000
 """So many rows of the table are drawn; each stands for several sets where there seem to be more."""
 
@@ -135,20 +137,20 @@ class Sluice(Method[ItemSets]):
         beside: Numbers = np.zeros(0, dtype=np.int64)
         supports: Numbers = beside
         if len(items) > self.columns:
-            for_sizes, for_supports, budget = budget.split(sizes="1/20", supports="1/4", table="7/10")
-            counted = np.asarray(noise.counts(sets.sizes(LARGEST_SIZE), pay=for_sizes))
-            most = usual_size(counted)
-            sealed = sets.supports_within(most)
-            scale = float(sealed.sensitivity.l1 / for_supports.epsilon)
-            noisy = np.asarray(noise.counts(sealed, pay=for_supports))
-            order = np.argsort(-noisy, kind="stable")
-            clear = int(np.count_nonzero(noisy > CLEAR * scale))
+            for_sizes, rest = budget.split(sizes="1/20", items="19/20")
+            sizes = Sizes.paid(sets, for_sizes)
+            dense = sizes.mean > DENSE * len(items)
+            share = Fraction(1, 4) if dense else Fraction(1, 2)
+            for_supports, budget = rest.split(supports=share, table=1 - share)
+            counted = Supports.paid(sets, sizes, for_supports)
+            order = np.argsort(-counted.noisy, kind="stable")
+            clear = int(np.count_nonzero(counted.noisy > CLEAR * counted.scale))
             cut = min(self.columns, max(2, clear))
             items, others = np.sort(order[:cut]), order[cut:]
-            number = float(np.maximum(counted, 0).sum())
-            spread = (noisy[others] > scale * log(len(noisy))) & (noisy[others] < SPARSE * number)
-            beside = others[spread]
-            supports = noisy[beside]
+            if not dense:
+                guess = counted.likely()[others]
+                rare = (guess > 0) & (guess < SPARSE * sizes.number)
+                beside, supports = others[rare], guess[rare]
         table = sets.as_columns(Table, items.tolist())
         release = Confluence().fit(table, budget)
         drawn = release.sample(min(release.size, MOST_DRAWN), seed=0).select(table.schema.names)
@@ -158,38 +160,14 @@ class Sluice(Method[ItemSets]):
         return WeightedSets(found.sizes, found.items, found.weights * times), empty * times
 
 
-def usual_size(noisy: Numbers) -> int:
-    """The smallest size that nine of ten sets do not exceed, by noisy counts of sizes; 1 at least.
-
-    >>> usual_size(np.array([0, 50, 45, 5]))
-    2
-    """
-    reached = np.cumsum(np.maximum(noisy, 0))
-    return max(1, int(np.searchsorted(reached, float(MOST_OF_TEN) * float(reached[-1]))))
-
-
-def whole(counts: NDArray[np.float64]) -> Numbers:
-    """Counts as whole numbers with about the same sum, by chance that is the same every time."""
-    below = np.floor(counts)
-    up = np.random.default_rng(0).random(len(counts)) < counts - below
-    found: Numbers = (below + up).astype(np.int64)
-    return found
-
-
 def as_sets(
     rows: NDArray[np.bool_], items: Numbers, beside: Numbers, supports: Numbers
 ) -> tuple[WeightedSets, int]:
     """Rows of a table as sets, with further items spread over them, and the number of sets without any."""
     owners, columns = np.nonzero(rows)
-    entries: Sequence[tuple[Numbers, Numbers]] = [(owners, items[columns])]
-    if len(rows):
-        rng = np.random.default_rng(0)
-        times = np.minimum(supports, len(rows))
-        chosen = rng.integers(len(rows), size=int(times.sum()))
-        entries = [*entries, (chosen, np.repeat(beside, times))]
-    pairs = np.unique(
-        np.concatenate([owner for owner, _ in entries]) * np.int64(1 << 31)
-        + np.concatenate([item for _, item in entries])
-    )
-    found = WeightedSets.counted(pairs >> 31, pairs & ((1 << 31) - 1), len(rows))
+    owners, places = owners.astype(np.int64), items[columns]
+    if len(rows) and len(beside):
+        chosen, others = spread(beside, supports, len(rows))
+        owners, places = together(np.concatenate([owners, chosen]), np.concatenate([places, others]))
+    found = WeightedSets.counted(np.bincount(owners, minlength=len(rows)), places)
     return found, len(rows) - found.total

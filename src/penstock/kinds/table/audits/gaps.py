@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +28,9 @@ from penstock.audit import exact
 from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
+from penstock.kinds.table.audits.yes_no import Records, yes_no_table
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
 from penstock.kinds.table.confluence.tiers import PureTier, RhoTier
-from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import ParentSet
 from penstock.privacy.budgets.budget import Budget
@@ -40,9 +39,7 @@ from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import Sealed, open_seal
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
-from penstock.schema import Schema
 
-Records = Sequence[tuple[int, ...]]
 Counts = NDArray[np.int64]
 
 ADDED, REPLACED = Promise(Fraction(1)), Promise(Fraction(1), relation=Relation.REPLACE)
@@ -73,20 +70,8 @@ class Step:
     share: Fraction = Fraction(1)
 
     def gaps(self, records: Records) -> tuple[PairGaps, Sealed[Counts]]:
-        import polars as pl
-
-        names = [f"x{number}" for number in range(self.columns)]
-        facts: dict[str, Any] = {
-            "fields": [{"name": name, "type": "integer", "constraints": {"enum": [0, 1]}} for name in names]
-        }
-        if self.promise.relation is Relation.REPLACE:
-            facts |= {"relation": "replace", "size": len(records)}
-        if self.at_most is not None:
-            facts["unit"] = {"protects": "user", "column": "person", "at_most": self.at_most}
-            names.append("person")
-        schema = Schema.model_validate(facts)
-        table = Table.open(pl.DataFrame(list(records), schema=names, orient="row"), schema)
-        gaps = PairGaps(table, encoded("vanilla", schema.attributes).variables, [0] * self.columns)
+        table = yes_no_table(records, self.columns, self.promise.relation, self.at_most)
+        gaps = PairGaps(table, encoded("vanilla", table.attributes).variables, [0] * self.columns)
         sealed = gaps.of_all({(one, two): self.expected(records, one, two) for one, two in gaps.couples})
         return gaps, sealed.claim(
             lambda whole: whole,

@@ -1,0 +1,66 @@
+"""Records piece by piece, for what is coded outside a database and may be larger than memory.
+
+DuckDB, or the database where the records are, reads them and brings those together that belong together; a
+piece at a time comes back, as Arrow memory. The pieces are raw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from penstock.engine.bound import user_in_database
+from penstock.engine.connection import Duck, stopped, too_large
+from penstock.engine.source import FrameSource, Source
+from penstock.errors import PenstockError
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import polars as pl
+
+ROWS = 1 << 17
+
+
+def streamed(
+    records: Source, names: Sequence[str], *, together: Sequence[str] = (), memory: str = "1GiB"
+) -> Iterator[pl.DataFrame]:
+    """Raw: these columns of all records, in pieces, in no particular order.
+
+    Records that have the same values in the columns `together`, blanks around them aside, come one after the
+    other. `memory` limits DuckDB, which spills what is more (`penstock.engine.connection.Duck`).
+
+    >>> import polars as pl
+    >>> source = FrameSource(pl.DataFrame({"who": ["b", "a", "b "]}), "a frame")
+    >>> [piece["who"].to_list() for piece in streamed(source, ["who"], together=["who"])]
+    [['a', 'b', 'b ']]
+    """
+    import polars as pl
+
+    if not records.remote and not records.length:
+        # a list in a cell of a pandas frame is a set or a sequence here, and no odd value
+        records = FrameSource(records.frame(names), records.label)
+    duck = None if records.remote else Duck(memory)
+    try:
+        table = records.table(names, duck=duck)
+        if together:
+            table = table.order_by([user_in_database(table[name]) for name in together])
+        for batch in _batches(table):
+            piece = pl.from_arrow(batch)
+            assert isinstance(piece, pl.DataFrame)
+            yield piece
+    except PenstockError:
+        raise
+    except Exception as problem:
+        if stopped(problem):
+            raise KeyboardInterrupt from None
+        raise (too_large(problem) or records.failure(problem)) from problem
+
+
+def _batches(table: ir.Table) -> Iterator[Any]:
+    backend = table.get_backend()
+    if backend.name != "duckdb":
+        yield from table.to_pyarrow_batches(chunk_size=ROWS)
+        return
+    asked = backend.con.sql(backend.compile(table))
+    # Ibis 12 asks DuckDB 2 for the batches by the name that DuckDB 1 has for them.
+    yield from (getattr(asked, "to_arrow_reader", None) or asked.fetch_arrow_reader)(ROWS)

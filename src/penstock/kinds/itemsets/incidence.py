@@ -1,0 +1,208 @@
+"""Raw item sets as numbers: which set holds which items, and whose it is. All of it lies below the seal."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from penstock.engine.bound import sample_per_user
+
+Numbers = NDArray[np.int64]
+Names = Sequence[str] | pl.Series
+
+AT_ONCE = 1 << 22
+"""So many items are turned into wide numbers at a time."""
+
+
+def mixed(numbers: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """Words that look random and are the same for the same numbers: a fixed mixing of their bits.
+
+    >>> len(set(mixed(np.arange(1000)).tolist()))
+    1000
+    """
+    words = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
+    found: NDArray[np.uint64] = words ^ (words >> np.uint64(31))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Incidence:
+    """Raw: the sizes of all sets and their items one set after the other, each once and in ascending order.
+
+    `items` are codes of the universe, in as few bytes as it needs; what lies outside is left out. `owners`
+    has the unit of every set; None: every set is a unit of its own.
+
+    >>> Incidence.of(np.array([0, 0, 2]), np.array([1, 1, 0]), 3, 2).sizes.tolist()
+    [1, 0, 1]
+    """
+
+    sizes: Numbers
+    items: NDArray[np.unsignedinteger]
+    owners: Numbers | None = None
+
+    @classmethod
+    def of(
+        cls, sets: Numbers, items: NDArray[Any], size: int, universe: int, owners: Numbers | None = None
+    ) -> Incidence:
+        """From which of `size` sets has which item, in any order and as often as it is written."""
+        known = items < universe
+        if not known.all():
+            sets, items = sets[known], items[known]
+        pairs = sets.astype(np.int64) * universe + items.astype(np.int64)
+        if not (np.diff(pairs) > 0).all():
+            pairs.sort()
+            pairs = pairs[np.diff(pairs, prepend=-1) != 0]
+        narrow = np.min_scalar_type(max(1, universe - 1))
+        return cls(np.bincount(pairs // universe, minlength=size), (pairs % universe).astype(narrow), owners)
+
+    @property
+    def size(self) -> int:
+        """Raw: the number of sets, empty ones included."""
+        return len(self.sizes)
+
+    @property
+    def sets(self) -> Numbers:
+        """Raw: the set of every item."""
+        return np.repeat(np.arange(self.size), self.sizes)
+
+    @property
+    def begins(self) -> Numbers:
+        """Raw: where the items of each set begin."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @property
+    def lacking(self) -> int:
+        """Raw: the number of sets without an item."""
+        return int(np.count_nonzero(self.sizes == 0))
+
+    def picked(self, rows: Numbers) -> Incidence:
+        """Raw: some of the sets, in this order."""
+        sizes = self.sizes[rows]
+        ends = np.cumsum(sizes)
+        places = np.repeat(self.begins[rows] - (ends - sizes), sizes) + np.arange(int(sizes.sum()))
+        return Incidence(sizes, self.items[places], None if self.owners is None else self.owners[rows])
+
+    def supports(self, universe: int) -> Numbers:
+        """Raw: for every item, the number of sets that hold it."""
+        found = np.zeros(universe, dtype=np.int64)
+        for begin in range(0, len(self.items), AT_ONCE):
+            found += np.bincount(self.items[begin : begin + AT_ONCE], minlength=universe)
+        return found
+
+    def holders(self, universe: int) -> Numbers:
+        """Raw: for every item, the number of units that have it in any of their sets."""
+        if self.owners is None:
+            return self.supports(universe)
+        pairs = self.owners[self.sets] * universe + self.items
+        pairs.sort()
+        return np.bincount(pairs[np.diff(pairs, prepend=-1) != 0] % universe, minlength=universe)
+
+    def shares(self, universe: int, most: int, steps: int) -> Numbers:
+        """Raw: the sum of what every set gives to each of its items: `steps`, or less where it has too many.
+
+        A set of more than `most` items divides `most` times as many steps among them, rounded down.
+        """
+        given = np.minimum(steps, steps * most // np.maximum(self.sizes, 1))
+        found = np.zeros(universe, dtype=np.int64)
+        ends = np.cumsum(self.sizes)
+        for begin in range(0, len(self.items), AT_ONCE):
+            here = self.items[begin : begin + AT_ONCE]
+            sets = np.searchsorted(ends, np.arange(begin, begin + len(here)), side="right")
+            # sums of whole numbers below 2**53 are exact as doubles
+            found += np.bincount(here, weights=given[sets], minlength=universe).astype(np.int64)
+        return found
+
+    def cells(self, universe: int) -> Numbers:
+        """Raw: how often every set over a small universe occurs; bit i of its place stands for item i."""
+        some = self.sizes > 0
+        found = np.zeros(1 << universe, dtype=np.int64)
+        found[0] = self.lacking
+        if some.any():
+            bits = (1 << np.arange(universe))[self.items]
+            found += np.bincount(np.add.reduceat(bits, self.begins[some]), minlength=1 << universe)
+        return found
+
+    def columns(self, items: Sequence[int], universe: int) -> NDArray[np.bool_]:
+        """Raw: for each of some items a row that says which sets hold it."""
+        place = np.full(universe, -1, dtype=np.int32)
+        place[list(items)] = np.arange(len(items))
+        has = np.zeros((len(items), self.size), dtype=np.bool_)
+        ends = np.cumsum(self.sizes)
+        for begin in range(0, len(self.items), AT_ONCE):
+            found = place[self.items[begin : begin + AT_ONCE]]
+            here = np.flatnonzero(found >= 0)
+            has[found[here], np.searchsorted(ends, here + begin, side="right")] = True
+        return has
+
+    def lattice(self, items: Sequence[int], universe: int, longest: int) -> Numbers:
+        """Raw: how many sets hold each set of 1 to `longest` of at most 60 items, smaller ones first."""
+        bits = np.zeros(self.size, dtype=np.int64)
+        for bit, row in enumerate(self.columns(items, universe)):
+            bits |= row.astype(np.int64) << bit
+        patterns, times = np.unique(bits, return_counts=True)
+        has = (patterns[:, None] >> np.arange(len(items)) & 1).astype(np.float64)
+        weighted = has * times[:, None]  # whole numbers below 2**53, whose sums are exact as doubles
+        found = [weighted.sum(axis=0)]
+        if longest > 1:
+            found.append((has.T @ weighted)[np.triu_indices(len(items), 1)])
+        if longest > 2:
+            for first in range(len(items)):
+                rest = has[:, first + 1 :]
+                pairs = (rest * weighted[:, first, None]).T @ rest
+                found.append(pairs[np.triu_indices(rest.shape[1], 1)])
+        return np.concatenate(found).astype(np.int64)
+
+    def words(self) -> NDArray[np.uint64]:
+        """Raw: a word for every set that its items decide, and nothing else."""
+        found = np.zeros(self.size, dtype=np.uint64)
+        some = self.sizes > 0
+        if some.any():
+            found[some] = np.add.reduceat(mixed(self.items), self.begins[some])
+        return found
+
+    def at_most(self, sets: int | None, items: int | None, key: bytes, names: Names | None) -> Incidence:
+        """Raw: a random sample of at most so many sets of each unit, and of so many items of each set.
+
+        `names` says what every owner is called. The sets of a unit are counted in an order that their items
+        decide, so that it makes no difference how the records are sorted.
+        """
+        found = self
+        if sets is not None and self.owners is not None:
+            kept = sample_per_user(self.owners, sets, key, names=names, order=[self.words()])
+            found = self if len(kept) == self.size else self.picked(kept)
+        return found if items is None else found._shortened(items, key + b"items", names)
+
+    def _shortened(self, largest: int, key: bytes, names: Names | None) -> Incidence:
+        long = np.flatnonzero(self.sizes > largest)
+        if not len(long):
+            return self
+        these = self.picked(long)
+        kept = np.zeros(len(these.items), dtype=np.bool_)
+        kept[sample_per_user(these.sets, largest, key, names=these._names(names))] = True
+        whole = np.ones(len(self.items), dtype=np.bool_)
+        whole[np.repeat(self.sizes > largest, self.sizes)] = kept
+        return Incidence(np.minimum(self.sizes, largest), self.items[whole], self.owners)
+
+    def _names(self, owners: Names | None) -> list[str]:
+        """What each set is called: its owner, its items, and which of several such it is.
+
+        With one more unit the sets of all others are called as before; which of several equal sets of one
+        owner has which name makes no difference.
+        """
+        seen: Counter[tuple[str, bytes]] = Counter()
+        names = []
+        for number, items in enumerate(np.split(self.items.astype(np.int64), self.begins[1:])):
+            owner = "" if owners is None or self.owners is None else str(owners[int(self.owners[number])])
+            content = hashlib.sha256(items.tobytes()).digest()
+            names.append(f"{owner}|{content.hex()}|{seen[owner, content]}")
+            seen[owner, content] += 1
+        return names
