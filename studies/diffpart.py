@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import pairwise
 from statistics import mean
@@ -35,9 +35,9 @@ from penstock.privacy.randomness.generator import Randomness
 from set_data import NAMES, STM_RECORDS, Baskets, load, shaped
 
 PLACE = RESULTS / "diffpart.json"
-BUDGETS = ("0.1", "0.5", "1.0", "1.25")
-PUBLISHED = ("0.5", "1.0", "1.25")
-RUNS = 1
+BUDGETS = ("0.1", "0.25", "0.5", "0.75", "1.0", "1.25")
+PUBLISHED = ("0.5", "0.75", "1.0", "1.25")
+RUNS, FEW_RUNS = 10, 3
 QUERIES = 1000
 TOP = 100
 TUNED = ("groceries", "mushroom", "bms")
@@ -46,6 +46,10 @@ TUNED = ("groceries", "mushroom", "bms")
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "sluice": ("sluice", {}),
     "diffpart": ("diffpart", {}),
+}
+BESIDE: dict[str, tuple[str, dict[str, Any]]] = {
+    "recovered": ("diffpart", {"recover": "1/2"}),
+    "top-sets": ("top-sets", {"k": TOP}),
 }
 SMALL: dict[str, tuple[str, dict[str, Any]]] = {
     "privtree-sets": ("privtree-sets", {}),
@@ -83,28 +87,31 @@ def released(data: ItemSets, name: str, parameters: dict[str, Any], epsilon: str
     return made.fit(data, Budget(Fraction(epsilon), randomness=Randomness.seeded(seed)))
 
 
-def errors(runs: int, names: Iterable[str]) -> dict[str, Any]:
-    """Errors by group and utilities, of every method at every budget."""
-    found: dict[str, Any] = {}
-    for name in names:
-        baskets = load(name)
-        truth, data = Truth(baskets), ItemSets.open(baskets.rows, baskets.schema)
-        shape = [truth.records, truth.items, float(truth.sets.sizes @ truth.sets.weights) / truth.records]
-        found[f"shape|{name}"] = [*shape, int(truth.sets.sizes.max())]
-        found[f"nothing|{name}"] = [
-            relative_error(right, np.zeros(len(right)), truth.records) for right in truth.right
-        ]
-        for label, (method, parameters) in (METHODS | (SMALL if baskets.items <= 20 else {})).items():
-            for epsilon in BUDGETS:
-                each = [released(data, method, parameters, epsilon, seed) for seed in range(runs)]
-                found[f"{label}|{name}|{epsilon}"] = {
-                    "errors": np.mean([truth.errors(one) for one in each], axis=0).tolist(),
-                    "utility": {
-                        str(many): mean(truth.utility(one.synthetic, many) for one in each)
-                        for many in (20, 50, TOP)
-                    },
-                }
-                print(name, label, epsilon, flush=True)
+def errors(runs: int, name: str, labels: Iterable[str]) -> dict[str, Any]:
+    """Errors by group and utilities of some methods at every budget, on one dataset."""
+    baskets = load(name)
+    truth, data = Truth(baskets), ItemSets.open(baskets.rows, baskets.schema)
+    shape = [truth.records, truth.items, float(truth.sets.sizes @ truth.sets.weights) / truth.records]
+    found: dict[str, Any] = {f"shape|{name}": [*shape, int(truth.sets.sizes.max())]}
+    found[f"nothing|{name}"] = [
+        relative_error(right, np.zeros(len(right)), truth.records) for right in truth.right
+    ]
+    methods = METHODS | BESIDE | (SMALL if baskets.items <= 20 else {})
+    for label in (label for label in labels if label in methods):
+        method, parameters = methods[label]
+        times = runs if label in METHODS else min(runs, FEW_RUNS)
+        for epsilon in BUDGETS:
+            scores, useful = [], []
+            for seed in range(times):
+                one = released(data, method, parameters, epsilon, seed)
+                scores.append(truth.errors(one))
+                useful.append([truth.utility(one.synthetic, many) for many in (20, 50, TOP)])
+            found[f"{label}|{name}|{epsilon}"] = {
+                "errors": np.mean(scores, axis=0).tolist(),
+                "utility": dict(zip(("20", "50", str(TOP)), np.mean(useful, axis=0).tolist(), strict=True)),
+                "runs": times,
+            }
+            print(name, label, epsilon, flush=True)
     return found
 
 
@@ -411,22 +418,26 @@ def _sentence_table(told: list[Told]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("errors", "shapes", "speed", "write"):
+    for name in ("errors", "shapes", "speed", "scale", "write"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--data", nargs="*", default=NAMES, choices=NAMES)
+    parser.add_argument("--methods", nargs="*", default=[*METHODS, *BESIDE, *SMALL])
     given = parser.parse_args()
     known: dict[str, Any] = json.loads(PLACE.read_text(encoding="utf-8")) if PLACE.exists() else {}
-    parts: dict[str, Callable[[], dict[str, Any]]] = {
-        "errors": lambda: known.get("errors", {}) | errors(given.runs, given.data),
-        "shapes": lambda: shapes(given.runs),
-        "speed": speed,
-    }
-    for name, measure in parts.items():
-        if getattr(given, name):
-            known[name] = measure()
-            PLACE.parent.mkdir(parents=True, exist_ok=True)
-            PLACE.write_text(json.dumps(known, indent=1), encoding="utf-8")
+
+    def keep(name: str, found: dict[str, Any]) -> None:
+        known[name] = known.get(name, {}) | found
+        PLACE.parent.mkdir(parents=True, exist_ok=True)
+        PLACE.write_text(json.dumps(known, indent=1), encoding="utf-8")
+
+    if given.errors:
+        for name in given.data:
+            keep("errors", errors(given.runs, name, given.methods))
+    if given.shapes:
+        keep("shapes", shapes(min(given.runs, FEW_RUNS)))
+    if given.speed:
+        keep("speed", speed())
     if given.write:
         page(known).write()
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -133,6 +134,35 @@ def test_weeks_months_and_times_of_the_day_are_categories_in_the_order_of_time(t
     found = draft(pl.DataFrame({"when": texts * 20})).field("when")
     assert (found.values, found.categories_ordered) == (tuple(sorted(texts)), True)
     assert not draft(pl.DataFrame({"when": [*texts, "never"] * 20})).field("when").categories_ordered
+
+
+@pytest.mark.parametrize(
+    ("form", "seems"),
+    [
+        (lambda k: f"{k},5", "decimal comma"),
+        (lambda k: f"{k + 1}.234,5", "decimal comma"),
+        (lambda k: f"{k + 1},234.50", "separated thousands"),
+        (lambda k: f"{k}.5%", "percentages"),
+        (lambda k: f"{k} EUR", "amounts of money"),
+        (lambda k: f"€{k}.00", "amounts of money"),
+        (lambda k: f"{1 + k % 28:02d}.{1 + k % 12:02d}.{1900 + k}", "dates"),
+        (lambda k: f"{1 + k % 12}/{1 + k % 28}/{1900 + k}", "dates"),
+    ],
+)
+@pytest.mark.parametrize("different", [12, 100])
+def test_numbers_and_dates_that_are_written_otherwise_are_named(
+    form: Callable[[int], str], seems: str, different: int
+) -> None:
+    """They are text for a draft: few of them categories, many left out; either way it says why."""
+    frame = pl.DataFrame({"x": [form(k % different) for k in range(120)], "sex": ["f", "m"] * 60})
+    proposal = draft(frame)
+    assert ("x" in proposal.names) == (different == 12)
+    assert re.search(f"seem to be (numbers with (a )?)?{seems}: write", proposal.to_yaml())
+
+
+def test_words_and_codes_are_not_taken_for_numbers_written_otherwise() -> None:
+    frame = pl.DataFrame({"a": ["A12", "B34", "C56"] * 40, "b": ["1-2", "3-4", "5+"] * 40})
+    assert "seem to be" not in draft(frame).to_yaml()
 
 
 def test_those_who_come_back_are_the_unit() -> None:

@@ -157,7 +157,7 @@ def methods(kind: str | None = None, *, role: Role | None = None) -> tuple[Metho
     """All methods, or those for a kind of data or of a role; methods before baselines.
 
     >>> [info.name for info in methods("itemsets")]
-    ['sluice', 'diffpart', 'privtree-sets', 'select-items', 'set-histogram']
+    ['sluice', 'diffpart', 'privtree-sets', 'top-sets', 'select-items', 'set-histogram']
     """
     found = [
         info

@@ -113,6 +113,13 @@ METHODS = (
         "the same parts, divided where sets are many, with noise that does not grow with the depth",
     ),
     MethodInfo(
+        "top-sets",
+        "itemsets",
+        "penstock.kinds.itemsets.top_sets:TopSets",
+        "sets",
+        "the most frequent small sets of items, chosen in one shot, with noisy counts",
+    ),
+    MethodInfo(
         "select-items",
         "itemsets",
         "penstock.learn.selection.select:SelectItems",

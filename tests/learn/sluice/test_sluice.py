@@ -15,10 +15,10 @@ from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import STEPS, ItemSets
 from penstock.kinds.itemsets.mining import superset_sums
 from penstock.kinds.itemsets.release import SetsRelease
+from penstock.kinds.itemsets.supports import Sizes, likely, whole
 from penstock.kinds.table.data import Table
-from penstock.learn.sluice.method import Sizes, Sluice, as_sets, whole
+from penstock.learn.sluice.method import Sluice, as_sets
 from penstock.learn.sluice.smoothing import plausible
-from penstock.learn.sluice.supports import likely
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import open_seal

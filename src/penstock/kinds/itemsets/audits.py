@@ -155,6 +155,8 @@ METHODS: tuple[MethodAudit, ...] = (
         read_off=seen_items,
     ),
     MethodAudit("privtree-sets", FOUR, LARGE, label="deep"),
+    MethodAudit("top-sets", PAIR, SINGLES, parameters={"k": 2, "longest": 1}, read_off=seen_items),
+    MethodAudit("top-sets", FOUR, LARGE, parameters={"k": 2, "longest": 2, "items": 3}, label="chosen items"),
     MethodAudit("set-histogram", PAIR, SINGLES, read_off=seen_items),
     MethodAudit("set-histogram", PAIR, BASKETS, parameters={"negative": "cut"}, label="cut", copies=()),
 )

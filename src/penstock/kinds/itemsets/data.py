@@ -302,6 +302,25 @@ class ItemSets(Data):
             "has as many sets as the schema allows",
         )
 
+    def lattice(
+        self, items: Sequence[int], longest: int, some: Sequence[int] | None = None
+    ) -> Sealed[NDArray[np.int64]]:
+        """How many sets hold each set of 1 to `longest` of these items, or only `some` of these counts."""
+        if longest == 1:
+            counts = self._incidence.supports(len(self.universe))[list(items)]
+        else:
+            counts = self._incidence.lattice(items, len(self.universe), longest)
+        counts = counts if some is None else counts[list(some)]
+        return Sealed(
+            counts,
+            Sensitivity.of(
+                self.schema.unit.records * len(counts), linf=self.schema.unit.records, monotone=True
+            ),
+            Relation.ADD_REMOVE,
+            because="a set holds a set of items or not, and raises its count by one where it does: no count "
+            "moves further than a unit has sets, all in one direction, and perhaps all of them",
+        )
+
     def as_columns(self, handle: type[D], items: Sequence[int]) -> D:
         """The same sets as rows of a table, behind another seal: a column for each item says who has it.
 

@@ -12,6 +12,9 @@ spends one. What is not needed is left for the count at the end of the chain, to
 so that every chain spends exactly epsilon. The tree, its fan-out, the thresholds and the choice of the group
 depend on nothing but what is public. Thresholds are whole numbers, and so is the noise.
 
+With `recover`, a share of epsilon pays for the sizes of all sets and the supports of all items
+(`penstock.kinds.itemsets.supports`), and the rest for the above; what pruning lost is then filled in.
+
 Reference: R. Chen, N. Mohammed, B. C. M. Fung, B. C. Desai and L. Xiong, "Publishing set-valued data via
 differential privacy" (PVLDB 2011). The text of the paper contradicts its examples about the last count; the
 default follows the examples, `leaves="two-stage"` the text. Its threshold factor of "slightly more than 1"
@@ -26,12 +29,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
+import numpy as np
+
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Whole
 from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import Division, ItemSets, Part
 from penstock.kinds.itemsets.item_tree import LARGEST_FAN_OUT, Cut, ItemTree, Operation
 from penstock.kinds.itemsets.release import SetsRelease
+from penstock.kinds.itemsets.supports import Sizes, Supports, spread, together
 from penstock.kinds.itemsets.weighted import Found, WeightedSets
 from penstock.kinds.itemsets.writing import refuse_unwritable
 from penstock.privacy.budgets.amounts import Amount, exact
@@ -76,7 +82,8 @@ class DiffPart(Method[ItemSets]):
     whole set is counted at once or tested like a part first. `allocation` is how an operation gets its
     share: of what remains, or of the beginning; `keeping` whether sub-parts are kept by a threshold or
     drawn by the exponential mechanism. No more than `most_parts` parts are divided, in the order in
-    which they were found, the largest groups first.
+    which they were found, the largest groups first. `recover` is the share of the budget that counts all
+    sets and items beside, so that what was dropped comes back as sets of items that go together by chance.
 
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness
@@ -102,6 +109,7 @@ class DiffPart(Method[ItemSets]):
     allocation: Literal["remaining", "equal"] = "remaining"
     keeping: Literal["threshold", "exponential"] = "threshold"
     most_parts: Annotated[int, Whole(1, 10_000_000)] = MOST_PARTS
+    recover: Annotated[Amount, Exact(least=0, most=Fraction(9, 10))] = 0
 
     def check(self, schema: Schema) -> None:
         """Refuse another relation than add-remove, and what the sets could not be written with."""
@@ -118,16 +126,20 @@ class DiffPart(Method[ItemSets]):
         tree = ItemTree.declared(sets.schema, self.fan_out)
         c1 = set_factor(self.fan_out) if self.c1 is None else exact(self.c1, "c1")
         c2 = part_factor(self.fan_out) if self.c2 is None else exact(self.c2, "c2")
+        share = exact(self.recover, "recover")
+        for_lost, for_parts = budget.split(lost=share, parts=1 - share) if share else (None, budget)
         chain = Chain.paid(
-            budget,
+            for_parts,
             "DiffPart",
             detail=f"fan-out {self.fan_out}, {int(tree.inner[tree.root])} groups of {tree.size} items, "
             f"C1 {float(c1):g}, C2 {float(c2):g}",
         )
         nobody, somebody = chain.apart(2, because="a set has an item of the universe or has none")
         search = _Search(self, tree, somebody.left, c1, c2)
-        found = search.run(sets.everything(tree), somebody)
+        found = WeightedSets.of(search.run(sets.everything(tree), somebody), tree.order)
         _, empty = nobody.counted(sets.without_items(), 1)
+        if for_lost is not None:
+            found = _recovered(found, int(empty.sum()), sets, for_lost)
         return SetsRelease(
             method=self.name,
             schema=sets.schema,
@@ -139,11 +151,12 @@ class DiffPart(Method[ItemSets]):
                 "allocation": self.allocation,
                 "keeping": self.keeping,
                 "most_parts": self.most_parts,
+                "recover": str(share),
                 "used_c1": float(c1),
                 "used_c2": float(c2),
             },
             receipt=budget.receipt(sets.schema.unit, sets.relation),
-            sets=WeightedSets.of(found, tree.order),
+            sets=found,
             empty=int(empty.sum()),
             divided=search.divided,
             left_out=search.left_out,
@@ -237,6 +250,18 @@ class _Search:
         chains = chain.apart(len(choices), because="a set meets one choice of the members of a group")
         for choice, below in zip(choices, chains, strict=True):
             self._go_on(operation.cut_of(choice), division.part(choice), below)
+
+
+def _recovered(found: WeightedSets, empty: int, sets: ItemSets, pay: Budget) -> WeightedSets:
+    """The sets that were found, and as many more as seem to lack, with the items that seem to lack."""
+    for_sizes, for_supports = pay.split(sizes="1/10", supports="9/10")
+    sizes = Sizes.paid(sets, for_sizes)
+    likely = Supports.paid(sets, sizes, for_supports).likely()
+    lacking = np.maximum(likely - found.supports(len(likely)), 0)
+    rows = max(0, round(sizes.number) - found.total - empty)
+    owners, items = together(*spread(np.flatnonzero(lacking), lacking[lacking > 0], rows))
+    more = WeightedSets.counted(np.bincount(owners, minlength=rows), items)
+    return found.and_those(more)
 
 
 def _written(amount: Amount | None) -> str | None:

@@ -143,6 +143,24 @@ class Incidence:
             has[found[here], np.searchsorted(ends, here + begin, side="right")] = True
         return has
 
+    def lattice(self, items: Sequence[int], universe: int, longest: int) -> Numbers:
+        """Raw: how many sets hold each set of 1 to `longest` of at most 60 items, smaller ones first."""
+        bits = np.zeros(self.size, dtype=np.int64)
+        for bit, row in enumerate(self.columns(items, universe)):
+            bits |= row.astype(np.int64) << bit
+        patterns, times = np.unique(bits, return_counts=True)
+        has = (patterns[:, None] >> np.arange(len(items)) & 1).astype(np.float64)
+        weighted = has * times[:, None]  # whole numbers below 2**53, whose sums are exact as doubles
+        found = [weighted.sum(axis=0)]
+        if longest > 1:
+            found.append((has.T @ weighted)[np.triu_indices(len(items), 1)])
+        if longest > 2:
+            for first in range(len(items)):
+                rest = has[:, first + 1 :]
+                pairs = (rest * weighted[:, first, None]).T @ rest
+                found.append(pairs[np.triu_indices(rest.shape[1], 1)])
+        return np.concatenate(found).astype(np.int64)
+
     def words(self) -> NDArray[np.uint64]:
         """Raw: a word for every set that its items decide, and nothing else."""
         found = np.zeros(self.size, dtype=np.uint64)

@@ -5,6 +5,7 @@ Counting, mining and drawing are the same for synthetic sets and, in an evaluati
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -63,6 +64,21 @@ class WeightedSets:
             np.concatenate([times for _, times in parts]).astype(np.int64),
         )
 
+    def and_those(self, others: WeightedSets) -> WeightedSets:
+        """Both together, every different set once.
+
+        >>> both = WeightedSets.of([((0,), 3)]).and_those(WeightedSets.of([((0,), 1), ((1,), 2)]))
+        >>> both.items.tolist(), both.weights.tolist()
+        ([0, 1], [4, 2])
+        """
+        found: Counter[tuple[int, ...]] = Counter()
+        for sets in (self, others):
+            for items, weight in zip(
+                np.split(sets.items, sets.begins[1:]), sets.weights.tolist(), strict=False
+            ):
+                found[tuple(items.tolist())] += weight
+        return WeightedSets.of(found.items())
+
     def __len__(self) -> int:
         return len(self.sizes)
 
@@ -102,6 +118,8 @@ class WeightedSets:
             return np.arange(len(self))
         rows = lists[0]
         for more in lists[1:]:
+            if not len(rows):
+                break
             rows = np.intersect1d(rows, more, assume_unique=True)
         return rows
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
@@ -19,7 +20,6 @@ from pydantic import BaseModel
 from pydantic import Field as Range
 
 from penstock.errors import ReleaseError
-from penstock.kinds.table.connections import Connections
 from penstock.kinds.table.counted import CountedTable
 from penstock.kinds.table.data import Table
 from penstock.learn.classification.classifier import LARGEST_COUNT, ClassifierRelease, Coded
@@ -109,7 +109,8 @@ class CellsRelease(ClassifierRelease):
         mass = np.where(allowed, self.believed.reshape(shape), 0).astype(np.float64)
         if not mass.any():
             mass = allowed.astype(np.float64)
-        return mass / mass.sum()
+        shares: Reals = mass / mass.sum()
+        return shares
 
     def weighted(self, names: Sequence[str], weights: Mapping[str, Reals]) -> Reals:
         sizes = self.schema.sizes
@@ -166,16 +167,6 @@ class CellsRelease(ClassifierRelease):
     @property
     def counted_tables(self) -> Sequence[CountedTable]:
         return [self._table]
-
-    @property
-    def connections(self) -> Connections:
-        return Connections(tuple(self.in_groups(self.schema.names)), target=self.target)
-
-    def in_groups(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        inner = {*self.partition.names, self.target}
-        together = tuple(name for name in names if name in inner)
-        alone = [(name,) for name in names if name not in inner]
-        return [together, *alone] if together else alone
 
     # The folder -------------------------------------------------------------------------------------
 
@@ -256,6 +247,15 @@ class CellsRelease(ClassifierRelease):
             *(with_label(self, axis) for axis in range(len(self.partition.groups))),
             *drawn_tree(self),
         ]
+
+
+def number_of_records(table: Table, budget: Budget, share: Fraction | None) -> tuple[int | None, float]:
+    """The noisy number of records, for a share of the budget, and its deviation; none where it is public."""
+    if share is None or table.public_size is not None:
+        return None, 0.0
+    part, sealed = budget.part("number of records", share), table.size()
+    spread = noise.standard_deviation(sealed.sensitivity.l1, part.epsilon)
+    return int(np.asarray(noise.counts(sealed, pay=part))[0]), spread
 
 
 def counted(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import DataError
+from penstock.kinds.table.connections import Connections
 from penstock.kinds.table.release import TableRelease
 from penstock.report.picture import Picture
 
@@ -97,6 +98,16 @@ class ClassifierRelease(TableRelease):
         labels = self.schema.codec(self.target).decode(best, np.random.default_rng(0))
         columns = [pl.Series(f"p({label})", chances[:, place]) for place, label in enumerate(self.labels)]
         return pl.DataFrame([labels, *columns])
+
+    @property
+    def connections(self) -> Connections:
+        return Connections(tuple(self.in_groups(self.schema.names)), target=self.target)
+
+    def in_groups(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        inner = {*self.features, self.target}
+        together = tuple(name for name in names if name in inner)
+        alone: list[tuple[str, ...]] = [(name,) for name in names if name not in inner]
+        return [together, *alone] if together else alone
 
     def right(self) -> float:
         """The share of records that it would get right, by its own noisy counts."""

@@ -34,11 +34,11 @@ from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Share, Text, Whole
 from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
-from penstock.learn.classification.cells import MOST_CELLS, CellsRelease, counted
+from penstock.learn.classification.cells import MOST_CELLS, CellsRelease, counted, number_of_records
 from penstock.learn.classification.partition import Groups, Partition, named, refuse_unless_added, target_of
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.mechanisms import choice, noise
+from penstock.privacy.mechanisms import choice
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Attribute, Schema
 
@@ -92,13 +92,8 @@ class PPH(Method[Table]):
         self.ready(table, budget)
         target = target_of(table.schema, self.target)
         predictors = [attribute for attribute in table.attributes if attribute.name != target]
-        number, spread = None, 0.0
-        if table.public_size is None:
-            part = budget.part("number of records", self.size_share)
-            sealed = table.size()
-            spread = noise.standard_deviation(sealed.sensitivity.l1, part.epsilon)
-            number = int(np.asarray(noise.counts(sealed, pay=part))[0])
-        records = max(0, table.public_size if number is None else number)
+        number, spread = number_of_records(table, budget, exact(self.size_share, "size_share"))
+        records = max(0, number or table.public_size or 0)
         for_counts = budget.left[0] / 2 / table.schema.unit.records
         most = min(
             floor(exact(self.ratio, "ratio") * records * for_counts), MOST_CELLS // table.schema.sizes[target]
@@ -175,7 +170,8 @@ def bins_of(records: int, columns: int) -> int:
     """
     if records < 3 or columns < 1:
         return 1
-    return max(1, floor((records / sqrt(log(records))) ** (2 / (2 + columns))))
+    bins: float = (records / sqrt(log(records))) ** (2 / (2 + columns))
+    return max(1, floor(bins))
 
 
 def _binned(attribute: Attribute, bins: int) -> Groups:

@@ -33,7 +33,7 @@ from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Share, Text, Whole
 from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
-from penstock.learn.classification.cells import MOST_CELLS, CellsRelease, counted
+from penstock.learn.classification.cells import MOST_CELLS, CellsRelease, counted, number_of_records
 from penstock.learn.classification.grids import Grid, grids, partition
 from penstock.learn.classification.partition import (
     Hierarchy,
@@ -45,7 +45,7 @@ from penstock.learn.classification.partition import (
 from penstock.learn.classification.quality import Calibration, Noise, Quality
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.mechanisms import choice, noise
+from penstock.privacy.mechanisms import choice
 from penstock.progress import progress
 from penstock.schema import Schema
 
@@ -123,11 +123,9 @@ class PrivPfC(Method[Table]):
         shares = self._shares(table.schema)
         for_counts = budget.epsilon * (1 - sum(shares.values()))
         quality = Quality(for_counts / records, self.noise)
-        number, spread = self._number(table, budget, shares)
-        about = number if table.public_size is None else table.public_size
-        most_cells = min(
-            floor(exact(self.ratio, "ratio") * max(about or 0, 0) * quality.epsilon), MOST_CELLS // labels
-        )
+        number, spread = number_of_records(table, budget, shares.get("number"))
+        about = max(0, number or table.public_size or 0)
+        most_cells = min(floor(exact(self.ratio, "ratio") * about * quality.epsilon), MOST_CELLS // labels)
         columns = _ordered(hierarchies(table.attributes, target), self.shuffle)
         if "columns" in shares:
             part = budget.part("columns", shares["columns"])
@@ -140,15 +138,6 @@ class PrivPfC(Method[Table]):
         return counted(
             self.name, table, target, cells, budget, parameters=self._said(target), number=(number, spread)
         )
-
-    def _number(self, table: Table, budget: Budget, shares: dict[str, Fraction]) -> tuple[int | None, float]:
-        """The noisy number of records and its deviation; nothing where it is public."""
-        if "number" not in shares:
-            return None, 0.0
-        part = budget.part("number of records", shares["number"])
-        sealed = table.size()
-        spread = noise.standard_deviation(sealed.sensitivity.l1, part.epsilon)
-        return int(np.asarray(noise.counts(sealed, pay=part))[0]), spread
 
     def _columns(
         self,

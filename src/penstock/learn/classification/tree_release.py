@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from penstock.errors import ReleaseError
-from penstock.kinds.table.connections import Connections
 from penstock.learn.classification.classifier import LARGEST_COUNT, ClassifierRelease, Coded
 from penstock.learn.classification.partition import label_of
 from penstock.releases import Manifest, Model
@@ -131,16 +130,6 @@ class DecisionTreeRelease(ClassifierRelease):
             for place, allowed in self._boxes[number].items():
                 codes[self.schema.names[place]][here] = rng.choice(np.flatnonzero(allowed), size=len(here))
         return codes
-
-    @property
-    def connections(self) -> Connections:
-        return Connections(tuple(self.in_groups(self.schema.names)), target=self.target)
-
-    def in_groups(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        inner = {*self.features, self.target}
-        together = tuple(name for name in names if name in inner)
-        alone = [(name,) for name in names if name not in inner]
-        return [together, *alone] if together else alone
 
     # The folder -------------------------------------------------------------------------------------
 

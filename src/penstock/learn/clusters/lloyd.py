@@ -68,30 +68,40 @@ def cluster(cells: Cells, starts: Reals, cap: int = CAP) -> list[Found]:
 
 
 def lloyd(cells: Cells, starts: Reals, cap: int = CAP) -> list[Found]:
-    """The best round from every start: until nothing changes, a round repeats, or `cap` rounds are made."""
-    centres, best = starts.copy(), [Found(start, np.zeros(len(start)), np.inf) for start in starts]
-    seen: list[set[int]] = [set() for _ in starts]
-    going = np.arange(len(starts))
+    """The best round from every start: until nothing changes, a round repeats, or `cap` rounds are made.
+
+    Starts whose cells are assigned as they were from any start before go the same way from there on, and are
+    not followed further.
+    """
+    centres, marks = starts.copy(), _marks(len(cells))
+    best_centres, best_weights = starts.copy(), np.zeros(starts.shape[:2])
+    best_errors = np.full(len(starts), np.inf)
+    seen, going = np.zeros(0, dtype=np.uint64), np.arange(len(starts))
     for number in range(cap + 1):
-        assigned, found = measured(cells, centres[going])
-        for place, each in zip(going.tolist(), found, strict=True):
-            if each.error < best[place].error:
-                best[place] = each
-        repeated = []
-        for place, row in zip(going.tolist(), assigned, strict=True):
-            mark = hash(row.tobytes())
-            repeated.append(mark in seen[place])
-            seen[place].add(mark)
-        kept = ~np.array(repeated)
-        if number == cap or not kept.any():
+        assigned, weights, errors = measured(cells, centres[going])
+        better = errors < best_errors[going]
+        chosen = going[better]
+        best_centres[chosen], best_weights[chosen] = centres[chosen], weights[better]
+        best_errors[chosen] = errors[better]
+        marked = (assigned.astype(np.uint64) + np.uint64(1)) @ marks
+        _, first = np.unique(marked, return_index=True)
+        kept = first[~np.isin(marked[first], seen)]
+        if number == cap or not len(kept):
             break
-        going = going[kept]
+        seen, going = np.concatenate([seen, marked[kept]]), going[kept]
         centres[going] = moved(cells, assigned[kept], centres[going])
-    return best
+    found = zip(best_centres, best_weights, best_errors.tolist(), strict=True)
+    return [Found(*each) for each in found]
 
 
-def measured(cells: Cells, centres: Reals) -> tuple[Numbers, list[Found]]:
-    """The nearest centre of every cell, for many sets of centres; and the clusters' weights and errors."""
+def _marks(many: int) -> NDArray[np.uint64]:
+    """Odd numbers by which assignments are told apart: two that differ hardly ever have the same sum."""
+    drawn = np.random.default_rng(0).integers(1 << 63, size=many, dtype=np.uint64)
+    return drawn * np.uint64(2) + np.uint64(1)
+
+
+def measured(cells: Cells, centres: Reals) -> tuple[Numbers, Reals, Reals]:
+    """The nearest centre of every cell, for many sets of centres; the clusters' weights, and the errors."""
     sets, k, dimensions = centres.shape
     assigned = np.empty((sets, len(cells)), dtype=np.int64)
     lengths = (centres**2).sum(axis=2).ravel()
@@ -104,7 +114,7 @@ def measured(cells: Cells, centres: Reals) -> tuple[Numbers, list[Found]]:
     weights, sums = totals(cells, assigned, k)
     squares = float(cells.squares.sum())
     errors = squares + ((centres**2).sum(axis=2) * weights - 2 * (centres * sums).sum(axis=2)).sum(axis=1)
-    return assigned, [Found(*each) for each in zip(centres.copy(), weights, errors.tolist(), strict=True)]
+    return assigned, weights, errors
 
 
 def totals(cells: Cells, assigned: Numbers, k: int) -> tuple[Reals, Reals]:

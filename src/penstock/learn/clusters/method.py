@@ -111,11 +111,10 @@ class KMeans(Method[Points]):
       centres that lie apart.
 
     What is given beside it changes the preset: `synopsis` how cells are cut, `rule` whether a round follows
-    them, `rounds` how many (None: by the preset), `split` what numbers and sums get of a round, `schedule`
-    what rounds get of the budget, `start` and `starts` where clustering begins and how often, `draw` which of
-    all random starts it is, `boundary` what they keep away from, `signs` whether counts below zero count,
-    `sparse` what becomes of centres with hardly any points, `cap` the most rounds on the synopsis and
-    `most_cells` its largest size.
+    them, `rounds` how many (None: by the preset), `schedule` what each of them gets of the budget. `starts`
+    is how many starts are tried on the synopsis, `draw` which of all random starts they are, and `boundary`
+    what they keep away from. `signs` says whether counts below zero count, `sparse` what becomes of centres
+    with hardly any points; `cap` is the most rounds on the synopsis and `most_cells` its largest size.
 
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness
@@ -144,9 +143,7 @@ class KMeans(Method[Points]):
     synopsis: Cut | None = None
     rule: Rule | None = None
     rounds: Annotated[int | None, Whole(1, 200)] = None
-    split: Split | None = None
     schedule: Schedule | None = None
-    start: Start | None = None
     starts: Annotated[int | None, Whole(1, 200)] = None
     draw: Annotated[int, Whole(0, 1 << 31)] = 0
     boundary: Boundary = "corner"
@@ -158,10 +155,9 @@ class KMeans(Method[Points]):
     @property
     def recipe(self) -> Recipe:
         """The preset with what was given beside it."""
-        named = {field.name: getattr(self, field.name) for field in fields(Recipe)}
-        return replace(
-            PRESETS[self.preset], **{name: value for name, value in named.items() if value is not None}
-        )
+        named = {name: getattr(self, name) for name in ("synopsis", "rule", "rounds", "schedule", "starts")}
+        given = {name: value for name, value in named.items() if value is not None}
+        return replace(PRESETS[self.preset], **given)
 
     @property
     def candidates(self) -> Sequence[int]:
@@ -296,9 +292,9 @@ class _Fit:
 
     def _sizes(self, synopsis: Synopsis, centres: Reals) -> tuple[Reals, Reals]:
         """The noisy counts of every cluster's cells, added up, and how wide the noise of so many is."""
-        assigned, (found,) = measured(weighted(synopsis, "signed"), centres[None])
+        assigned, weights, _ = measured(weighted(synopsis, "signed"), centres[None])
         many = np.bincount(assigned[0], minlength=len(centres)).tolist()
-        return found.weights, np.array([bar([Noises(1.0, synopsis.deviation, each)]).half for each in many])
+        return weights[0], np.array([bar([Noises(1.0, synopsis.deviation, each)]).half for each in many])
 
     def _shares_of_rounds(self, n: float, k: int, epsilon: float, pay: Budget) -> list[Budget]:
         many = self.recipe.rounds or affordable_rounds(n, k, self.box.dimensions, epsilon)

@@ -29,6 +29,7 @@ def uniform_starts(k: int, dimensions: int, many: int, draw: int) -> Reals:
     return np.random.default_rng([draw, k, dimensions]).uniform(-1.0, 1.0, (many, k, dimensions))
 
 
+@lru_cache(maxsize=64)
 def packed_starts(k: int, dimensions: int, many: int, draw: int, boundary: Boundary = "corner") -> Reals:
     """So many sets of k points of the cube that lie apart from each other.
 
@@ -45,7 +46,9 @@ def packed_starts(k: int, dimensions: int, many: int, draw: int, boundary: Bound
             radius *= SHRINK
             found = _packed(k, dimensions, radius, boundary, rng)
         sets.append(found)
-    return np.stack(sets)
+    starts = np.stack(sets)
+    starts.flags.writeable = False  # whoever asks again gets the same array
+    return starts
 
 
 @lru_cache(maxsize=256)

@@ -17,8 +17,9 @@ Why: every look at the records is one of these, and their parts of the budget ad
 
 What follows is post-processing: counts that are too small to be believed are replaced by a distribution that
 agrees with their sums (`smoothing`); synthetic rows become sets, and items that are no columns are spread
-over them as often as is likely (`supports`). They are left out where sets have a good part of all items: what
-goes with what then matters more than how often, and chance would bring together what excludes each other.
+over them as often as is likely (`penstock.kinds.itemsets.supports`). They are left out where sets have a good
+part of all items: what goes with what then matters more than how often, and chance would bring together what
+excludes each other.
 """
 
 from __future__ import annotations
@@ -33,30 +34,26 @@ from numpy.typing import NDArray
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Whole
 from penstock.errors import UsageError
-from penstock.kinds.itemsets.data import STEPS, ItemSets
+from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.release import SetsRelease
+from penstock.kinds.itemsets.supports import Sizes, Supports, spread, together, whole
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
 from penstock.kinds.itemsets.writing import refuse_unwritable, universe_of
 from penstock.kinds.table.confluence.method import Confluence
 from penstock.kinds.table.data import Table
 from penstock.learn.sluice.smoothing import plausible
-from penstock.learn.sluice.supports import likely
-from penstock.postprocessing import onto_simplex
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.schema import Schema
 
 MOST_CELLS_OF = 18
 """Universes of more items have too many sets to count each of them."""
-LARGEST_SIZE = 64
 CLEAR = 4
 """A column is worth its noise when its item's support is so many times the scale of the supports' noise."""
 DENSE = 0.1
 """Sets that have a larger share of all items, on average, are described by their frequent items alone."""
 SPARSE = 0.1
 """Items are spread by chance if a smaller share of the sets has them."""
-LEAST = 0.001
-"""Errors of supports are relative to this share of the sets at least, as the literature has it."""
 MOST_DRAWN = 4_000_000
 """So many rows of the table are drawn; each stands for several sets where there seem to be more."""
 
@@ -141,23 +138,19 @@ class Sluice(Method[ItemSets]):
         supports: Numbers = beside
         if len(items) > self.columns:
             for_sizes, rest = budget.split(sizes="1/20", items="19/20")
-            counted = np.asarray(noise.counts(sets.sizes(LARGEST_SIZE), pay=for_sizes))
-            sizes = Sizes.plausible(counted)
+            sizes = Sizes.paid(sets, for_sizes)
             dense = sizes.mean > DENSE * len(items)
             share = Fraction(1, 4) if dense else Fraction(1, 2)
             for_supports, budget = rest.split(supports=share, table=1 - share)
-            sealed = sets.supports_within(sizes.usual)
-            made_up = sizes.mean / sizes.mean_within(sizes.usual) / STEPS
-            scale = made_up * float(sealed.sensitivity.l1 / for_supports.epsilon)
-            noisy = made_up * np.asarray(noise.counts(sealed, pay=for_supports), dtype=np.float64)
-            order = np.argsort(-noisy, kind="stable")
-            clear = int(np.count_nonzero(noisy > CLEAR * scale))
+            counted = Supports.paid(sets, sizes, for_supports)
+            order = np.argsort(-counted.noisy, kind="stable")
+            clear = int(np.count_nonzero(counted.noisy > CLEAR * counted.scale))
             cut = min(self.columns, max(2, clear))
             items, others = np.sort(order[:cut]), order[cut:]
             if not dense:
-                guess = whole(likely(noisy, scale, LEAST * sizes.number)[others])
-                spread = (guess > 0) & (guess < SPARSE * sizes.number)
-                beside, supports = others[spread], guess[spread]
+                guess = counted.likely()[others]
+                rare = (guess > 0) & (guess < SPARSE * sizes.number)
+                beside, supports = others[rare], guess[rare]
         table = sets.as_columns(Table, items.tolist())
         release = Confluence().fit(table, budget)
         drawn = release.sample(min(release.size, MOST_DRAWN), seed=0).select(table.schema.names)
@@ -167,51 +160,6 @@ class Sluice(Method[ItemSets]):
         return WeightedSets(found.sizes, found.items, found.weights * times), empty * times
 
 
-@dataclass(frozen=True, eq=False)
-class Sizes:
-    """How many sets have each number of items, 0 or more of each, from noisy counts.
-
-    >>> sizes = Sizes.plausible(np.array([0, 50, 45, 5]))
-    >>> sizes.usual, sizes.mean, sizes.mean_within(1)
-    (1, 1.55, 1.0)
-    """
-
-    counts: NDArray[np.float64]
-
-    @classmethod
-    def plausible(cls, noisy: Numbers) -> Sizes:
-        """The counts nearest to noisy ones that have the same sum and are not negative."""
-        return cls(onto_simplex(noisy, max(1.0, float(noisy.sum()))))
-
-    @property
-    def number(self) -> float:
-        """How many sets there are."""
-        return float(self.counts.sum())
-
-    @property
-    def usual(self) -> int:
-        """The smallest size that half of the sets do not exceed; 1 at least."""
-        reached = np.cumsum(self.counts)
-        return max(1, int(np.searchsorted(reached, reached[-1] / 2)))
-
-    @property
-    def mean(self) -> float:
-        return self.mean_within(len(self.counts))
-
-    def mean_within(self, most: int) -> float:
-        """The mean size, if sets had at most so many items; not 0."""
-        sizes = np.minimum(np.arange(len(self.counts)), most)
-        return max(float(sizes @ self.counts) / self.number, 1e-9)
-
-
-def whole(counts: NDArray[np.float64]) -> Numbers:
-    """Counts as whole numbers with about the same sum, by chance that is the same every time."""
-    below = np.floor(counts)
-    up = np.random.default_rng(0).random(len(counts)) < counts - below
-    found: Numbers = (below + up).astype(np.int64)
-    return found
-
-
 def as_sets(
     rows: NDArray[np.bool_], items: Numbers, beside: Numbers, supports: Numbers
 ) -> tuple[WeightedSets, int]:
@@ -219,12 +167,7 @@ def as_sets(
     owners, columns = np.nonzero(rows)
     owners, places = owners.astype(np.int64), items[columns]
     if len(rows) and len(beside):
-        rng = np.random.default_rng(0)
-        times = np.minimum(supports, len(rows))
-        chosen = [rng.choice(len(rows), many, replace=False, shuffle=False) for many in times.tolist()]
-        pairs = np.sort(
-            np.concatenate([owners << 31 | places, np.concatenate(chosen) << 31 | np.repeat(beside, times)])
-        )
-        owners, places = pairs >> 31, pairs & ((1 << 31) - 1)
+        chosen, others = spread(beside, supports, len(rows))
+        owners, places = together(np.concatenate([owners, chosen]), np.concatenate([places, others]))
     found = WeightedSets.counted(np.bincount(owners, minlength=len(rows)), places)
     return found, len(rows) - found.total

@@ -1,0 +1,162 @@
+"""Sizes of sets and supports of all items, for a part of the budget, and what becomes of them.
+
+Why it is private: a set is counted once in a histogram of sizes. The noisy sizes then say how many items half
+of the sets have; a set with no more counts as a whole for each of its items, another divides that number
+evenly among them, so that it is the L1 sensitivity of the supports. All else is post-processing.
+
+What the division loses is made up for on the whole, by the noisy sizes. And one noisy support says little
+about a rare item, but all of them together say how many items are rare, and how rare: the distribution of the
+true supports is estimated first, the one under which all noisy ones are most likely, and every support then
+becomes the number whose expected relative error is the least, given that distribution and its noisy value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kinds.itemsets.data import STEPS, ItemSets
+from penstock.kinds.itemsets.weighted import Numbers
+from penstock.postprocessing import onto_simplex
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import noise
+
+LARGEST_SIZE = 64
+LEAST = 0.001
+"""Errors of supports are relative to this share of the sets at least, as the literature has it."""
+
+Reals = NDArray[np.float64]
+
+CLEAR = 10.0
+"""A noisy support of so many scales of its noise is left as it is."""
+ROUNDS = 60
+FINENESS = 8
+"""Noisy supports are told apart in steps of this part of their scale."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """How many sets have each number of items, 0 or more of each, from noisy counts.
+
+    >>> sizes = Sizes.plausible(np.array([0, 50, 45, 5]))
+    >>> sizes.usual, sizes.mean, sizes.mean_within(1)
+    (1, 1.55, 1.0)
+    """
+
+    counts: Reals
+
+    @classmethod
+    def paid(cls, sets: ItemSets, pay: Budget) -> Sizes:
+        """Counted with noise."""
+        return cls.plausible(np.asarray(noise.counts(sets.sizes(LARGEST_SIZE), pay=pay)))
+
+    @classmethod
+    def plausible(cls, noisy: Numbers) -> Sizes:
+        """The counts nearest to noisy ones that have the same sum and are not negative."""
+        return cls(onto_simplex(noisy, max(1.0, float(noisy.sum()))))
+
+    @property
+    def number(self) -> float:
+        """How many sets there are."""
+        return float(self.counts.sum())
+
+    @property
+    def usual(self) -> int:
+        """The smallest size that half of the sets do not exceed; 1 at least."""
+        reached = np.cumsum(self.counts)
+        return max(1, int(np.searchsorted(reached, reached[-1] / 2)))
+
+    @property
+    def mean(self) -> float:
+        return self.mean_within(len(self.counts))
+
+    def mean_within(self, most: int) -> float:
+        """The mean size, if sets had at most so many items; not 0."""
+        sizes = np.minimum(np.arange(len(self.counts)), most)
+        return max(float(sizes @ self.counts) / self.number, 1e-9)
+
+
+@dataclass(frozen=True, eq=False)
+class Supports:
+    """Noisy supports of all items, and the scale of their noise."""
+
+    noisy: Reals
+    scale: float
+    number: float
+
+    @classmethod
+    def paid(cls, sets: ItemSets, sizes: Sizes, pay: Budget) -> Supports:
+        """Counted with noise, every set for as many items as half of the sets have."""
+        sealed = sets.supports_within(sizes.usual)
+        made_up = sizes.mean / sizes.mean_within(sizes.usual) / STEPS
+        scale = made_up * float(sealed.sensitivity.l1 / pay.epsilon)
+        noisy = made_up * np.asarray(noise.counts(sealed, pay=pay), dtype=np.float64)
+        return cls(noisy, scale, sizes.number)
+
+    def likely(self) -> Numbers:
+        """Whole supports of 0 or more that are likely."""
+        return whole(likely(self.noisy, self.scale, LEAST * self.number))
+
+
+def whole(counts: Reals) -> Numbers:
+    """Counts as whole numbers with about the same sum, by chance that is the same every time."""
+    below = np.floor(counts)
+    up = np.random.default_rng(0).random(len(counts)) < counts - below
+    found: Numbers = (below + up).astype(np.int64)
+    return found
+
+
+def likely(noisy: Reals, scale: float, least: float) -> Reals:
+    """Supports of 0 or more, given noisy ones with Laplace noise of this scale.
+
+    Errors count relative to the support, or to `least` where that is more.
+
+    >>> noisy = np.r_[np.full(50, -1.0), np.full(50, 1.0), 40.0, 5000.0]
+    >>> likely(noisy, 2.0, 1.0)[[0, 60, 101]].round(1).tolist()
+    [0.0, 0.0, 5000.0]
+    """
+    unclear = noisy < CLEAR * scale
+    found = noisy.copy()
+    if not unclear.any():
+        return found
+    steps, place, times = np.unique(
+        np.round(noisy[unclear] * FINENESS / scale), return_inverse=True, return_counts=True
+    )
+    grid = _grid(scale)
+    chance = np.exp(-np.abs(steps[:, None] / FINENESS - grid / scale))
+    prior = np.full(len(grid), 1 / len(grid))
+    for _ in range(ROUNDS):
+        after = chance * prior
+        after /= after.sum(axis=1, keepdims=True)
+        prior = times @ after / times.sum()
+    wanted = np.cumsum(chance * prior / np.maximum(grid, least), axis=1)
+    best = grid[np.argmax(2 * wanted >= wanted[:, -1:], axis=1)]
+    found[unclear] = best[place]
+    return found
+
+
+def _grid(scale: float) -> Reals:
+    """The supports that come into question: none, a few small ones, and evenly up to clear ones."""
+    small = np.geomspace(min(1.0, scale / 4), scale, 40)
+    return np.concatenate([[0.0], small, np.arange(1.25, 2 * CLEAR, 0.25) * scale])
+
+
+def spread(items: Numbers, supports: Numbers, rows: int) -> tuple[Numbers, Numbers]:
+    """Each item in so many different rows by chance, the same every time: rows and items, side by side.
+
+    >>> found, items = spread(np.array([7]), np.array([2]), 3)
+    >>> len(set(found.tolist())), items.tolist()
+    (2, [7, 7])
+    """
+    rng = np.random.default_rng(0)
+    times = np.minimum(supports, rows)
+    chosen = [rng.choice(rows, many, replace=False, shuffle=False) for many in times.tolist()]
+    return np.concatenate([items[:0], *chosen]), np.repeat(items, times)
+
+
+def together(rows: Numbers, items: Numbers) -> tuple[Numbers, Numbers]:
+    """The same pairs in ascending order."""
+    pairs = np.sort(rows << 31 | items)
+    return pairs >> 31, pairs & ((1 << 31) - 1)
