@@ -8,6 +8,7 @@ paid, exactly; and a public decision that changed would show in what is publishe
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -54,10 +55,12 @@ def lazily(frame: pl.DataFrame, place: Path) -> tuple[Any, str | None]:
 
 
 def database(frame: pl.DataFrame, place: Path) -> tuple[Any, str | None]:
-    path = place / f"{len(list(place.iterdir()))}.duckdb"
-    with duckdb.connect(str(path)) as connection:
-        connection.register("given", frame.to_arrow())
-        connection.execute("CREATE TABLE records AS SELECT * FROM given")
+    content = f"{frame.schema} {frame.rows()}".encode()
+    path = place / f"{hashlib.sha256(content).hexdigest()}.duckdb"
+    if not path.exists():  # every input is opened on both sides of a pair
+        with duckdb.connect(str(path)) as connection:
+            connection.register("given", frame.to_arrow())
+            connection.execute("CREATE TABLE records AS SELECT * FROM given")
     return f"duckdb:///{path}", "records"
 
 
