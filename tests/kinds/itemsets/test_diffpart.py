@@ -26,6 +26,7 @@ from penstock.privacy.laws.passing import Passed, Passing, log_tail
 from penstock.privacy.mechanisms.chains import Chain, least_above
 from penstock.privacy.randomness.generator import Law, Randomness
 from penstock.privacy.randomness.logarithms import Log
+from penstock.privacy.seals.sealed import open_seal
 from penstock.privacy.unit import Relation
 from penstock.schema import Schema
 
@@ -318,3 +319,17 @@ def test_release_without_a_method_makes_synthetic_sets() -> None:
     release = penstock.release(frame, schema(4), epsilon=1, seed=1)
     assert release.answer == "synthetic data"
     assert release.sample(10, seed=1).columns == ["s"]
+
+
+def test_what_was_dropped_comes_back_for_a_share_of_the_budget() -> None:
+    """3,000 pairs of 400 items, each pair far below every threshold: their number and items are known."""
+    rng = np.random.default_rng(2)
+    rows = ["1"] * 9000 + [f"{one} {two}" for one, two in rng.integers(2, 401, size=(3000, 2))]
+    literal, release = fitted(rows, 400, epsilon=2), fitted(rows, 400, epsilon=2, recover="1/2")
+    assert release.parameters["recover"] == "1/2"
+    assert release.receipt.epsilon == 2
+    assert literal.number.value < 9200
+    assert abs(release.number.value - 12000) < 600
+    right = open_seal(opened(rows, 400).supports())[1:]
+    lost, kept = (float(np.abs(one.synthetic.supports(400)[1:] - right).mean()) for one in (literal, release))
+    assert kept < 0.7 * lost

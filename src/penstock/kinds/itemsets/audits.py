@@ -147,6 +147,9 @@ METHODS: tuple[MethodAudit, ...] = (
         "diffpart", GROUPED, BASKETS, parameters={"fan_out": 3, "c1": "1/10", "c2": "1/10"}, label="grouped"
     ),
     MethodAudit(
+        "diffpart", FOUR, LARGE, parameters={**LOOSE, "recover": "1/2"}, label="recovered", copies=()
+    ),
+    MethodAudit(
         "privtree-sets",
         PAIR,
         SINGLES,

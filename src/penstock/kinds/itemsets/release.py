@@ -292,11 +292,15 @@ class SetsRelease(ItemSetsRelease):
         return Answer(float(self.sets.total + self.empty), None, "sets", "model", caveats)
 
     def explain(self) -> Sequence[str]:
+        how = (
+            f", by dividing the records {self.divided:,} times by the groups of items that they meet and "
+            "going on where many seemed to be"
+            if self.divided
+            else ""
+        )
         said = [
-            f"{len(self.sets):,} different sets of items were found, by dividing the records "
-            f"{self.divided:,} times by the groups of items that they meet and going on where many "
-            "seemed to be. Each has a noisy count; together these are "
-            f"{self.sets.total:,} sets."
+            f"{len(self.sets):,} different sets of items were found{how}. Each has a count that rests on "
+            f"noisy ones; together these are {self.sets.total:,} sets."
         ]
         if self.left_out:
             said.append(

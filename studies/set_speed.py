@@ -1,0 +1,131 @@
+"""Item sets: CPU seconds by the number of sets, and ten million of them through DuckDB.
+
+    python studies/set_speed.py --records 10000000    # one made-up file, released in a process of its own
+
+`studies/diffpart.py --speed --scale` keeps what is found here for its page. Sets have the shape of the
+literature's transit data (`set_data.shaped`). CPU seconds are those of one process, in all threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import penstock
+from penstock.catalogue import method as known_method
+from penstock.contracts.plug import method_class
+from penstock.kinds.itemsets.data import ItemSets
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.randomness.generator import Randomness
+from penstock.schema import Schema
+from set_data import STM_RECORDS, Baskets, shaped
+
+AT_ONCE = 500_000
+TIMES = 3
+LIMIT_MIB = 4096
+SIZES = (STM_RECORDS // 4, STM_RECORDS // 2, STM_RECORDS)
+LAYOUTS = ("lists", "rows")
+
+
+def seconds(method: str, data: ItemSets) -> float:
+    """CPU seconds of one release at epsilon 1."""
+    begun = process_time()
+    method_class(known_method(method))().fit(data, Budget(1, randomness=Randomness.seeded(1)))
+    return process_time() - begun
+
+
+def speed() -> dict[str, Any]:
+    """CPU seconds of reading, DiffPart and our default, the least of some runs that take turns."""
+    found: dict[str, Any] = {}
+    every = {records: shaped(records) for records in SIZES}
+    for _ in range(TIMES):
+        for records, baskets in every.items():
+            begun = process_time()
+            data = ItemSets.open(baskets.rows, baskets.schema)
+            measured = {"read": process_time() - begun}
+            measured |= {method: seconds(method, data) for method in ("diffpart", "sluice")}
+            for name, taken in measured.items():
+                key = f"{name}|{records}"
+                found[key] = min(taken, found.get(key, taken))
+        print(found, flush=True)
+    return found
+
+
+def scale(records: int) -> dict[str, Any]:
+    """Wall and CPU seconds and the peak of memory of releases of a file through DuckDB, in either layout."""
+    found: dict[str, Any] = {"records": records}
+    with tempfile.TemporaryDirectory() as place:
+        for layout in LAYOUTS:
+            path, universe = _written(Path(place) / f"{layout}.parquet", records, layout)
+            found[f"{layout}|file MiB"] = path.stat().st_size / 2**20
+            for method in ("diffpart", "sluice"):
+                with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
+                    taken = apart.submit(_released, path, universe, layout, method).result()
+                found |= {f"{layout}|{method}|{name}": value for name, value in taken.items()}
+                print(layout, method, taken, flush=True)
+            path.unlink()
+    return found
+
+
+def _written(path: Path, records: int, layout: str) -> tuple[Path, int]:
+    """A Parquet file of sets, as texts or one item a row, made a piece at a time."""
+    writer = None
+    for begin in range(0, records, AT_ONCE):
+        baskets: Baskets = shaped(min(AT_ONCE, records - begin), seed=begin)
+        frame = baskets.rows
+        if layout == "rows":
+            frame = frame.with_row_index("basket", begin).with_columns(pl.col("items").str.split(" "))
+            frame = frame.explode("items").sample(fraction=1.0, shuffle=True, seed=begin)
+        table = pa.table(frame.to_arrow())
+        writer = writer or pq.ParquetWriter(path, table.schema)
+        writer.write_table(table.cast(writer.schema))
+    assert writer is not None
+    writer.close()
+    return path, baskets.items
+
+
+def _released(path: Path, universe: int, layout: str, method: str) -> dict[str, float]:
+    facts = {
+        "kind": "itemsets",
+        "items": {"item": "items", **({"transaction": "basket"} if layout == "rows" else {})},
+        "fields": [{"name": "items", "constraints": {"enum": [str(item) for item in range(universe)]}}],
+    }
+    wall, cpu = perf_counter(), process_time()
+    release = penstock.release(
+        path, Schema.model_validate(facts), epsilon=1, method=method, engine="duckdb", seed=1
+    )
+    return {
+        "wall": perf_counter() - wall,
+        "cpu": process_time() - cpu,
+        "peak MiB": _peak(),
+        "sets": float(release.size),
+    }
+
+
+def _peak() -> float:
+    """The most memory that this process held; what getrusage says may be its parent's."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--records", type=int, default=10_000_000)
+    found = scale(parser.parse_args().records)
+    print(json.dumps(found, indent=1))
+    return int(max(value for name, value in found.items() if name.endswith("peak MiB")) > LIMIT_MIB)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
