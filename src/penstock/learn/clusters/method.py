@@ -293,7 +293,7 @@ class _Fit:
     def _sizes(self, synopsis: Synopsis, centres: Reals) -> tuple[Reals, Reals]:
         """The noisy counts of every cluster's cells, added up, and how wide the noise of so many is."""
         assigned, weights, _ = measured(weighted(synopsis, "signed"), centres[None])
-        many = np.bincount(assigned[0], minlength=len(centres)).tolist()
+        many = [_about(each) for each in np.bincount(assigned[0], minlength=len(centres)).tolist()]
         return weights[0], np.array([half_width([Noises(1.0, synopsis.deviation, each)]) for each in many])
 
     def _shares_of_rounds(self, n: float, k: int, epsilon: float, pay: Budget) -> list[Budget]:
@@ -314,6 +314,16 @@ class _Fit:
             "k": k,
             "share": str(share),
         }
+
+
+def _about(cells: int) -> int:
+    """No fewer cells, and an eighth more at most: widths of bars are dear, and many clusters share these.
+
+    >>> [_about(cells) for cells in (7, 17, 1000, 1030)]
+    [7, 18, 1024, 1152]
+    """
+    step = 1 << max(0, cells.bit_length() - 4)
+    return -(-cells // step) * step
 
 
 _CELLS: Counted = "cells"
