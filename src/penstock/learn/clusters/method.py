@@ -62,7 +62,7 @@ Preset = Literal["hybrid", "half", "eugkm", "ugkm", "mkm", "dplloyd", "dplloyd-i
 Cut = Literal["none", "grown"] | Sizing
 Rule = Literal["fitted", "half", "never"]
 Schedule = Literal["even", "geometric"]
-Start = Literal["packed", "uniform"]
+Start = Literal["packed", "anywhere"]
 
 SIZE_SHARE = Fraction(1, 100)
 """Of the budget, for the number of points where the schema does not declare it."""
@@ -89,7 +89,7 @@ PRESETS: dict[Preset, Recipe] = {
     "eugkm": Recipe(rule="never"),
     "ugkm": Recipe(synopsis="ug", rule="never"),
     "mkm": Recipe(synopsis="mkm", rule="never"),
-    "dplloyd": Recipe(synopsis="none", rounds=5, split="equal", start="uniform", starts=1),
+    "dplloyd": Recipe(synopsis="none", rounds=5, split="equal", start="anywhere", starts=1),
     "dplloyd-impr": Recipe(synopsis="none", rounds=None, starts=1),
     "grown": Recipe(synopsis="grown"),
 }
@@ -286,7 +286,7 @@ class _Fit:
 
     def _starts(self, k: int) -> Reals:
         many, dimensions = self.recipe.starts, self.box.dimensions
-        if self.recipe.start == "uniform":
+        if self.recipe.start == "anywhere":
             return uniform_starts(k, dimensions, many, self.method.draw)
         return packed_starts(k, dimensions, many, self.method.draw, self.method.boundary)
 
