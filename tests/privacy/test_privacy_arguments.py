@@ -65,6 +65,7 @@ OPENINGS = {
     "audit/sensitivity.py moves": "how far a value really moves between two made-up inputs",
     "audit/tampering.py raw_size": "a mistake made on purpose, in a broken copy",
     "audit/worst_loss.py worst_loss": "the exact loss of a tree between two made-up inputs",
+    "learn/clusters/audits.py Rounds.loss": "how far a round moves between two made-up inputs",
     "kinds/points/audits.py OnlyOccupied.fans": "a mistake made on purpose, in a broken copy",
     "kinds/graph/audits/features.py by_true_counts": "a mistake made on purpose, in a broken copy",
     "kinds/table/audits/gaps.py Step.choice_law": "the exact law of a choice on a made-up table",

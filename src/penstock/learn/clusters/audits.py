@@ -112,7 +112,7 @@ def _target(name: str, summary: str, rounds: Rounds, pairs: Sequence[Pair]) -> T
 MANY = ((0.1,),) * 18
 """With one point more, epsilon 1 and a grid alone, there are two cells instead of one."""
 
-GRID_ALONE = MethodAudit("kmeans", LINE, ENDS, parameters={"k": 1, "preset": "eugkm"}, label="grid")
+GRID_ALONE = MethodAudit("kmeans", LINE, ENDS, parameters={"k": 1, "preset": "eugkm"}, label="cells-alone")
 
 
 def _exact_number(records: Records, randomness: Any, n: int) -> list[Any]:

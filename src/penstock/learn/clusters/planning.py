@@ -95,11 +95,10 @@ def side(wanted: float, d: int, most: int) -> int:
     >>> side(10_794, 6, 5_000_000), side(1e9, 3, 1_000_000)
     (5, 100)
     """
-    largest = 1
-    while (largest + 1) ** d <= most:
-        largest += 1
-    nearest: float = max(wanted, 1.0) ** (1 / d)
-    return min(largest, max(1, round(nearest)))
+    found = max(1, round(min(max(wanted, 1.0), float(most)) ** (1 / d)))
+    while found > 1 and found**d > most:
+        found -= 1
+    return int(found)
 
 
 def hybrid_error(n: float, k: int, d: int, epsilon: float, share: float) -> float:
