@@ -6,17 +6,26 @@ They are loaded when they are first asked for.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from penstock.learn.classification.estimators import PrivateDecisionTree as PrivateDecisionTree
+    from penstock.learn.classification.estimators import PrivateOneVsRest as PrivateOneVsRest
+    from penstock.learn.classification.estimators import PrivPfCClassifier as PrivPfCClassifier
     from penstock.learn.clusters.estimator import PrivateKMeans as PrivateKMeans
 
-__all__ = ["PrivateKMeans"]
+__all__ = ["PrivPfCClassifier", "PrivateDecisionTree", "PrivateKMeans", "PrivateOneVsRest"]
+
+_ROOMS = {
+    "PrivPfCClassifier": "penstock.learn.classification.estimators",
+    "PrivateDecisionTree": "penstock.learn.classification.estimators",
+    "PrivateKMeans": "penstock.learn.clusters.estimator",
+    "PrivateOneVsRest": "penstock.learn.classification.estimators",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "PrivateKMeans":
-        from penstock.learn.clusters.estimator import PrivateKMeans
-
-        return PrivateKMeans
+    if name in _ROOMS:
+        return getattr(import_module(_ROOMS[name]), name)
     raise AttributeError(f"module 'penstock.learn' has no attribute '{name}'")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from penstock.errors import DataError
 from penstock.kinds.table.connections import Connections
 from penstock.kinds.table.release import TableRelease
+from penstock.releases.predicting import Predicting
 from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ LARGEST_COUNT = 1 << 50
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ClassifierRelease(TableRelease):
+class ClassifierRelease(Predicting, TableRelease):
     """Parts of the domain with noisy counts of every label: a row for each part, a column for each label.
 
     `target` is the column that is predicted.
@@ -73,31 +74,40 @@ class ClassifierRelease(TableRelease):
         shares: Reals = smoothed / smoothed.sum(axis=1, keepdims=True)
         return shares
 
-    def coded(self, rows: pl.DataFrame) -> dict[str, NDArray[Any]]:
-        """The codes of the columns that are looked at; whatever else the rows hold is left alone."""
-        for name in self.features:
-            if name not in rows.columns:
-                raise DataError(
-                    f"{name}: the data has no such column, and the classifier looks at it. Add it."
-                )
-        return {name: self.schema.codec(name).encode(rows[name]) for name in self.features}
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        return tuple(name for name in self.schema.names if name != self.target)
 
     def predict(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The likeliest label of each row, and how likely each of the labels is.
 
-        The first column has the name of the target, the others are `p(label)`.
+        Rows need the columns of `features`. Where a row has no value there that the schema knows, the answer
+        is null.
         """
-        part = self.part_of(self.coded(rows), rows.height)
-        return self.told(self.chances[part])
+        return self.told(self.chances, rows)
 
-    def told(self, chances: Reals) -> pl.DataFrame:
-        """Chances of the labels as a table: the likeliest label, and the chance of each."""
+    def told(self, chances: Reals, rows: pl.DataFrame) -> pl.DataFrame:
+        """For each row the likeliest label, by the chances of the labels in the row's part, and these."""
         import polars as pl
 
-        best = chances.argmax(axis=1) if len(chances) else np.zeros(0, dtype=np.int64)
-        labels = self.schema.codec(self.target).decode(best, np.random.default_rng(0))
-        columns = [pl.Series(f"p({label})", chances[:, place]) for place, label in enumerate(self.labels)]
-        return pl.DataFrame([labels, *columns])
+        codes, known = self._coded(rows)
+        part = self.part_of(codes, rows.height)
+        here = chances[part].reshape(rows.height, len(self.labels))
+        labels = self.schema.codec(self.target).decode(here.argmax(axis=1), np.random.default_rng(0))
+        columns = [pl.Series(f"p({label})", here[:, place]) for place, label in enumerate(self.labels)]
+        found = pl.DataFrame([labels, *columns])
+        return found.with_columns(pl.when(pl.Series(known)).then(pl.all()))
+
+    def _coded(self, rows: pl.DataFrame) -> tuple[dict[str, NDArray[Any]], NDArray[np.bool_]]:
+        """The codes of the columns that are looked at, and which rows have all of them."""
+        lacking = [name for name in self.features if name not in rows.columns]
+        if lacking:
+            raise DataError(f"The rows lack {', '.join(lacking)}, which this classifier looks at. Add it.")
+        codes = {name: self.schema.codec(name).locate(rows[name]) for name in self.features}
+        known = np.ones(rows.height, dtype=np.bool_)
+        for column in codes.values():
+            known &= column >= 0
+        return {name: np.maximum(column, 0) for name, column in codes.items()}, known
 
     @property
     def connections(self) -> Connections:

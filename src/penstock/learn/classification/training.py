@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -44,11 +45,7 @@ class Cells(Protocol):
     @property
     def chances(self) -> Reals: ...
 
-    def part_of(self, codes: Any, rows: int) -> Numbers: ...
-
-    def coded(self, rows: pl.DataFrame) -> dict[str, NDArray[Any]]: ...
-
-    def told(self, chances: Reals) -> pl.DataFrame: ...
+    def told(self, chances: Reals, rows: pl.DataFrame) -> pl.DataFrame: ...
 
 
 def occupied(cells: Cells) -> tuple[Numbers, Numbers, Numbers]:
@@ -131,10 +128,9 @@ class Trained:
 
     def predict(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The label of each row, and how likely each label is as far as the learner says."""
-        cell = self.cells.part_of(self.cells.coded(rows), rows.height)
-        return self.cells.told(self._by_cell[cell])
+        return self.cells.told(self._by_cell, rows)
 
-    @property
+    @cached_property
     def _by_cell(self) -> Reals:
         """The chance of each label in each cell: a cell is all that the learner sees of a row."""
         labels, cells = len(self.cells.labels), self.cells.partition.cells
