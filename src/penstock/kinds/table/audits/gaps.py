@@ -113,7 +113,7 @@ class Step:
         moved = [*(open_seal(sealed) - open_seal(other)).tolist(), 0]
         tier, share = RhoTier(paid), self.share
         spread = (max(moved) - min(moved)) / tier.distinguishes(sealed.sensitivity, share)
-        return spread**2 / 8 / float(paid.rho)
+        return float(spread**2 / 8 / paid.rho)
 
     # The sum of all gaps -------------------------------------------------------------------------------
 
