@@ -1,15 +1,15 @@
 """Do 95 % error bars cover what they promise? Every kind of error bar, over many releases of small tables.
 
-    python studies/error_bars.py                      # 200 releases of each kind: some minutes
+    python studies/error_bars.py                      # 200 releases of each kind or more: some minutes
     python studies/error_bars.py --releases 1000 --only privtree
     python studies/error_bars.py --write              # and the pages of the documentation
 
 Each kind is released again and again, with other noise, and asked the same questions. Counted is how often
-the truth lies within the error bar, over all releases and questions that were answered with one. Where noise
-is a smooth curve (epsilon 0.5), a bar should cover 95 %. Where it takes few whole values (epsilon 4), no
-interval has exactly 95 %, and the smallest with at least as much has more. The exit code is 1 when a kind of
-bar covers less than 93 %, or more than 97 % at the small epsilon where it is no upper bound. Finished kinds
-are kept in `results/` and not run again.
+the truth lies within the error bar, over all releases and questions that were answered with one. Every answer
+declares what its bar covers: 95 %, or exactly how much more where noise takes few whole values, or at least
+95 % where nothing more is known. From that and from cutting off at zero follows how often the truth should be
+covered (`expected`). The exit code is 1 when a kind of bar covers 2 percentage points more or less than that;
+only those that declare "at least" may cover more. Finished kinds are kept in `results/` and not run again.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from time import process_time
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -33,9 +35,12 @@ from penstock.releases import Answer, Release
 from penstock.schema import parse
 
 RELEASES = 200
+BARS = 1600  # asked for at least, of kinds with few questions by more releases
 SMALL, LARGE = "1/2", "4"
-LEAST, MOST = 0.93, 0.97
+TOLERANCE = 0.02  # 95 % bars cover 93 to 97 %
 PLACE = RESULTS / "coverage.jsonl"
+NUMBERS = ("bars", "covered", "expectation", "at_least", "seconds")
+HEAD = ("kind of data", "error bar", "releases", "answers with a bar", "expected", "covered", "as promised")
 ROWS = 6000
 
 TABLE = """
@@ -138,12 +143,33 @@ def occurrences(texts: Sequence[str], string: str) -> int:
     return found
 
 
+class Told(NamedTuple):
+    """Whether a bar covers the truth, None where there is no bar; and how likely that was.
+
+    `expected` is what the answer declares that its bar covers, and where it declares "at least 95 %", 95 %.
+    Noise is as likely to lower a count as to raise it. A count that would have to be cut off at zero, or at
+    a public number of records, before it is off by more than its bar cannot miss on that side.
+    """
+
+    covered: bool | None
+    expected: float = 0.0
+    at_least: bool = False
+
+    @classmethod
+    def of(cls, answer: Answer, truth: float, most: float = inf) -> Told:
+        if answer.error is None:
+            return cls(None)
+        declared = 0.95 if answer.covers is None else answer.covers
+        sides = (truth - answer.error > 0) + (truth + answer.error < most)
+        expected = 1 - (1 - declared) * sides / 2
+        return cls(abs(answer.value - truth) <= answer.error + 1e-9, expected, answer.covers is None)
+
+
 @dataclass(frozen=True)
 class Case:
     """One kind of error bar: how to make a release from an epsilon and a seed, and what to ask it.
 
-    `question` is the name of what is asked where a release is not asked with an expression. Bars that are
-    made for the worst records that a release allows are a `bound`: they cover what they promise or more.
+    `question` is the name of what is asked where a release is not asked with an expression.
     """
 
     name: str
@@ -151,13 +177,13 @@ class Case:
     make: Callable[[str, int], Release]
     truth: Mapping[str, float]
     question: str | None = None
-    bound: bool = False
 
-    def answers(self, epsilon: str, seed: int) -> list[tuple[Answer, float]]:
+    def bars(self, epsilon: str, seed: int) -> list[Told]:
         made = self.make(epsilon, seed)
+        most = inf if made.schema.size is None else float(made.schema.size)
         ask = made.query if self.question is None else made.questions()[self.question].ask
-        told = [(ask(text), truth) for text, truth in self.truth.items()]
-        return [(answer, truth) for answer, truth in told if isinstance(answer, Answer)]
+        asked = [(ask(text), truth) for text, truth in self.truth.items()]
+        return [Told.of(answer, truth, most) for answer, truth in asked if isinstance(answer, Answer)]
 
 
 @dataclass(frozen=True)
@@ -169,6 +195,8 @@ class Coverage:
     releases: int
     bars: int
     covered: int
+    expectation: float
+    at_least: bool
     questions: int
     seconds: float = 0.0
 
@@ -177,8 +205,18 @@ class Coverage:
         return self.covered / self.bars if self.bars else float("nan")
 
     @property
+    def expected(self) -> float:
+        """The mean of what every single bar should cover."""
+        return self.expectation / self.bars if self.bars else float("nan")
+
+    @property
+    def promise(self) -> str:
+        return f"{'≥ ' if self.at_least else ''}{self.expected:.3f}"
+
+    @property
     def good(self) -> bool:
-        return LEAST <= self.share <= (MOST if self.epsilon == SMALL and not self.case.bound else 1.0)
+        above = 1.0 if self.at_least else TOLERANCE
+        return -TOLERANCE <= self.share - self.expected <= above
 
     def row(self) -> list[str]:
         told = f"{100 * self.bars / (self.releases * self.questions):.0f} %"
@@ -187,6 +225,7 @@ class Coverage:
             self.case.name,
             str(self.releases),
             told,
+            self.promise,
             f"{self.share:.3f}",
             "yes" if self.good else "**no**",
         ]
@@ -194,14 +233,24 @@ class Coverage:
 
 def measured(case: Case, epsilon: str, releases: int, *, first: int = 0) -> Coverage:
     """The coverage of one kind of bar, over releases with these many seeds."""
-    bars = covered = 0
     begin = process_time()
-    for seed in range(first, first + releases):
-        for answer, truth in case.answers(epsilon, seed):
-            if answer.error is not None:
-                bars += 1
-                covered += abs(answer.value - truth) <= answer.error + 1e-9
-    return Coverage(case, epsilon, releases, bars, covered, len(case.truth), process_time() - begin)
+    told = [
+        each
+        for seed in range(first, first + releases)
+        for each in case.bars(epsilon, seed)
+        if each.covered is not None
+    ]
+    return Coverage(
+        case,
+        epsilon,
+        releases,
+        bars=len(told),
+        covered=sum(bool(each.covered) for each in told),
+        expectation=sum(each.expected for each in told),
+        at_least=any(each.at_least for each in told),
+        questions=len(case.truth),
+        seconds=process_time() - begin,
+    )
 
 
 def kept(case: Case, epsilon: str, releases: int, place: Path = PLACE) -> Coverage:
@@ -210,13 +259,12 @@ def kept(case: Case, epsilon: str, releases: int, place: Path = PLACE) -> Covera
     for line in place.read_text(encoding="utf-8").splitlines() if place.exists() else ():
         known = json.loads(line)
         if all(known[key] == value for key, value in wanted.items()):
-            return Coverage(
-                case, epsilon, releases, known["bars"], known["covered"], len(case.truth), known["seconds"]
-            )
+            numbers = {name: value for name, value in known.items() if name not in wanted}
+            return Coverage(case, epsilon, releases, questions=len(case.truth), **numbers)
     found = measured(case, epsilon, releases)
     place.parent.mkdir(parents=True, exist_ok=True)
     with place.open("a", encoding="utf-8") as file:
-        numbers = {"bars": found.bars, "covered": found.covered, "seconds": found.seconds}
+        numbers = {name: getattr(found, name) for name in NUMBERS}
         file.write(json.dumps({**wanted, **numbers}) + "\n")
     return found
 
@@ -249,7 +297,7 @@ def cases() -> list[Case]:
                 records, schema, epsilon=epsilon, delta=delta, method=method, seed=seed, parameters=options
             )
 
-        return Case(name, kind, make, truth, "pattern" if kind == "graph" else None, method == "ladder")
+        return Case(name, kind, make, truth, "pattern" if kind == "graph" else None)
 
     def chosen(epsilon: str, seed: int) -> Release:
         return select(
@@ -305,8 +353,15 @@ ACCOUNTED = """## What a bar accounts for
   the same sum, so its quantiles are known.
 - *Heavy tails.* Laplace noise is no normal distribution: the quantile is corrected by the kurtosis of the
   sum, or read off draws of the sum where noise has few steps.
-- *Cutting off at zero*, and at a public number of records, brings an answer nearer to the truth, so that a
-  bar covers no less.
+- *Few whole values.* Then no interval has exactly 95 %: the smallest with at least as much is taken, and the
+  answer declares what it covers.
+- *Cutting off at zero*, and at a public number of records, brings an answer nearer to the truth. Where the
+  truth is smaller than the bar is wide, a count cannot be too low by more than the bar, so that the bar
+  misses only half as often: *expected* accounts for it. The numbers of patterns of the graph with noise for
+  the worst graph (`laplace-counts`) are such.
+- *Noise whose size depends on the records* (`ladder`) is not told. The bar is made for the widest noise that
+  is possible after what was paid to know, and declares "at least 95 %": how much more it covers, only
+  the graph itself tells.
 - *Projection, agreement and shrinkage*, which make the model of the rows consistent, are not applied to
   counted answers. What went through them rests on the model and has no bar.
 - *Selection.* Where the same noisy counts decided what is listed (the histogram mechanism, the most
@@ -323,20 +378,21 @@ def page(found: Sequence[Coverage], seconds: float) -> Page:
     """What the study has to say."""
     smooth = [each for each in found if each.epsilon == SMALL]
     coarse = [each for each in found if each.epsilon == LARGE]
-    head = ["kind of data", "error bar", "releases", "answers with a bar", "covered", "as promised"]
-    exact = [each.share for each in smooth if not each.case.bound]
-    bounds = ", ".join(f"`{each.case.name}`" for each in smooth if each.case.bound)
-    beyond = f" Those of {bounds} are made for the worst data that the release allows, and cover more."
+    exact = [each.share for each in smooth if not each.at_least and each.expected < 0.97]
+    off = max(abs(each.share - each.expected) for each in found if not each.at_least)
+    bounds = ", ".join(f"`{each.case.name}`" for each in smooth if each.at_least)
+    beyond = f" Those of {bounds} declare that they cover at least 95 %, and do."
     good = sum(each.good for each in found)
     short = [
-        [each.case.name, f"{each.share:.3f}", f"{other.share:.3f}"]
+        [each.case.name, each.promise, f"{each.share:.3f}", other.promise, f"{other.share:.3f}"]
         for each, other in zip(smooth, coarse, strict=True)
     ]
-    ranked = sorted(short, key=lambda row: row[1])
+    ranked = sorted(short, key=lambda row: row[2])
     screen = (
         [ranked[round(place * (len(ranked) - 1) / 8)] for place in range(9)] if len(ranked) > 9 else ranked
     )
-    runs = found[0].releases
+    runs = min(each.releases for each in found)
+    columns = [f"{what}, ε {epsilon}" for epsilon in (SMALL, LARGE) for what in ("expected", "covered")]
     return Page(
         name="coverage",
         title="Study: do error bars cover the truth?",
@@ -344,20 +400,21 @@ def page(found: Sequence[Coverage], seconds: float) -> Page:
         "have been counted without noise. Does it, for every kind of error bar that Penstock gives?",
         found=[
             f"**{good} of {len(found)} figures are what bars promise** ({len(smooth)} kinds of bar at two "
-            f"budgets). Where noise is a smooth curve (ε {SMALL}), bars cover between {min(exact):.3f} "
-            f"and {max(exact):.3f} of the truths.{beyond if bounds else ''} At ε {LARGE} noise "
-            "takes few whole values: no interval has exactly 95 %, and the smallest with at least as much "
-            "covers more. In the order of the first:",
-            lines(["error bar", f"covered, ε {SMALL}", f"covered, ε {LARGE}"], screen),
+            f"budgets): none covers {100 * TOLERANCE:.0f} percentage points more or less than its answers "
+            f"declare, the worst {100 * off:.1f}. Where noise is a smooth curve (ε {SMALL}), bars cover "
+            f"between {min(exact):.3f} and {max(exact):.3f} of the truths.{beyond if bounds else ''} At ε "
+            f"{LARGE} noise takes few whole values: no interval has exactly 95 %, and the smallest with at "
+            "least as much covers more. In the order of what was covered:",
+            lines(["error bar", *columns], screen),
         ],
         again=f"`python studies/error_bars.py --write`, {seconds:.0f} seconds on one core; the tests run a "
         "small version of it.",
-        rests_on=f"{runs} seeded releases of each kind at each of two budgets, of made-up records: no data "
-        "is needed.",
+        rests_on=f"{runs} seeded releases or more of each kind at each of two budgets, of made-up records: "
+        "no data is needed.",
         details=[HOW, ACCOUNTED, LEFT_OUT],
         tables=[
-            f"## Smooth noise, ε {SMALL}\n\n" + lines(head, [each.row() for each in smooth]),
-            f"## Noise of few steps, ε {LARGE}\n\n" + lines(head, [each.row() for each in coarse]),
+            f"## Smooth noise, ε {SMALL}\n\n" + lines(HEAD, [each.row() for each in smooth]),
+            f"## Noise of few steps, ε {LARGE}\n\n" + lines(HEAD, [each.row() for each in coarse]),
         ],
     )
 
@@ -372,10 +429,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for case in cases():
         if given.only in case.name:
             for epsilon in (SMALL, LARGE):
-                found.append(kept(case, epsilon, given.releases))
+                releases = max(given.releases, -(-given.releases * BARS // (RELEASES * len(case.truth))))
+                found.append(kept(case, epsilon, releases))
                 print(" | ".join([*found[-1].row(), f"ε {epsilon}"]), file=sys.stderr, flush=True)
-    head = ["kind of data", "error bar", "releases", "answers with a bar", "covered", "as promised"]
-    print(lines(head, [each.row() for each in found]))
+    print(lines(HEAD, [each.row() for each in found]))
     if given.write:
         page(found, sum(each.seconds for each in found)).write()
     return 0 if all(each.good for each in found) else 1

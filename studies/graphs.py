@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import graph_pages
+import graph_properties
 import graph_recursive
 from graph_data import (
     BUDGETS,
@@ -295,24 +296,27 @@ def shapes(runs: int, name: str) -> dict[str, Any]:
     return found
 
 
+PARTS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "properties": lambda runs: graph_properties.measured(),
+    "counts": lambda runs: counts(),
+    "degrees": degrees,
+    "fits": fits,
+    "synthetic": synthetic,
+    "drawn": lambda runs: drawn(GRAPHS),
+    "recursive": lambda runs: graph_recursive.medians(),
+}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name in ("counts", "degrees", "fits", "synthetic", "drawn", "shapes", "recursive", "all", "write"):
+    for name in (*PARTS, "shapes", "all", "write"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--graphs", nargs="+", choices=SHAPED, default=SHAPED, help="for --shapes")
     parser.add_argument("--runs", type=int, default=RUNS)
     given = parser.parse_args()
-    parts: dict[str, Callable[[], dict[str, Any]]] = {
-        "counts": counts,
-        "degrees": lambda: degrees(given.runs),
-        "fits": lambda: fits(given.runs),
-        "synthetic": lambda: synthetic(given.runs),
-        "drawn": lambda: drawn(GRAPHS),
-        "recursive": graph_recursive.medians,
-    }
-    for name, measure in parts.items():
+    for name, measure in PARTS.items():
         if given.all or getattr(given, name):
-            keep(name, measure())
+            keep(name, measure(given.runs))
     if given.all or given.shapes:
         for name in given.graphs:
             keep("shapes", shapes(SHAPE_RUNS, name))

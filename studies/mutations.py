@@ -263,6 +263,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "confluence",
     ),
     replay(
+        "choices paid in rho with a range whose square is 16 times the rho, and not 8 times",
+        "privacy/budgets/accounting.py",
+        "    return Fraction(isqrt(8 * rho.numerator * digits**2 // rho.denominator), digits)\n",
+        "    return Fraction(isqrt(16 * rho.numerator * digits**2 // rho.denominator), digits)\n",
+        "confluence",
+    ),
+    replay(
+        "the mean of all gaps stated like one of them",
+        "kinds/table/confluence/pairs.py",
+        "        moves = Sensitivity.of(self.sensitivity.linf * len(self.couples))\n",
+        "        moves = Sensitivity.of(self.sensitivity.linf)\n",
+        "confluence",
+    ),
+    replay(
         "MWEM's errors in the unit of one record",
         "kinds/table/baselines/mwem.py",
         "            Sensitivity.scores(STEPS * counts.sensitivity.linf, believed.size),\n",

@@ -131,6 +131,12 @@ class Timed:
     def lattice(self, *arguments: Any) -> Any:
         return self._timed(self._engine.lattice, *arguments)
 
+    def grid(self, *arguments: Any) -> Any:
+        return self._timed(self._engine.grid, *arguments)
+
+    def nearest(self, *arguments: Any) -> Any:
+        return self._timed(self._engine.nearest, *arguments)
+
     def _timed(self, work: Any, *arguments: Any) -> Any:
         started = process_time()
         result = work(*arguments)

@@ -19,7 +19,6 @@ ROOT = Path(__file__).parents[1]
 NOT_YET: dict[str, str] = {
     "privacy/mechanisms/noise.py gaussian_variance": "private learning: how wide Gaussian noise is",
     "privacy/mechanisms/noise.py laplace_real": "private learning and clustering: sums of real numbers",
-    "privacy/mechanisms/choice.py point": "partitions of numeric attributes: a private median",
     "privacy/mechanisms/response.py randomise": "streams: people's own noisy answers",
     "privacy/mechanisms/response.py estimate": "the same: how many people hold an answer",
     "privacy/mechanisms/sparse_errors.py error_queries": "in the guide to selection: public estimates",
@@ -31,6 +30,7 @@ is used; that of a common name is found by reading."""
 
 BY_OTHERS = {
     "kinds/itemsets/release.py compact": "users of the library: sets with how often each of them occurs",
+    "learn/clusters/estimator.py transform": "scikit-learn's pipelines call it",
     "schema/document.py construct_object": "PyYAML calls it",
     "schema/document.py ignore_aliases": "PyYAML calls it",
     "audit/sensitivity.py contradictions": "what tests of methods ask of a stated sensitivity",

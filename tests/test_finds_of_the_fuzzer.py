@@ -14,7 +14,7 @@ import penstock
 from penstock import Ledger, Schema
 from penstock.errors import LedgerError, PenstockError, QueryError, ReleaseError
 from penstock.kinds.table.counted import Seen, combined
-from penstock.releases.error_bars import Noises, half_width
+from penstock.releases.error_bars import Noises, bar
 
 SQUARE = """
 kind: points
@@ -77,17 +77,17 @@ def test_a_draft_leaves_out_numbers_that_no_bounds_can_hold(type_: str, tmp_path
 @pytest.mark.parametrize("deviation", [1e308, 1e154, 2.0**63])
 def test_noise_of_any_width_has_a_bar(deviation: float) -> None:
     """Models are public files: a width in one may be anything that is a number."""
-    alone = half_width([Noises(1.0, deviation, 1)])
+    alone = bar([Noises(1.0, deviation, 1)]).half
     assert 2.1 * min(deviation, 1e50) < alone < inf
-    beside_little = half_width([Noises(1.0, deviation, 1), Noises(1.0, 0.5, 1)])
+    beside_little = bar([Noises(1.0, deviation, 1), Noises(1.0, 0.5, 1)]).half
     assert beside_little == pytest.approx(alone, rel=0.05)
 
 
 @pytest.mark.parametrize("deviation", [1e50, 2.0**63, 1e9])
 def test_a_table_that_tells_next_to_nothing_can_be_combined_with_one_that_does(deviation: float) -> None:
-    value, error = combined([Seen(40.0, 1, 62.0, 1, deviation)], [Seen(100.0, 2, 0.0, 0, 0.7)], None)
+    value, known = combined([Seen(40.0, 1, 62.0, 1, deviation)], [Seen(100.0, 2, 0.0, 0, 0.7)], None)
     assert value == pytest.approx(39.0)
-    assert 0.6 * deviation < error < 3 * deviation
+    assert 0.6 * deviation < known.half < 3 * deviation
 
 
 def test_a_forged_width_of_noise_is_refused(tmp_path: Path) -> None:

@@ -166,7 +166,8 @@ def release(
 
     An account of a ledger is about one unit. Where the release protects another, say how many of its units
     one of the account's `holds_at_most` in these data (how many records a user has, say): it is booked at the
-    price of so many. Otherwise it is refused, before anything is spent.
+    price of so many, or of twice as many where they overlap, as hospitals and patients do. Otherwise it is
+    refused, before anything is spent.
 
     Where records do not fit into DuckDB's memory, it writes them in clear to a private folder inside `spill`;
     with `spill=False` they are refused instead.
@@ -194,7 +195,7 @@ def release(
     with nullcontext() if out is None else reserved(fspath(out), room=needed):
         paying = _account(ledger, account, f"{info.name} for {name}", holds_at_most)
         budget = Budget(epsilon, delta if info.takes_delta else 0, randomness=randomness, account=paying)
-        budget.protect(described.unit)
+        budget.protect(described.booked)
         budget.check(described.relation)
         order_key = None if seed is None else f"seed {seed}".encode()
         handle = data_class(catalogue.kind(described.kind))

@@ -232,7 +232,7 @@ def test_impossible_epsilon(cli: Cli, desk: Desk, epsilon: str) -> None:
     assert "epsilon" in refused(cli, desk, {"--epsilon": epsilon}).err
 
 
-@pytest.mark.parametrize("delta", ["-0.1", "1", "nan"])
+@pytest.mark.parametrize("delta", ["-0.1", "0.5", "1", "nan"])
 def test_impossible_delta(cli: Cli, desk: Desk, delta: str) -> None:
     assert "delta" in refused(cli, desk, {"--delta": delta}).err
 

@@ -155,7 +155,9 @@ def answers_files_as_one_by_one(info: MethodInfo, place: Path) -> None:
             if texts:
                 order = [*texts, *reversed(texts)]
                 path.write_text("\n".join(order) + "\n", encoding="utf-8")
-                rows = question.many(str(path)).select("count", "error", "rests_on", "caveats").rows()
+                rows = (
+                    question.many(str(path)).select("count", "error", "covers", "rests_on", "caveats").rows()
+                )
                 assert rows == [_row(alone[text]) for text in order], f"{name}: {texts}"
             tried[name] = max(tried.get(name, 0), len(texts))
     for name, different in tried.items():
@@ -164,7 +166,7 @@ def answers_files_as_one_by_one(info: MethodInfo, place: Path) -> None:
 
 def _row(answer: Answer | None) -> tuple[Any, ...]:
     assert answer is not None
-    return float(answer.value), answer.error, answer.rests_on, " ".join(answer.caveats)
+    return float(answer.value), answer.error, answer.covers, answer.rests_on, " ".join(answer.caveats)
 
 
 def samples_what_it_answers(info: MethodInfo, place: Path) -> None:

@@ -8,6 +8,7 @@ paid, exactly; and a public decision that changed would show in what is publishe
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -54,10 +55,12 @@ def lazily(frame: pl.DataFrame, place: Path) -> tuple[Any, str | None]:
 
 
 def database(frame: pl.DataFrame, place: Path) -> tuple[Any, str | None]:
-    path = place / f"{len(list(place.iterdir()))}.duckdb"
-    with duckdb.connect(str(path)) as connection:
-        connection.register("given", frame.to_arrow())
-        connection.execute("CREATE TABLE records AS SELECT * FROM given")
+    content = f"{frame.schema} {frame.rows()}".encode()
+    path = place / f"{hashlib.sha256(content).hexdigest()}.duckdb"
+    if not path.exists():  # every input is opened on both sides of a pair
+        with duckdb.connect(str(path)) as connection:
+            connection.register("given", frame.to_arrow())
+            connection.execute("CREATE TABLE records AS SELECT * FROM given")
     return f"duckdb:///{path}", "records"
 
 
@@ -83,6 +86,27 @@ def test_one_more_unit_changes_nothing_but_itself(kind: KindInfo, source: Source
             assert not found.problems, found.problems[0]
             tried += found.number
     assert tried > 0
+
+
+SIGNS = (" ", ", ", "; ", " | ", "\t")
+
+
+def test_one_more_line_changes_no_other_edge(tmp_path: Path) -> None:
+    """Every line of an edge list has signs of its own between its ends, and none says how others are read."""
+
+    def lines(frame: pl.DataFrame) -> tuple[Any, str | None]:
+        rows = [SIGNS[sum(map(ord, one + two)) % len(SIGNS)].join((one, two)) for one, two in frame.rows()]
+        (tmp_path / "edges.txt").write_text("\n".join(rows), encoding="utf-8")
+        return tmp_path / "edges.txt", None
+
+    edges = (("a", "b"), ("b", "c"), ("a", "c"), ("a", "d"), ("b", "d"), ("c", "d"), ("d", "d"))
+    ground = Ground("lines", "{kind: graph, edges: {nodes: 9, header: false}}", edges, ("from", "to"))
+    made = replace(trial(ground, "degree-sequence", Relation.ADD_REMOVE, 0), source=lines)
+    found = Replays()
+    for number, pair in enumerate(ground.pairs(Relation.ADD_REMOVE)):
+        found = found + both_ways(made, ground, Relation.ADD_REMOVE, pair, number)[0]
+    assert not found.problems, found.problems[0]
+    assert found.number > 20
 
 
 AGES = """

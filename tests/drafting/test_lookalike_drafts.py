@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.typing import NDArray
 from tests.lookalikes import ACTIVITIES, Lookalike, census, churn, event_log, hospital
 
 import penstock
@@ -64,6 +66,103 @@ def test_decimals_are_those_of_the_data() -> None:
     assert (rows["bmi"] == rows["bmi"].round(1)).all()
     fine = pl.DataFrame({"x": np.random.default_rng(1).random(50)})
     assert draft(fine).field("x").decimals is None
+
+
+def far(usual: NDArray[Any], value: float, share: float = 0.05) -> NDArray[Any]:
+    """Amounts, some of which are replaced by a value."""
+    return np.where(np.arange(len(usual)) % round(1 / share) == 0, value, usual)
+
+
+@pytest.mark.parametrize("typed", [True, False])
+@pytest.mark.parametrize(
+    ("values", "spikes", "ends"),
+    [
+        (far(np.arange(2000) % 96, 999), (999,), 101),
+        (far(far(np.arange(2000) % 96, 999), 998, 0.001), (998, 999), 101),
+        (far(np.arange(2000) % 70 - 40, 9999), (9999,), 31),
+        (far(np.round(36 + np.arange(2000) % 40 / 10, 1), 99.9), (99.9,), 40),
+    ],
+)
+def test_nines_far_above_all_others_are_values_of_their_own(
+    values: NDArray[Any], spikes: tuple[float, ...], ends: float, typed: bool
+) -> None:
+    column = pl.Series("x", values)
+    found = draft(pl.DataFrame([column if typed else column.cast(pl.String)]))
+    field = found.field("x")
+    assert (field.spikes, field.constraints.maximum) == (spikes, spikes[-1])
+    assert ends in field.edges.values
+    assert len([edge for edge in field.edges.values if edge <= ends]) >= 16
+    assert "missingValues if it means that a value is missing" in found.to_yaml()
+
+
+def test_another_value_far_above_all_others_has_a_bin_of_its_own_and_stretches_none() -> None:
+    found = draft(pl.DataFrame({"x": far(np.arange(2000) % 95, 5000)})).field("x")
+    assert (found.constraints.maximum, found.spikes) == (5000, (5000,))
+    usual = draft(pl.DataFrame({"x": np.arange(2000) % 95})).field("x")
+    assert found.edges.values[:16] == usual.edges.values[:16]
+    assert found.edges.count == usual.edges.count + 2
+    assert found.missing == "refuse"
+    few = draft(pl.DataFrame({"x": far(np.arange(2000) % 95, 5000, 0.002)})).field("x")
+    assert (few.bins, few.spikes) == (None, ())  # an exact value of few records is not told
+    assert draft(pl.DataFrame({"x": far(np.arange(2000) % 95, 99)})).field("x").missing == "refuse"
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_few_decimals_are_categories_in_the_order_of_numbers(typed: bool) -> None:
+    column = pl.Series("dose", np.array([10.5, 0.5, 1.0, 1.5, 2.0])[np.arange(200) % 5])
+    frame = pl.DataFrame([column if typed else column.cast(pl.String)])
+    schema = confirmed(draft(frame))
+    found = schema.field("dose")
+    assert (found.type, found.values, found.ordered) == ("number", (0.5, 1.0, 1.5, 2.0, 10.5), True)
+    assert schema.encode(frame)["dose"][:5].tolist() == [4, 0, 1, 2, 3]
+    assert schema.decode({"dose": np.arange(5)}, np.random.default_rng(1))["dose"].to_list() == [
+        *(0.5, 1.0, 1.5, 2.0, 10.5)
+    ]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["2026-W09", "2026-W10", "2025-W47"],
+        ["2026-W09-1", "2026-W10-7", "2025-W47-3"],
+        ["2026-09", "2026-10", "2025-11"],
+        ["2026-Q1", "2026-Q2", "2025-Q4"],
+        ["09:30", "10:00", "23:45"],
+    ],
+)
+def test_weeks_months_and_times_of_the_day_are_categories_in_the_order_of_time(texts: list[str]) -> None:
+    found = draft(pl.DataFrame({"when": texts * 20})).field("when")
+    assert (found.values, found.categories_ordered) == (tuple(sorted(texts)), True)
+    assert not draft(pl.DataFrame({"when": [*texts, "never"] * 20})).field("when").categories_ordered
+
+
+@pytest.mark.parametrize(
+    ("form", "seems"),
+    [
+        (lambda k: f"{k},5", "decimal comma"),
+        (lambda k: f"{k + 1}.234,5", "decimal comma"),
+        (lambda k: f"{k + 1},234.50", "separated thousands"),
+        (lambda k: f"{k}.5%", "percentages"),
+        (lambda k: f"{k} EUR", "amounts of money"),
+        (lambda k: f"€{k}.00", "amounts of money"),
+        (lambda k: f"{1 + k % 28:02d}.{1 + k % 12:02d}.{1900 + k}", "dates"),
+        (lambda k: f"{1 + k % 12}/{1 + k % 28}/{1900 + k}", "dates"),
+    ],
+)
+@pytest.mark.parametrize("different", [12, 100])
+def test_numbers_and_dates_that_are_written_otherwise_are_named(
+    form: Callable[[int], str], seems: str, different: int
+) -> None:
+    """They are text for a draft: few of them categories, many left out; either way it says why."""
+    frame = pl.DataFrame({"x": [form(k % different) for k in range(120)], "sex": ["f", "m"] * 60})
+    proposal = draft(frame)
+    assert ("x" in proposal.names) == (different == 12)
+    assert re.search(f"seem to be (numbers with (a )?)?{seems}: write", proposal.to_yaml())
+
+
+def test_words_and_codes_are_not_taken_for_numbers_written_otherwise() -> None:
+    frame = pl.DataFrame({"a": ["A12", "B34", "C56"] * 40, "b": ["1-2", "3-4", "5+"] * 40})
+    assert "seem to be" not in draft(frame).to_yaml()
 
 
 def test_those_who_come_back_are_the_unit() -> None:

@@ -165,24 +165,23 @@ VALUES = ["", "12", "-3.5", "true", "2020-01-02", "2020-01-02T03:04:05", "word",
 @pytest.mark.parametrize("records", [1, 2])
 def test_a_unit_moves_every_histogram_by_its_records_at_most(records: int) -> None:
     edges = np.array([-4.0, 0.0, 10.0, 20.0])
+
+    def histograms(of: Column) -> list[Sealed[Any]]:
+        signed = of.bins("number", edges, ("12",))
+        return [of.outline(), of.size(), of.bins("number", edges), signed, of.bins("date", edges)]
+
     for base in (("", "12"), ("x", "true"), ("-3.5", "-3.5")):
+        here = Column(pl.Series("c", [*base], dtype=pl.String), records)
+        without, occurring = histograms(here), open_seal(here.occurring())
         for added in product(VALUES, repeat=records):
-            here = Column(pl.Series("c", [*base], dtype=pl.String), records)
             there = Column(pl.Series("c", [*base, *added], dtype=pl.String), records)
-            histograms = [
-                (here.outline(), there.outline()),
-                (here.size(), there.size()),
-                (here.bins("number", edges), there.bins("number", edges)),
-                (here.bins("number", edges, ("12",)), there.bins("number", edges, ("12",))),
-                (here.bins("date", edges), there.bins("date", edges)),
-            ]
-            for one, two in histograms:
+            for one, two in zip(without, histograms(there), strict=True):
                 change = open_seal(two) - open_seal(one)
                 assert np.abs(change).sum() <= one.sensitivity.l1 == records
                 assert (change >= 0).all()  # monotone, as the seal says
             before, after = (
                 dict(zip(o.values, o.counts.tolist(), strict=True))
-                for o in (open_seal(here.occurring()), open_seal(there.occurring()))
+                for o in (occurring, open_seal(there.occurring()))
             )
             assert sum(abs(after.get(v, 0) - before.get(v, 0)) for v in after | before) <= records
 

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from penstock.engine import Engine, MemoryEngine, Within, open_engine
+from penstock.engine.coordinates import Coordinate
 from penstock.schema import Schema
 
 FACTS = Schema.from_yaml("""
@@ -67,3 +68,45 @@ def test_a_category_has_no_lattice_and_a_stranger_no_column(engine: Engine) -> N
     if isinstance(engine, MemoryEngine):
         with pytest.raises(ValueError, match="no column 'z'"):
             engine.lattice(["z"], [None])
+
+
+def test_cells_of_a_grid_are_counted_alike_and_none_is_left_out(engine: Engine) -> None:
+    counts = engine.grid(["x", "hour"], 30, [3, 5])
+    there = rides().drop_nulls()
+    expected = np.zeros((3, 5), dtype=np.int64)
+    for x, _, hour in there.iter_rows():
+        expected[min(int(x * 3 / 8), 2), int(hour * 5 / 24)] += 1
+    assert counts.reshape(3, 5).tolist() == expected.tolist()
+    assert counts.sum() == there.height
+    assert engine.grid(["x"], 30, [1000]).size == 1000
+
+
+@pytest.mark.parametrize("many", [1, 3, 40])
+def test_the_nearest_centre_is_the_same_everywhere_and_the_first_of_several(
+    engine: Engine, many: int
+) -> None:
+    rng = np.random.default_rng(many)
+    bits, names = 6, ["x", "hour"]
+    centres = rng.integers(0, 1 << (bits + 1), (many, 2))
+    centres[-1] = centres[0]  # a tie for everything that is nearest to either
+    counts, sums = engine.nearest(names, bits, centres)
+    positions, weights = engine.lattice(names, bits)
+    expected, totals = np.zeros(many, dtype=np.int64), np.zeros((many, 2), dtype=np.int64)
+    for place, weight in zip(positions, weights, strict=True):
+        apart = [
+            sum((2 * int(p) + 1 - int(c)) ** 2 for p, c in zip(place, centre, strict=True))
+            for centre in centres
+        ]
+        best = apart.index(min(apart))
+        expected[best] += weight
+        totals[best] += weight * place
+    assert counts.tolist() == expected.tolist()
+    assert sums.tolist() == totals.tolist()
+    assert many == 1 or counts[-1] == 0
+
+
+def test_too_fine_a_lattice_is_refused_before_doubles_round() -> None:
+    places = Coordinate(0.0, 1.0)
+    engine = MemoryEngine({"a": np.array([0])}, {"a": 1}, {"a": (np.array([0.5]), places)})
+    with pytest.raises(ValueError, match="too fine"):
+        engine.nearest(["a"], 26, np.array([[1]]))

@@ -139,6 +139,14 @@ def test_target_can_be_chosen_and_unknown_ones_are_refused() -> None:
         evaluate(copy_of(people()), people(), target="height")
 
 
+def test_the_schemas_target_is_predicted_unless_another_is_named() -> None:
+    towns = PEOPLE.model_copy(update={"target": "town"})
+    for asked, predicted in ((None, "town"), ("smoker", "smoker")):
+        found = evaluate(copy_of(people()), people(), towns, target=asked)
+        named = [score.name for score in found.scores if score.name.startswith("predicting")]
+        assert named == [f"predicting {predicted}"]
+
+
 def test_evaluations_repeat_with_their_seed() -> None:
     one, two = (evaluate(copy_of(people()), people(), seed=3) for _ in range(2))
     assert one.scores == two.scores

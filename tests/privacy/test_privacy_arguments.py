@@ -1,7 +1,7 @@
 """Every privacy argument in the source can be found by one search, and every opening of a seal is on a list.
 
-A sealed value is born in the constructor `Sealed`, in `claim` or in `derive`, and each of them asks for the
-reason why the sensitivity holds; `apart` asks why the parts of a budget share no record.
+A sealed value is born in the constructor `Sealed`, in `claim`, `derive` or `scored`, and each of them asks
+for the reason why the sensitivity holds; `apart` asks why the parts of a budget share no record.
 `grep -rn "because=" src/` is therefore the list of all privacy arguments. What a reviewer reads must not be
 made from the records, so that a reason is a literal text. Seals are opened in the places below and nowhere
 else.
@@ -27,7 +27,7 @@ from penstock.privacy.unit import Relation
 SOURCE = Path(penstock.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 
-BIRTHS = ("Sealed", "claim", "derive", "apart")
+BIRTHS = ("Sealed", "claim", "derive", "scored", "apart")
 
 PUBLIC_IN_REASONS = {
     ("kinds/table/privbayes/structure.py", "self.name"): "the name of the score, a parameter of the method",
@@ -65,6 +65,7 @@ OPENINGS = {
     "audit/sensitivity.py moves": "how far a value really moves between two made-up inputs",
     "audit/tampering.py raw_size": "a mistake made on purpose, in a broken copy",
     "audit/worst_loss.py worst_loss": "the exact loss of a tree between two made-up inputs",
+    "learn/clusters/audits.py Rounds.loss": "how far a round moves between two made-up inputs",
     "kinds/points/audits.py OnlyOccupied.fans": "a mistake made on purpose, in a broken copy",
     "kinds/graph/audits/features.py by_true_counts": "a mistake made on purpose, in a broken copy",
     "kinds/table/audits/gaps.py Step.choice_law": "the exact law of a choice on a made-up table",

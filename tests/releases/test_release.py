@@ -18,12 +18,18 @@ from penstock.releases.published import Published
 
 
 def test_an_answer_reads_as_a_number_with_its_error() -> None:
-    assert str(Answer(1873.2, 42.0, "records", "counted")) == "1,873 ± 42 records (counted)"
+    assert str(Answer(1873.2, 42.0, "records", "counted", covers=0.95)) == "1,873 ± 42 records (counted)"
+    few = str(Answer(12, 1.0, "records", "counted", covers=0.982))
+    assert few == "12 ± 1 records (counted: the bar covers 98\u00a0%)"
+    widest = str(Answer(12, 40.0, "triangles", "counted"))
+    assert widest == "12 ± 40 triangles (counted: the bar covers at least 95\u00a0%)"
+    assert str(Answer(0.0, 0.0, "records", "declared")) == "0 ± 0 records (declared)"
     assert str(Answer(0.0123456)) == "0.0123 (model: no error bar)"
     assert float(Answer(3.5)) == 3.5
     assert Answer(1.0, None, "x", "model", ("Mind this.",)).to_dict() == {
         "value": 1.0,
         "error": None,
+        "covers": None,
         "text": "x",
         "rests_on": "model",
         "caveats": ["Mind this."],
@@ -37,6 +43,8 @@ def test_what_rests_on_an_assumption_has_no_error_bar(basis: Any) -> None:
         Answer(1.0, 2.0, "records", basis)
     with pytest.raises(ValueError, match="rests on one of"):
         Answer(1.0, None, "records", "guessed")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no error bar"):
+        Answer(1.0, None, "records", basis, covers=0.95)
 
 
 @pytest.mark.parametrize("n", [-1, 1.5, "7", True, 10**12])

@@ -12,6 +12,7 @@ from tests.kinds.graph.known import graph as known
 
 from frame import MissingDataError
 from graph_data import EXPECTED, FILES, graph
+from graph_properties import COUNTED, SEEN, compared, measured
 from graph_recursive import copies, local_effect, lower_bound, scale
 from graphs import medians
 from penstock.kinds.graph.patterns import pattern
@@ -57,3 +58,16 @@ def test_a_published_graph_has_the_reference_figures() -> None:
         for method in ("ladder", "smooth, published", "laplace"):
             ours = medians(pattern(words), rungs, Fraction("0.1"))[method] / rungs.value
             assert ours == pytest.approx(EXPECTED[method, words, "GrQc"][1], rel=0.02)
+
+
+def test_properties_are_compared_digit_by_digit(monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        graph("GrQc")
+    except MissingDataError:
+        pytest.skip("the public graphs are not here")
+    for table in (COUNTED, SEEN, FILES):
+        for name in set(table) - {"GrQc"}:
+            monkeypatch.delitem(table, name)
+    rows = compared(measured())
+    assert len(rows) == 19
+    assert all(theirs == ours for *_, theirs, ours in rows)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -51,16 +52,11 @@ class Ground:
 
     @property
     def described(self) -> Schema:
-        return Schema.from_yaml(self.schema)
+        return _described(self.schema)
 
     def under(self, relation: Relation, size: int) -> Schema:
         """The schema under a relation; replace makes the number of records public."""
-        facts = self.described.model_dump(by_alias=True, exclude_defaults=True)
-        facts["relation"] = relation.value
-        facts.pop("size", None)
-        if relation is Relation.REPLACE:
-            facts["size"] = size
-        return Schema.model_validate(facts)
+        return _under(self.schema, relation, size if relation is Relation.REPLACE else None)
 
     def types(self) -> dict[str, Any]:
         """The types of the columns, which are known before any record is."""
@@ -116,6 +112,22 @@ class Ground:
                 for rest in ((), (first,) * (CROWD - 1), tuple(units)):
                     words = f"{len(rest)} others: {_short(one)} | {_short(two)}"
                     yield Pair((*rest, one), (*rest, two), words)
+
+
+@lru_cache(maxsize=256)
+def _described(text: str) -> Schema:
+    return Schema.from_yaml(text)
+
+
+@lru_cache(maxsize=512)
+def _under(text: str, relation: Relation, size: int | None) -> Schema:
+    """The same schema whenever it is asked for, so that replays know it again."""
+    facts = _described(text).model_dump(by_alias=True, exclude_defaults=True)
+    facts["relation"] = relation.value
+    facts.pop("size", None)
+    if size is not None:
+        facts["size"] = size
+    return Schema.model_validate(facts)
 
 
 def _short(unit: Unit) -> str:

@@ -28,6 +28,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from io import BytesIO
 from math import inf
 from pathlib import Path
@@ -79,7 +80,8 @@ NONE = Tampering()
 class Trial:
     """One way to make a release: method, schema, parameters, engine, and the promise that is made.
 
-    `source` puts the records where they are read from, such as a file, and names the table in a database.
+    `source` puts the records where they are read from, such as a file, and names the table in a database;
+    without it they are opened as they are, and the same ones once.
     `whose` is the column that tells units of several rows apart where the schema's unit names none.
     """
 
@@ -92,7 +94,7 @@ class Trial:
     delta: Fraction = Fraction(0)
     engine: str = catalogue.MEMORY
     tampering: Tampering = NONE
-    source: Callable[[pl.DataFrame], tuple[Any, str | None]] = lambda frame: (frame, None)
+    source: Callable[[pl.DataFrame], tuple[Any, str | None]] | None = None
     whose: str | None = None
 
     def release(self, records: Records, source: Randomness) -> Release:
@@ -104,9 +106,7 @@ class Trial:
             schema = wrong.schema(schema, [record for unit in records for record in unit])
         method = method_class(info)(**self.parameters)
         method.check(schema)
-        handle = data_class(catalogue.kind(info.kind))
-        place, table = self.source(frame)
-        data: Any = handle.open(place, schema, table=table, engine=self.engine, order_key=ORDER_KEY)
+        data: Any = self._opened(frame, schema)
         if wrong.data is not None:
             data = wrong.data(data)
         if wrong.method is not None:
@@ -116,6 +116,14 @@ class Trial:
         data, budget = data.prepared(budget)
         made = method.fit(data, budget)
         return made if wrong.release is None else wrong.release(data, made)
+
+    def _opened(self, frame: pl.DataFrame, schema: Schema) -> Any:
+        if self.source is None:
+            remembered = _in_memory if self.engine == catalogue.MEMORY else _elsewhere
+            return remembered(_Input.of(frame, schema), self.engine)
+        place, table = self.source(frame)
+        handle = data_class(catalogue.kind(schema.kind))
+        return handle.open(place, schema, table=table, engine=self.engine, order_key=ORDER_KEY)
 
     def frame(self, records: Records) -> pl.DataFrame:
         """The records as a table, with a column that says whose they are where a unit has several."""
@@ -130,6 +138,34 @@ class Trial:
             # They are named after their records, so that one more unit leaves all others their names.
             rows = [(*record, name) for name, unit in _named(records) for record in unit]
         return pl.DataFrame(rows, schema=types, orient="row")
+
+
+@dataclass(frozen=True)
+class _Input:
+    """Records and their schema. The very same schema with equal records is opened once.
+
+    Every release reads the records from their handle and changes nothing there, and most replays are of few
+    records that others have, too.
+    """
+
+    types: tuple[tuple[str, Any], ...]
+    values: str  # not the values themselves: true is 1 there, and 1 is 1.0
+    number: int  # the schema's, for the same reason
+    frame: pl.DataFrame = field(compare=False)
+    schema: Schema = field(compare=False)  # keeps its number from being another's
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, schema: Schema) -> _Input:
+        return cls(tuple(frame.schema.items()), repr(frame.rows()), id(schema), frame, schema)
+
+
+def _open(found: _Input, engine: str) -> Any:
+    handle = data_class(catalogue.kind(found.schema.kind))
+    return handle.open(found.frame, found.schema, engine=engine, order_key=ORDER_KEY)
+
+
+_in_memory = lru_cache(maxsize=1024)(_open)
+_elsewhere = lru_cache(maxsize=4)(_open)  # a few: each holds a database
 
 
 def _named(records: Records) -> Iterable[tuple[int, Sequence[tuple[Any, ...]]]]:
@@ -194,8 +230,9 @@ def replay(
         words = f"{type(failure).__name__}: {failure}"
         return Outcome(epsilon=trial.epsilon, problems=(f"Only the neighbour is refused: {words}",))
     problems = _left_out(recorded, replayed)
+    same = one.schema is two.schema  # then there is nothing to compare, and writing it takes long
     problems += _different(
-        *(_saved(release) if folders else published(release, rows) for release in (one, two))
+        *(_saved(release) if folders else published(release, rows, not same) for release in (one, two))
     )
     charges, more = losses(recorded, replayed)
     if one.receipt.epsilon > trial.epsilon or one.receipt.delta > trial.delta:
@@ -287,13 +324,13 @@ def _rare(chance: Callable[[], Log], loss: Log, epsilon: Fraction, delta: Fracti
     return float(likely.low) * (1 - other) <= float(delta)
 
 
-def published(release: Release, rows: bool = False) -> dict[str, bytes]:
+def published(release: Release, rows: bool = False, schema: bool = True) -> dict[str, bytes]:
     """What the files of a release say, without writing them."""
     model = release.model()
     found = {
         "receipt": json.dumps(release.receipt.to_dict()),
         "parameters": json.dumps(dict(release.parameters), default=str),
-        "schema": release.schema.to_yaml(),
+        "schema": release.schema.to_yaml() if schema else "",
         "model": json.dumps(model.json),
         "tables": " ".join(model.tables),
     }

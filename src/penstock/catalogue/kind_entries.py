@@ -12,6 +12,15 @@ ANSWERS = (
     AnswerInfo(
         "selection", words="some of the candidates that the schema lists", of="a selection from {data}"
     ),
+    AnswerInfo(
+        "clusters", words="centres of groups of points, to which new points belong", of="clusters of {data}"
+    ),
+    AnswerInfo(
+        "classifier",
+        words="what predicts one column from the others, and rows to train on",
+        of="a classifier from {data}",
+        sampled=True,
+    ),
 )
 
 _RECORD = UnitInfo("record", yours="your record", several=True)
@@ -85,6 +94,7 @@ KINDS = (
                 many=True,
             ),
             OptionInfo("map", "geojson", "FILE", "write the map of a tree with its counts."),
+            OptionInfo("clusters", "clusters", "K", "the K largest clusters, with their centres and sizes."),
         ),
     ),
     KindInfo(

@@ -37,7 +37,8 @@ def evaluate(
             "--target",
             metavar="FIELD",
             show_default=False,
-            help="The field to predict from the others; a few are chosen when not given.",
+            help="The field to predict from the others; when not given, the schema's target, or else a few "
+            "that are chosen.",
         ),
     ] = None,
     as_json: Json = False,

@@ -96,8 +96,8 @@ def limit(
             min=1,
             metavar="N",
             show_default=False,
-            help="To move an account with entries to a larger --unit, of which each holds at most N of what "
-            "the account was about.",
+            help="To move an account with entries to another --unit, of which each has a part in at most N "
+            "of what the account was about.",
         ),
     ] = None,
 ) -> None:
@@ -204,14 +204,17 @@ def _entries(out: Console, opened: Ledger, account: str) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
     for title in ("entry", "when", "epsilon", "delta", "of each", "counted", "status", "for"):
         table.add_column(title, justify="right" if title in ("epsilon", "delta") else "left")
-    for entry in opened.account(account).entries():
+    lines = opened.account(account)
+    whom = lines.balance().unit
+    for entry in lines.entries():
+        counted = entry.counted(whom)
         table.add_row(
             clean(entry.name),
             clean(entry.time.replace("T", " ")[:16]),
             plain(entry.epsilon),
             plain(entry.delta),
             "not recorded" if entry.unit is None else clean(_unit(entry.unit)),
-            "" if entry.holds_at_most == 1 else f"{entry.holds_at_most} times",
+            "" if counted == 1 else f"{counted} times",
             clean(entry.status),
             clean(entry.release or entry.label),
         )

@@ -54,8 +54,9 @@ HoldsAtMost = Annotated[
         min=1,
         metavar="N",
         show_default=False,
-        help="For an account about a larger unit than the release: one of the account's (a user, say) holds "
-        "at most N of what is protected here (records, say) in these data. Booked at the price of N.",
+        help="For an account about another unit than the release: one of the account's (a user, say) has a "
+        "part in at most N of what is protected here (records, say) in these data. Booked at the price of N, "
+        "or of 2 N where units overlap (patients and hospitals).",
     ),
 ]
 SchemaFile = Annotated[
@@ -144,14 +145,21 @@ def spilling_to(spill: str | None, no_spill: bool) -> str | Literal[False] | Non
     return False if no_spill else spill
 
 
-def note_unpublishable(made: Release, verb: str) -> None:
-    """Say that what was made protects nobody, and how to make something that does."""
+def note_caveats(made: Release, command: str) -> None:
+    """Say what the guarantee of what was made does not cover, and whether it is one at all."""
     from penstock.cli.screen import note
 
+    if made.receipt.ledger is None:
+        note("Booked in no ledger: nobody adds this release up with the others from the same data.")
+    if made.unreviewed:
+        note(
+            f"[bold yellow]Made with {len(made.unreviewed)} unreviewed facts;[/] the guarantee does not "
+            "cover what they give away, and the release says so."
+        )
     if not made.receipt.publishable:
         note(
             "[bold red]NOT PUBLISHABLE:[/] the noise came from a fixed seed, and whoever knows the seed can "
-            f"take it off again. {verb} without --seed to publish."
+            f"take it off again. Run 'penstock {command}' without --seed to publish."
         )
     if not made.schema.publishable:
         note(

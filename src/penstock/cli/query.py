@@ -41,7 +41,7 @@ def query(folder: Folder, expression: str | None = None, as_json: Json = False, 
 
     Every answer says what it rests on: counted (with a 95 % error bar), spread evenly inside a bin, or the
     model. Many questions from a file (--boxes, --counts, --file) are answered as CSV, the columns of the
-    file with count, error, rests_on and caveats added, or as JSON.
+    file with count, error, covers, rests_on and caveats added, or as JSON.
     """
     from penstock.errors import UsageError
     from penstock.releases import load

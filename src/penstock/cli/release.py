@@ -36,7 +36,10 @@ def release(
         ),
     ],
     delta: Annotated[
-        str, typer.Option(metavar="D", help="For methods that use one; choose it far below 1/records.")
+        str,
+        typer.Option(
+            metavar="D", help="For methods that use one, 0.01 at most; choose it far below 1/records."
+        ),
     ] = "0",
     method: Annotated[
         str | None,
@@ -88,7 +91,7 @@ def release(
     """
     from penstock.api import release as make
     from penstock.cli.options import header as names
-    from penstock.cli.options import note_unpublishable, parameters, spilling_to
+    from penstock.cli.options import note_caveats, parameters, spilling_to
     from penstock.cli.screen import ACCENT, clean, note, progress_bars
     from penstock.releases.formulas import formulas
     from penstock.schema import Schema
@@ -118,16 +121,9 @@ def release(
     note(f"[{ACCENT}]{clean(out)}[/]: {clean(made.receipt.guarantee)}.")
     if not info.takes_delta and delta != "0":
         note(f"{info.name} is pure: it needed no delta, and none was spent.")
-    if made.receipt.ledger is None:
-        note("Booked in no ledger: nobody adds this release up with the others from the same data.")
-    if made.unreviewed:
-        note(
-            f"[bold yellow]Released with {len(made.unreviewed)} unreviewed facts;[/] the guarantee does not "
-            "cover what they give away, and the release says so."
-        )
     for remark in made.remarks():
         note(f"[yellow]Mind:[/] {clean(remark)}")
-    note_unpublishable(made, "Release")
+    note_caveats(made, "release")
     risky = formulas(described) if made.can_sample else []
     if risky:
         shown = ", ".join(repr(text[:40]) for text in risky[:3]) + (", …" if len(risky) > 3 else "")

@@ -102,7 +102,7 @@ def select(
     """
     from penstock.api import select as choose
     from penstock.cli.options import header as names
-    from penstock.cli.options import note_unpublishable, spilling_to
+    from penstock.cli.options import note_caveats, spilling_to
     from penstock.cli.screen import clean, note, print_json, progress_bars
 
     with progress_bars():
@@ -140,14 +140,7 @@ def select(
     else:
         _show(made)
     note(f"{clean(made.receipt.guarantee[0].upper() + made.receipt.guarantee[1:])}.")
-    if made.receipt.ledger is None:
-        note("Booked in no ledger: nobody adds this up with other releases from the same data.")
-    if made.unreviewed:
-        note(
-            f"[bold yellow]Selected with {len(made.unreviewed)} unreviewed facts;[/] the guarantee does not "
-            "cover what they give away."
-        )
-    note_unpublishable(made, "Select")
+    note_caveats(made, "select")
     if out is not None:
         note(f"Report: {clean(out)}/report.html")
 

@@ -34,6 +34,19 @@ SENTINELS: Final = tuple(-float(digit * length) for digit in "987" for length in
 
 So does -1 among amounts; among a few codes it may be one of them.
 """
+_BEYOND: Final = re.compile("^(9+[6-9]|8{2,}|7{2,})$")
+"""The digits of numbers that often stand for no amount far above all others: 99, 998, 9999, 88.8, ..."""
+_PERIOD: Final = r"^[0-9]{4}-(W[0-9]{2}(-[1-7])?|[0-9]{2}|Q[1-4])$|^[0-2][0-9]:[0-5][0-9](:[0-5][0-9])?$"
+"""Weeks, months, quarters and times of the day, whose texts are in the order of time."""
+_MONEY = r"(EUR|USD|GBP|CHF|JPY|[$€£])"
+_OTHERWISE: Final = {
+    "numbers with separated thousands: write 1234.5 for 1,234.5": r"^[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?$",
+    "numbers with a decimal comma: write 2.5 for 2,5": r"^[+-]?([0-9]+|[0-9]{1,3}([. '][0-9]{3})+),[0-9]+$",
+    "percentages: write 25 for 25 %": r"^[+-]?[0-9]+([.,][0-9]+)? ?%$",
+    "amounts of money: write 25 for 25 EUR": rf"^{_MONEY} ?-?[0-9.,]+$|^-?[0-9.,]+ ?{_MONEY}$",
+    "dates: write 2026-11-30 for 30.11.2026": r"^[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2,4}( [0-9:]+)?$",
+}
+"""Numbers and dates that are not written as `penstock.schema.values` reads them, and how to write them."""
 MOST_SIGNS: Final = 3
 FEW: Final = 20
 """So many different whole numbers, or fewer, are codes where each of them repeats."""
@@ -137,6 +150,41 @@ def _sentinels(numbers: pl.Series) -> tuple[str, ...]:
     if not 1 < len(negative) < len(numbers) or not negative.is_in(list(known)).all():
         return ()
     return tuple(written(value) for value in sorted(negative.unique().to_list(), reverse=True))
+
+
+def far_above(numbers: pl.Series) -> list[float]:
+    """The few values that lie further above all others than those lie apart.
+
+    Each is that of at least 1 record in 100, or has the digits of a number that stands for no amount and
+    more than one record.
+    """
+    different = numbers.unique().sort().to_numpy()
+    if len(different) <= FEW:
+        return []
+    gaps = np.diff(different)
+    last = len(gaps) - 1 - int(np.argmax(gaps[::-1]))
+    far: list[float] = different[last + 1 :].tolist()
+    if len(far) > MOST_SIGNS or last < FEW or gaps[last] <= different[last] - different[0]:
+        return []
+    times = {value: int((numbers == value).sum()) for value in far}
+    known = {value for value in far if _BEYOND.match(written(value).replace(".", ""))}
+    often = all(times[value] > 1 and (value in known or 100 * times[value] >= len(numbers)) for value in far)
+    return far if often else []
+
+
+def written_otherwise(texts: pl.Series) -> str | None:
+    """What texts seem to be that are numbers or dates, but not written so that they are read as such.
+
+    Whole numbers among them are written alike either way.
+    """
+    odd = texts.filter(~texts.str.contains(NUMBER))
+    seems = (words for words, pattern in _OTHERWISE.items() if odd.str.contains(pattern).all())
+    return None if odd.is_empty() else next(seems, None)
+
+
+def in_order_of_time(texts: pl.Series) -> bool:
+    """Whether all texts are weeks, months, quarters or times of the day, written as ISO 8601 does."""
+    return len(texts) > 2 and bool(texts.str.contains(_PERIOD).all())
 
 
 def _fits(texts: pl.Series) -> Type | None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
-from math import isfinite
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import polars as pl
@@ -21,17 +19,18 @@ from penstock.drafting.columns import (
     FEW,
     MARKERS,
     MOST_CATEGORIES,
-    decimals_of,
     few,
     identifies,
     identifies_a_person,
+    in_order_of_time,
     looks,
     mostly_different,
     numbers_records,
     repeats_like_an_identifier,
-    spikes_in,
     usual_number,
+    written_otherwise,
 )
+from penstock.drafting.domain import Domain, range_of, too_large
 from penstock.engine.header import Header
 from penstock.engine.source import Source
 from penstock.engine.source import read as open_source
@@ -39,19 +38,15 @@ from penstock.errors import DataError
 from penstock.privacy.unit import Unit
 from penstock.schema.field import Constraints, Field
 from penstock.schema.layout import Layout
-from penstock.schema.magnitudes import round_outwards
 from penstock.schema.reading import read
 from penstock.schema.schema import Schema
 from penstock.schema.values import (
     BLANKS,
-    LARGEST_WHOLE,
     NotAValueError,
     Type,
-    at,
     is_pattern,
     number,
     parse,
-    written,
 )
 
 
@@ -241,21 +236,25 @@ def propose(
         return why
     reading = read(Field.model_construct(name=column.name, type=found.type), column, (*markers, *found.signs))
     known = reading.values.filter(pl.Series(~(reading.missing | reading.unreadable)))
-    facts, domain = ["its type"], _Domain()
+    facts, domain = ["its type"], Domain()
     different = known.n_unique()
     if found.type == "string":
         if known.is_empty():
             return "holds no values"
+        seems = written_otherwise(known.unique())
         if different > MOST_CATEGORIES or mostly_different(column):
-            return "has too many different values for a list of categories"
-        domain = _Domain(Constraints(enum=tuple(sorted(known.unique().to_list(), key=_in_order))))
-    elif found.type == "integer" and drafter.codes_are_categories and few(known, different, most):
-        enum = tuple(int(value) for value in known.unique().sort().to_list())
-        domain = _Domain(Constraints(enum=enum), categories_ordered=len(enum) > 2)
-    elif _too_large(found.type, known):
+            many = "has too many different values for a list of categories"
+            return many if seems is None else f"is read as text and {many}; its values seem to be {seems}"
+        names = tuple(sorted(known.unique().to_list(), key=_in_order))
+        ordered = in_order_of_time(known.unique())
+        domain = Domain(Constraints(enum=names), categories_ordered=ordered, seems=seems)
+    elif found.type in ("integer", "number") and drafter.codes_are_categories and few(known, different, most):
+        enum = tuple(parse(found.type, value) for value in known.unique().sort().to_list())
+        domain = Domain(Constraints(enum=enum), categories_ordered=len(enum) > 2)
+    elif too_large(found.type, known):
         return "holds numbers that are too large to be told apart"
     elif found.type != "boolean":
-        domain = _range(found.type, known, drafter)
+        domain = range_of(found.type, known, codes=drafter.codes_are_categories)
     facts += domain.facts
     missing = bool(reading.missing.any())
     facts.append("that values are missing" if missing else "that no value is missing")
@@ -265,43 +264,19 @@ def propose(
             if len(found.signs) > 1
             else f"that {found.signs[0]!r} means it"
         )
-    notes.fields[column.name] = (f"read off the data: {', '.join(facts)}",)
+    notes.fields[column.name] = (f"read off the data: {', '.join(facts)}", *domain.hints)
     return Field(
         name=column.name,
         type=found.type,
         constraints=domain.constraints,
         categories_ordered=domain.categories_ordered,
+        bins=domain.bins,
         spikes=domain.spikes,
         decimals=domain.decimals,
         missing="value" if missing else "refuse",
         missing_values=_all_signs(column, found.signs, markers),
         review=True,
     )
-
-
-@dataclass(frozen=True)
-class _Domain:
-    """What the values of a column suggest as its domain."""
-
-    constraints: Constraints = field(default_factory=Constraints)
-    categories_ordered: bool = False
-    spikes: tuple[Any, ...] = ()
-    decimals: int | None = None
-
-    @property
-    def facts(self) -> list[str]:
-        """What was read off the data, in words."""
-        if self.constraints.enum is not None:
-            return ["its categories"]
-        found = ["its bounds (rounded outwards)"] * (self.constraints.minimum is not None)
-        if self.spikes:
-            found.append(f"that {_listed(self.spikes)} stand{'s' if len(self.spikes) == 1 else ''} out")
-        return found + ["its decimals"] * (self.decimals is not None)
-
-
-def _listed(values: Sequence[Any]) -> str:
-    words = [written(value) for value in values]
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
 
 
 def _in_order(text: str) -> tuple[bool, float, str]:
@@ -328,44 +303,3 @@ def _all_signs(column: pl.Series, signs: tuple[str, ...], markers: tuple[str, ..
         return None
     texts = column.cast(pl.String).str.strip_chars(BLANKS)
     return (*signs, *(marker for marker in markers if marker and (texts == marker).any()), "")
-
-
-def _range(type_: Type, known: pl.Series, drafter: KindDraft) -> _Domain:
-    """Bounds, and among numbers what stands out and how many decimals they have."""
-    constraints = _bounds(type_, known)
-    if type_ not in ("integer", "number"):
-        return _Domain(constraints)
-    values = known.to_numpy()
-    bare = Field.model_construct(name=known.name, type=type_, constraints=constraints, bins=None, spikes=())
-    spikes = spikes_in(values, bare.edges) if drafter.codes_are_categories else []
-    return _Domain(
-        constraints,
-        spikes=tuple(parse(type_, value) for value in spikes),
-        decimals=decimals_of(values) if type_ == "number" and len(values) else None,
-    )
-
-
-def _too_large(type_: Type, known: pl.Series) -> bool:
-    """Whether no schema could have the bounds that numbers suggest."""
-    if type_ not in ("integer", "number") or known.is_empty():
-        return False
-    numbers = known.to_numpy()
-    low, high = round_outwards(float(numbers.min()), float(numbers.max()))
-    return not isfinite(high - low) or (type_ == "integer" and max(-low, high) > LARGEST_WHOLE)
-
-
-def _bounds(kind: Type, known: pl.Series) -> Constraints:
-    numbers = known.to_numpy()
-    low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 1.0)
-    if kind in ("integer", "number"):
-        low, high = round_outwards(low, high)
-        minimum: Any = int(low) if kind == "integer" else low
-        maximum: Any = int(high) if kind == "integer" else high
-        return Constraints(minimum=minimum, maximum=maximum)
-    seconds = 86400 if kind == "date" else 1
-    first, last = (at("datetime", where * seconds) for where in (low, high))
-    assert isinstance(first, datetime)
-    assert isinstance(last, datetime)
-    if kind == "date":
-        return Constraints(minimum=date(first.year, 1, 1), maximum=date(last.year, 12, 31))
-    return Constraints(minimum=datetime(first.year, 1, 1), maximum=datetime(last.year, 12, 31, 23, 59, 59))

@@ -92,6 +92,15 @@ def per_field(names: Sequence[str], bits: int | Sequence[int | None]) -> Sequenc
     return [bits] * len(names) if isinstance(bits, int) else list(bits)
 
 
+def in_grid(columns: Sequence[NDArray[np.int64]], bits: int, sides: Sequence[int]) -> NDArray[np.int64]:
+    """The cell of a regular grid, in C order, that each lattice position lies in."""
+    cells = np.zeros(len(columns[0]), dtype=np.int64)
+    for column, side in zip(columns, sides, strict=True):
+        cells *= side
+        cells += (column * side) >> bits
+    return cells
+
+
 def _steps(bits: int) -> int:
     if not 0 <= bits <= MOST_BITS:
         raise ValueError(f"a lattice has 0 to {MOST_BITS} bits per coordinate, not {bits}")

@@ -10,6 +10,7 @@ Results are raw and unprotected: only `penstock.privacy` may call this.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 # GROUPING SETS were measured too: slower than a few supersets, and other databases lack them.)
 _CELLS_EMBEDDED = 1 << 12
 _CELLS_SERVER = 1 << 16
+_CENTRES_AT_ONCE = 16
 _MOST_RUNS = 256  # a lookup with more runs of equal codes is applied to the result instead
 
 T = TypeVar("T")
@@ -103,13 +105,60 @@ class IbisEngine:
         for name, wanted in asked.items():
             if wanted is not None and name not in self._coordinates:
                 raise ValueError(f"no coordinate {name!r}; there are {', '.join(self._coordinates)}")
-        present = self._table
-        for name, wanted in asked.items():
-            if wanted is not None:
-                present = present.filter(present[self._value(name)].notnull())
+        present = self._present([name for name, wanted in asked.items() if wanted is not None])
         if within is not None:
             present = self._inside(present, within)
         return self._groups(present, [self._position(present, name, asked[name]) for name in names])
+
+    def grid(self, names: Sequence[str], bits: int, sides: Sequence[int]) -> NDArray[np.int64]:
+        """Raw: the records in every cell of a regular grid, counted in the database; see `Engine.grid`."""
+        import ibis
+
+        present = self._present(names)
+        key: Any = ibis.literal(0, type="int64")
+        for name, side in zip(names, sides, strict=True):
+            place: Any = self._position(present, name, bits)
+            key = key * side + (place * side) // (1 << bits)
+        cells, weights = self._groups(present, [key])
+        counts = np.zeros(prod(sides), dtype=np.int64)
+        counts[cells[:, 0]] = weights
+        return counts
+
+    def nearest(
+        self, names: Sequence[str], bits: int, centres: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Raw: records and sums for every centre, added up in the database; see `Engine.nearest`.
+
+        Few centres are compared at a time, each group with the best one before it, because a database
+        takes only so long an expression.
+        """
+        import ibis
+
+        present = self._present(names)
+        columns = {f"p{axis}": self._position(present, name, bits) for axis, name in enumerate(names)}
+        whole = present.select(**columns)
+        placed = whole.mutate(
+            best=ibis.literal(-1, type="int64"), apart=ibis.literal(np.iinfo(np.int64).max, type="int64")
+        )
+        for begin in range(0, len(centres), _CENTRES_AT_ONCE):
+            placed = _nearer(placed, begin, centres[begin : begin + _CENTRES_AT_ONCE].tolist())
+        totals = {f"s{axis}": placed[f"p{axis}"].sum() for axis in range(len(names))}
+        found = placed.group_by("best").aggregate(records=placed.count(), **totals)
+        result = self._asked(lambda: found.to_pyarrow())
+        counts = np.zeros(len(centres), dtype=np.int64)
+        sums = np.zeros((len(centres), len(names)), dtype=np.int64)
+        best = _numbers(result, "best")
+        counts[best] = _numbers(result, "records")
+        for axis in range(len(names)):
+            sums[best, axis] = _numbers(result, f"s{axis}")
+        return counts, sums
+
+    def _present(self, names: Sequence[str]) -> ir.Table:
+        """The records that have a value in each of these coordinates."""
+        present = self._table
+        for name in names:
+            present = present.filter(present[self._value(name)].notnull())
+        return present
 
     def _value(self, name: str) -> str:
         return _value(self._columns.names.index(name))
@@ -218,6 +267,27 @@ class IbisEngine:
             if stopped(problem):
                 raise KeyboardInterrupt from None
             raise (too_large(problem) or self._failure(problem)) from problem
+
+
+def _nearer(placed: ir.Table, begin: int, centres: Sequence[Sequence[int]]) -> ir.Table:
+    """The records with the best of these centres, where one of them is nearer than the best before."""
+    import ibis
+
+    apart: dict[str, Any] = {}
+    for number, centre in enumerate(centres):
+        steps: Any = [2 * placed[f"p{axis}"] + (1 - at) for axis, at in enumerate(centre)]
+        apart[f"d{number}"] = sum((step * step for step in steps[1:]), steps[0] * steps[0])
+    measured = placed.mutate(**apart)
+    least: Any = ibis.least(measured["apart"], *(measured[name] for name in apart))
+    chosen = ibis.cases(
+        (measured["apart"] == least, measured["best"]),
+        *(
+            (measured[name] == least, ibis.literal(begin + number, type="int64"))
+            for number, name in enumerate(apart)
+        ),
+        else_=measured["best"],
+    )
+    return measured.mutate(best=chosen, apart=least).drop(*apart)
 
 
 def _code(number: int) -> str:

@@ -6,19 +6,21 @@ Results are raw and unprotected: only `penstock.privacy` may call this.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.engine.coordinates import Coordinate, per_field
+from penstock.engine.coordinates import Coordinate, in_grid, per_field
 from penstock.engine.marginal import Columns, Marginal
 from penstock.engine.protocol import Within
 from penstock.engine.tally import Rows
 from penstock.errors import DataError
 
 _SAMPLE = 4096  # rows looked at before all rows are searched for duplicates
+_AT_ONCE = 1 << 15  # records whose distances to all centres are held together
 _MANY = 64  # marginals from which on duplicates are worth searching for
 
 
@@ -114,6 +116,32 @@ class MemoryEngine:
             for name, wanted in zip(names, bits, strict=True)
         ]
 
+    def grid(self, names: Sequence[str], bits: int, sides: Sequence[int]) -> NDArray[np.int64]:
+        """Raw: the records in every cell of a regular grid; see `Engine.grid`."""
+        cells = in_grid(self.places(names, [bits] * len(names)), bits, sides)
+        return np.bincount(cells, minlength=prod(sides)).astype(np.int64)
+
+    def nearest(
+        self, names: Sequence[str], bits: int, centres: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Raw: records and sums of positions for every centre; see `Engine.nearest`.
+
+        Doubles hold all of these whole numbers exactly, and are multiplied fastest: a product of positions
+        stays below 2**53 for the lattices and the numbers of fields that there are.
+        """
+        columns = self.places(names, [bits] * len(names))
+        many, to = len(centres), centres.astype(np.float64)
+        _refuse_inexact(bits, len(names), len(columns[0]))
+        lengths = (to**2).sum(axis=1)
+        counts, sums = np.zeros(many), np.zeros((many, len(names)))
+        for begin in range(0, len(columns[0]), _AT_ONCE):
+            part = np.column_stack([column[begin : begin + _AT_ONCE] for column in columns]).astype(float)
+            found = np.argmin(lengths - 2 * ((2 * part + 1) @ to.T), axis=1)
+            counts += np.bincount(found, minlength=many)
+            for axis in range(len(names)):
+                sums[:, axis] += np.bincount(found, weights=part[:, axis], minlength=many)
+        return counts.astype(np.int64), sums.astype(np.int64)
+
     def _shortened(self) -> Rows:
         """All records as distinct rows with weights, where that is a good deal shorter."""
         if self._short is None:
@@ -140,6 +168,12 @@ def _checked(name: str, codes: NDArray[Any], size: int) -> NDArray[Any]:
             "Encode the column with the schema that declares its domain."
         )
     return codes.astype(np.min_scalar_type(max(size - 1, 0)), copy=False)
+
+
+def _refuse_inexact(bits: int, axes: int, records: int) -> None:
+    """Doubles hold whole numbers up to 2**53 only."""
+    if axes << (2 * bits + 4) >= 1 << 53 or max(1, records) << bits >= 1 << 53:
+        raise ValueError(f"a lattice of {bits} bits is too fine for {axes} coordinates of {records} records")
 
 
 def _among(rows: NDArray[np.int64], chosen: NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.bool_]:

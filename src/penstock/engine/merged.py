@@ -63,3 +63,13 @@ class MergedEngine:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Raw: occupied lattice positions, which do not depend on bins; see `Engine.lattice`."""
         return self._engine.lattice(names, bits, within)
+
+    def grid(self, names: Sequence[str], bits: int, sides: Sequence[int]) -> NDArray[np.int64]:
+        """Raw: the records in every cell of a grid, which do not depend on bins; see `Engine.grid`."""
+        return self._engine.grid(names, bits, sides)
+
+    def nearest(
+        self, names: Sequence[str], bits: int, centres: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Raw: records and sums for every centre, which do not depend on bins; see `Engine.nearest`."""
+        return self._engine.nearest(names, bits, centres)

@@ -66,3 +66,22 @@ class Engine(Protocol):
         `within` restricts the answer to records whose positions on a coarser lattice are listed.
         """
         ...
+
+    def grid(self, names: Sequence[str], bits: int, sides: Sequence[int]) -> NDArray[np.int64]:
+        """Raw: the records in every cell of a regular grid, flat in C order, empty cells included.
+
+        Position `q` of 2**bits lies in cell floor(q * side / 2**bits) of its axis. A record without a value
+        in one of the coordinates is in no cell.
+        """
+        ...
+
+    def nearest(
+        self, names: Sequence[str], bits: int, centres: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Raw: for every centre the records that are nearest to it, and the sums of their positions.
+
+        Centres are rows of half steps of a lattice of 2**bits steps, on which the middle of position `q`
+        is 2q + 1. All arithmetic is of whole numbers, so that every engine finds the same centre nearest;
+        of several it is the first. A record without a value in one of the coordinates has no centre.
+        """
+        ...

@@ -35,8 +35,9 @@ def evaluate(
 ) -> Evaluation:
     """Compare a release with the records it came from.
 
-    `target` is the column to predict (default: a few categorical ones), `limit` the most marginals of each
-    number of columns that are compared, `queries` the number of random boxes of each size asked of points.
+    `target` is the column to predict (default: the schema's target, or else a few categorical ones), `limit`
+    the most marginals of each number of columns that are compared, `queries` the number of random boxes of
+    each size asked of points.
     """
     started = time.perf_counter()
     options = Options(table=table, target=target, limit=limit, queries=queries, seed=seed)
@@ -49,6 +50,7 @@ def evaluate(
         found.scores,
         found.details,
         found.sections,
+        found.ceiling,
         time.perf_counter() - started,
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import UsageError
 from penstock.evaluation.page import page
-from penstock.evaluation.score import NOTICE, Score
+from penstock.evaluation.score import NOTICE, RESAMPLED, Score
 
 if TYPE_CHECKING:
     from penstock.report.page import Section
@@ -31,6 +31,7 @@ class Evaluation:
     scores: tuple[Score, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
     sections: Sequence[Section] = field(default=(), repr=False, compare=False)
+    ceiling: str = RESAMPLED
     seconds: float = 0.0
 
     def score(self, name: str) -> Score:
@@ -54,7 +55,7 @@ class Evaluation:
 
     def report(self) -> str:
         """The custodian's report as one self-contained HTML page."""
-        return page(self.method, self.guarantee, self.rows, self.scores, self.sections)
+        return page(self.method, self.guarantee, self.rows, self.scores, self.sections, self.ceiling)
 
     def save(self, path: str | Path) -> Path:
         """Write the report, all of it or nothing, for its owner alone; an existing file is replaced.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.evaluation.score import Score
+from penstock.evaluation.score import RESAMPLED, Score
 from penstock.releases.release import Release
 from penstock.report.page import Section
 from penstock.schema import Schema
@@ -20,9 +20,9 @@ QUERIES = 500
 class Options:
     """How to compare; a kind of data uses what makes sense for it.
 
-    `table` names a table of a database. `target` is the column to predict (None: a few categorical ones),
-    `limit` the most marginals of each number of columns that are compared, `queries` the number of random
-    questions of each sort.
+    `table` names a table of a database. `target` is the column to predict (None: the schema's target, or
+    else a few categorical ones), `limit` the most marginals of each number of columns that are compared,
+    `queries` the number of random questions of each sort.
     """
 
     table: str | None = None
@@ -34,12 +34,16 @@ class Options:
 
 @dataclass(frozen=True)
 class Findings:
-    """Scores, details for JSON, sections for the page, and how many records were compared with."""
+    """Scores, details for JSON, sections for the page, and how many records were compared with.
+
+    `ceiling` says in words what the ceiling of the scores is.
+    """
 
     scores: tuple[Score, ...]
     rows: int
     details: Mapping[str, Any] = field(default_factory=dict)
     sections: Sequence[Section] = ()
+    ceiling: str = RESAMPLED
 
 
 class Evaluator(ABC):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.evaluation.score import NOTICE, Score
+from penstock.evaluation.score import NOTICE, RESAMPLED, Score
 from penstock.report.numbers import percent
 from penstock.report.page import Block, Card, Cards, Section, Table, Text, render
 from penstock.report.picture import Picture
@@ -13,11 +13,18 @@ STAMP = "Not for publication"
 BELOW = -0.02
 
 
-def page(method: str, guarantee: str, rows: int, scores: Sequence[Score], sections: Sequence[Section]) -> str:
+def page(
+    method: str,
+    guarantee: str,
+    rows: int,
+    scores: Sequence[Score],
+    sections: Sequence[Section],
+    ceiling: str = RESAMPLED,
+) -> str:
     """One self-contained HTML page about an evaluation."""
     return render(
         f"How good is this {method} release?",
-        [_overview(scores), *sections, _reading()],
+        [_overview(scores, ceiling), *sections, _reading(scores, ceiling)],
         eyebrow="For the custodian's eyes only",
         subtitle=f"{_sentence(guarantee)} Compared with {rows:,} original records.",
         stamp=STAMP,
@@ -30,7 +37,7 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def _overview(scores: Sequence[Score]) -> Section:
+def _overview(scores: Sequence[Score], ceiling: str) -> Section:
     blocks: list[Block] = [Cards([_card(score) for score in scores])]
     if any(score.position is not None for score in scores):
         blocks.append(_ladder(scores))
@@ -58,7 +65,7 @@ def _overview(scores: Sequence[Score]) -> Section:
         blocks,
         short="Scores",
         lead="Every score stands between a floor, which needs no release at all, and a ceiling, which is "
-        "the original resampled. A score at the ceiling cannot be improved.",
+        f"{ceiling}. A score at the ceiling cannot be improved.",
     )
 
 
@@ -148,15 +155,21 @@ def _ladder(scores: Sequence[Score]) -> Picture:
     )
 
 
-_HOW_TO_READ = (
+_VARIATION = (
     "Total variation distance: the largest difference in probability that any question about these columns "
-    "can show. 0 is the same distribution, 1 has nothing in common.",
+    "can show. 0 is the same distribution, 1 has nothing in common."
+)
+_SAMPLED = (
     "The ceiling is not zero because any finite sample differs from another; a release that beats it has not "
-    "done better than the data, only better than one sample of it.",
+    "done better than the data, only better than one sample of it."
+)
+_NO_TUNING = (
     "Do not tune a method by looking at this page and releasing again: each release costs budget, and "
-    "choosing among them by the original records is a leak that no receipt shows.",
+    "choosing among them by the original records is a leak that no receipt shows."
 )
 
 
-def _reading() -> Section:
-    return Section("How to read this", [Text(_HOW_TO_READ)], short="Reading")
+def _reading(scores: Sequence[Score], ceiling: str) -> Section:
+    told = [_VARIATION] if any("total variation" in score.note for score in scores) else []
+    told += [_SAMPLED] if ceiling == RESAMPLED else []
+    return Section("How to read this", [Text((*told, _NO_TUNING))], short="Reading")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 NOTICE = "Not for publication: this compares the release with the original records and is itself not private."
+RESAMPLED = "the original resampled"
+"""The usual ceiling: how far one sample of the original is from another."""
 
 
 @dataclass(frozen=True)
@@ -13,8 +15,9 @@ class Score:
     """One measure of closeness.
 
     `floor` is what a release that knows almost nothing would score, `ceiling` what the original itself,
-    resampled, scores. `model` is the same measure taken from the release's model instead of from a
-    sample of it, where the release can answer exactly. `lower_is_better` tells distances from accuracies.
+    resampled, or its model without noise scores. `model` is the same measure taken from the release's model
+    instead of from a sample of it, where the release can answer exactly. `lower_is_better` tells distances
+    from accuracies.
 
     >>> Score("pairs of columns", 0.06, 0.10, 0.02).position
     0.5

@@ -64,13 +64,37 @@ class Entity:
         return f"one {self.protects}" + ("" if self.column is None else f" ({self.column})")
 
     def can_hold(self, other: Entity) -> bool:
-        """Whether the other can be a whole part of this one, so that without this one it is gone as well.
+        """Whether so many of the other can be said to stand in the rows of one of these.
 
         That is so for an entity that a column tells apart, as users are: it gathers whatever stands in its
-        rows. Never the other way round: a record less leaves its user there, with other records. That is a
-        user removed and another added, and no guarantee for records follows from a group of whole users.
+        rows. Never the other way round: a record is no place for users, and of how many records a user has
+        nothing follows about what protects users.
         """
         return self == other or self.column is not None
+
+    def group(self, other: Entity, held: int) -> int:
+        """How many steps of add-remove, of one whole `other` each, one of these is that has a part in `held`.
+
+        Without one of these, all its rows are gone. What that does to the others depends on what they are:
+
+        - A record, or another entity that no column tells apart, stands in one row or is one line of the
+          data. It is gone with its row, and never changed: one step each.
+        - An entity that another column tells apart, as hospitals are beside patients, may have rows of many.
+          Without one patient, the patient's hospitals are still there, each with other records: the hospital
+          as it was is removed, and the hospital as it is now is added, two steps each. Counted in records it
+          is the same: where each hospital brings a sample of at most n of its records, n of them may leave
+          and n others take their place, 2n records, and one step pays for n.
+        - Entities that the same column tells apart gather the same rows, whatever they are called: each is
+          gone whole, one step.
+
+        So a group of `held` that are only touched costs as much as 2 `held` that are gone. That all of them
+        are always whole (the persons of a household) is nothing that this can see, so it is not assumed.
+
+        >>> patient = Entity.named("user:patient")
+        >>> patient.group(Entity.named("record"), 40), patient.group(Entity.named("user:hospital"), 3)
+        (40, 6)
+        """
+        return held if other.column is None or self.column == other.column else 2 * held
 
 
 class Unit(BaseModel):

@@ -7,9 +7,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from penstock import catalogue
-from penstock.report.numbers import readable
+from penstock.report.numbers import percent, readable
 
 if TYPE_CHECKING:
+    from penstock.releases.error_bars import Bar
     from penstock.schema import Schema
 
 Basis = Literal["counted", "spread evenly", "model", "declared"]
@@ -23,18 +24,26 @@ Basis = Literal["counted", "spread evenly", "model", "declared"]
 """
 
 BASES: tuple[Basis, ...] = get_args(Basis)
+CONFIDENCE = 0.95
+_NOTABLE = 0.97  # what a 95 % bar may cover without being told
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One number, with what it counts, what it rests on and what to keep in mind.
+    r"""One number, with what it counts, what it rests on and what to keep in mind.
 
     `error` is the half-width of a 95 % interval: the number lies within it of what would have been counted
     without noise in at least 95 of 100 releases. It is given where that is known, never where the number
-    rests on an assumption; then the first of the `caveats` says why. `text` says what the number counts.
+    rests on an assumption; then the first of the `caveats` says why. `covers` is the share of releases in
+    which it does: more than 95 % where noise takes few whole values, and None where only "at least 95 %" is
+    known. `text` says what the number counts.
 
-    >>> print(Answer(1873.2, 42.0, "records", "counted"))
+    >>> print(Answer(1873.2, 42.0, "records", "counted", covers=0.95))
     1,873 ± 42 records (counted)
+    >>> Answer(12, 1.0, "records", "counted", covers=0.982).basis.replace("\u00a0", " ")
+    'counted: the bar covers 98 %'
+    >>> Answer(12, 40.0, "triangles", "counted").basis.replace("\u00a0", " ")
+    'counted: the bar covers at least 95 %'
     >>> print(Answer(50.5, None, "records", "spread evenly"))
     50.5 records (spread evenly: no error bar)
     """
@@ -44,12 +53,29 @@ class Answer:
     text: str = ""
     rests_on: Basis = "model"
     caveats: tuple[str, ...] = ()
+    covers: float | None = None
 
     def __post_init__(self) -> None:
         if self.rests_on not in BASES:
             raise ValueError(f"an answer rests on one of {', '.join(BASES)}, not on {self.rests_on!r}")
         if self.error is not None and self.rests_on not in ("counted", "declared"):
             raise ValueError("only what was counted or declared has a known error")
+        if self.covers is not None and self.error is None:
+            raise ValueError("nothing covers where there is no error bar")
+
+    @classmethod
+    def counted(cls, value: float, bar: Bar | None, text: str, caveats: tuple[str, ...] = ()) -> Answer:
+        """A noisy count, cut off at zero, with its bar.
+
+        Where the bar reaches zero, noise that would make a count too low by more than the bar no longer
+        does, so that the bar covers up to half of what it else misses.
+
+        >>> from penstock.releases.error_bars import Bar
+        >>> print(Answer.counted(-3.0, Bar(10.0, 0.95), "records"))
+        0 ± 10 records (counted)
+        """
+        half, covers = (None, None) if bar is None else bar
+        return cls(max(0.0, float(value)), half, text, "counted", caveats, covers)
 
     def __str__(self) -> str:
         return f"{self.number} ({self.basis})"
@@ -63,7 +89,12 @@ class Answer:
     @property
     def basis(self) -> str:
         """What the number rests on, in words for people."""
-        return self.rests_on if self.error is not None else f"{self.rests_on}: no error bar"
+        if self.error is None:
+            return f"{self.rests_on}: no error bar"
+        if self.rests_on == "declared" or (self.covers is not None and self.covers < _NOTABLE):
+            return self.rests_on
+        share = f"at least {percent(CONFIDENCE)}" if self.covers is None else percent(self.covers)
+        return f"{self.rests_on}: the bar covers {share}"
 
     def __float__(self) -> float:
         return float(self.value)
@@ -77,6 +108,7 @@ class Answer:
         return {
             "value": self.value,
             "error": self.error,
+            "covers": self.covers,
             "text": self.text,
             "rests_on": self.rests_on,
             "caveats": list(self.caveats),

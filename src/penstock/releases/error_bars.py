@@ -3,20 +3,26 @@
 A counted answer is a weighted sum of noisy counts, so its error is the same sum of their noise, whose law is
 known exactly. Whatever is done to the counts on the way to the answer is either part of the weights (adding
 up, averaging over several tables, filling up to a public total) or brings the answer nearer to the truth
-(cutting it off at zero), so the interval accounts for it.
+(cutting it off at zero), so the interval accounts for it. Noise of few whole values has no interval of
+exactly 95 %: a bar says how much it covers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache
-from math import sqrt
-from typing import NamedTuple
+from math import ceil, exp, log, log1p, sqrt
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-CONFIDENCE = 0.95
+from penstock.releases.answer import CONFIDENCE
+
+if TYPE_CHECKING:
+    from penstock.privacy.budgets.receipt import Receipt
+
 _QUANTILE = 1.959964  # of the normal distribution
 _CORRECTION = (_QUANTILE**3 - 3 * _QUANTILE) / 24  # Cornish and Fisher's, for the excess kurtosis
 _SMOOTH = 3.0  # standard deviation from which on the steps of a single noise do not show
@@ -24,6 +30,8 @@ _WIDE = 1e6
 WIDEST = 1e50  # wider than any noise that Penstock draws; only a forged model says more
 _DRAWS = 1 << 17
 _FEW = 64  # noises that are drawn one by one
+_ROUNDING = 1e-9
+_DIGITS = 9  # of a sum of weighted whole numbers, equal ones of which differ in later digits
 
 
 class Noises(NamedTuple):
@@ -38,29 +46,80 @@ class Noises(NamedTuple):
     gaussian: bool = False
 
 
-def half_width(shares: Sequence[Noises]) -> float:
-    """h such that the weighted sum of all noise lies within -h ... h with 95 % probability, or a little more.
+class Bar(NamedTuple):
+    """An error bar: the error lies within -half ... half with the probability `covers`.
 
-    Laplace noise has heavier tails than the normal distribution: the normal quantile is corrected by the
-    kurtosis of the sum. Noise of few steps (epsilon above about one half) is no smooth curve; then h is read
-    off many draws of the sum itself, always the same ones. A count with hardly any noise takes few values,
-    and the smallest interval with at least 95 % may have far more.
+    `covers` is None where it is at least 95 % and how much more depends on the records.
+    """
 
-    >>> half_width([Noises(1.0, 14.1, 1)]) / 14.1  # of one Laplace noise the exact figure is 2.118
-    2.166...
-    >>> half_width([Noises(1.0, 14.1, 400)]) / (14.1 * 20)
+    half: float
+    covers: float | None
+
+
+EXACT = Bar(0.0, 1.0)
+"""Of what has no noise."""
+
+
+def bar(shares: Sequence[Noises]) -> Bar:
+    """The smallest h such that the weighted sum of all noise lies within -h ... h with 95 % probability.
+
+    A single Laplace noise has an exact quantile. A sum of smooth ones has heavier tails than the normal
+    distribution, whose quantile is corrected by the kurtosis of the sum. Noise of few steps (epsilon above
+    about one half) is no smooth curve; then h is read off many draws of the sum itself, always the same
+    ones. A count with hardly any noise takes few values, and the smallest interval with at least 95 % may
+    have far more, which `covers` tells.
+
+    >>> bar([Noises(1.0, 14.1, 1)])
+    Bar(half=30.0, covers=0.953...)
+    >>> bar([Noises(1.0, 14.1, 400)]).half / (14.1 * 20)
     1.9604...
-    >>> half_width([Noises(1.0, 0.5, 1)])
-    1.0
+    >>> bar([Noises(1.0, 0.5, 1)])
+    Bar(half=1.0, covers=0.98...)
     """
     known = [Noises(w, min(d, WIDEST), n, g) for w, d, n, g in shares if w and d > 0 and n > 0]
     if not known:
-        return 0.0
+        return EXACT
+    if len(known) == 1 and known[0].number == 1 and not known[0].gaussian:
+        weight, deviation, *_ = known[0]
+        one = single(-log(rate(deviation)) if deviation < _WIDE else sqrt(2) / deviation)
+        return Bar(one.half * abs(weight), one.covers)
     if min(share.deviation for share in known) < _SMOOTH:
         return _drawn(tuple(Noises(round(w, 12), d, n, g) for w, d, n, g in known))
     variance = sum(w**2 * d**2 * n for w, d, n, _ in known)
     fourth = sum(w**4 * d**4 * n * (0.0 if g else _excess(d)) for w, d, n, g in known)
-    return sqrt(variance) * (_QUANTILE + _CORRECTION * fourth / variance**2)
+    return Bar(sqrt(variance) * (_QUANTILE + _CORRECTION * fourth / variance**2), CONFIDENCE)
+
+
+def single(epsilon: float) -> Bar:
+    """The bar of one discrete Laplace noise with P(z) proportional to exp(-epsilon |z|).
+
+    P(|Z| > m) = 2 a**(m+1) / (1+a) with a = exp(-epsilon).
+
+    >>> single(1.0)
+    Bar(half=3.0, covers=0.973...)
+    """
+    one = log(2) - log1p(exp(-epsilon))
+    half = max(0, ceil((one - log(1 - CONFIDENCE)) / epsilon - 1 - _ROUNDING))
+    return Bar(float(half), 1 - exp(one - epsilon * (half + 1)))
+
+
+def charged(receipt: Receipt, label: str, half: float | None) -> Bar | None:
+    """The bar of a count that was told by itself, with what its charge says of its noise.
+
+    Discrete Laplace noise covers what its sensitivity and epsilon make it cover; of any other noise, as a
+    ladder's, is known that it covers at least 95 %.
+    """
+    if half is None:
+        return None
+    for _, charge in receipt.charges():
+        if charge.label == label and charge.mechanism == "discrete Laplace" and charge.epsilon > 0:
+            try:
+                moves = Fraction(charge.sensitivity)
+            except ValueError:
+                break
+            found = single(float(charge.epsilon / moves)) if moves > 0 else EXACT
+            return found if found.half == half else Bar(half, None)
+    return Bar(half, None)
 
 
 def rate(deviation: float) -> float:
@@ -80,7 +139,7 @@ def _excess(deviation: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _drawn(shares: tuple[Noises, ...]) -> float:
+def _drawn(shares: tuple[Noises, ...]) -> Bar:
     """The quantile among draws; the sum of n noises is the difference of two negative binomial numbers.
 
     Where the steps are far too small to be seen, those are gamma numbers.
@@ -99,7 +158,9 @@ def _drawn(shares: tuple[Noises, ...]) -> float:
             for _ in range(2)
         )
         total += weight * (one - other)
-    return float(np.quantile(np.abs(total), CONFIDENCE, method="higher"))
+    sizes = np.abs(total).round(_DIGITS)
+    half = float(np.quantile(sizes, CONFIDENCE, method="higher"))
+    return Bar(half, float((sizes <= half).mean()))
 
 
 def _gaussian_sum(deviation: float, number: int, rng: np.random.Generator) -> NDArray[np.float64]:

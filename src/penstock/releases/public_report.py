@@ -239,11 +239,12 @@ def _strays(field: Field) -> str:
 def _commands(release: Published, folder: str) -> list[tuple[str, str]]:
     place = shlex.quote(folder)
     lines = [("See what it is and what was paid", f"penstock inspect {place}")]
+    drawn = "rows" if release.sampled == "records" else release.sampled
     if release.can_sample:
         lines.append(
             (
-                "Draw synthetic rows, as many as you like, at no further privacy cost",
-                f"penstock sample {place} -n 10000 -o rows.csv",
+                f"Draw synthetic {drawn}, as many as you like, at no further privacy cost",
+                f"penstock sample {place} -n {release.sampled_often} -o {drawn}.csv",
             )
         )
     example = release.example()
@@ -251,7 +252,7 @@ def _commands(release: Published, folder: str) -> list[tuple[str, str]]:
         lines.append(("Ask it", f"penstock query {place} {shlex.quote(example)}"))
     code = ["from penstock import load", "", f"release = load({folder!r})"]
     if release.can_sample:
-        code.append("rows = release.sample(10_000)")
+        code.append(f"{drawn} = release.sample({release.sampled_often:_})")
     if release.can_query and example:
         code.append(f"answer = release.query({example!r})")
     lines.append(("The same in Python", "\n".join(code)))

@@ -52,6 +52,8 @@ class Published(ABC):
     form: ClassVar[str]
     sampled: ClassVar[str] = "records"
     """What the number given to `sample` counts."""
+    sampled_often: ClassVar[int] = 10_000
+    """How many of them an example draws."""
 
     method: str
     schema: Schema

@@ -96,13 +96,22 @@ def _level(groups: NDArray[np.int64], labels: list[str], special: tuple[str, ...
 
 
 def _merges(field: Field) -> list[Grouping]:
-    """Adjacent bins merged two by two, again and again: 16, 8, 4, 2."""
+    """Adjacent bins merged where the schema says, or else two by two, again and again: 16, 8, 4, 2."""
+    if field.ranged and field.coarser:
+        return [_between(field, edges) for edges in field.coarser]
     count, width, result = len(field.labels), 2, []
     while width < count:
         labels = [_merged(field, first, min(first + width, count) - 1) for first in range(0, count, width)]
         result.append((np.arange(count) // width, labels))
         width *= 2
     return result
+
+
+def _between(field: Field, edges: tuple[float, ...]) -> Grouping:
+    """Bins told apart by these inner edges alone."""
+    groups = np.searchsorted(edges, field.edges.values[:-1], side="right").astype(np.int64)
+    ends = [np.flatnonzero(groups == group)[[0, -1]].tolist() for group in range(len(edges) + 1)]
+    return groups, [_merged(field, first, last) for first, last in ends]
 
 
 def _merged(field: Field, first: int, last: int) -> str:

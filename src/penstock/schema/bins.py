@@ -30,6 +30,9 @@ class Bins(Fact):
 
     ``{adaptive: true, most: 16}`` begins with many narrow bins (1024, or as many as ``count`` or
     ``width`` say), of which a release of a table keeps at most ``most``, found privately and paid for.
+
+    ``coarser`` says where bins are still told apart when they are generalised: one list of inner edges for
+    each step, the finest first, each a part of the one before. Without it they are merged two by two.
     """
 
     count: int | None = None
@@ -37,6 +40,7 @@ class Bins(Fact):
     edges: Annotated[tuple[Any, ...], SkipValidation] | None = None
     adaptive: bool = False
     most: int | None = None
+    coarser: Annotated[tuple[tuple[Any, ...], ...], SkipValidation] | None = None
 
     @property
     def chosen(self) -> int:

@@ -105,6 +105,11 @@ class _Written:
         result = dict(given)
         if given.get("edges") is not None:
             result["edges"] = self.values(given["edges"], "bin edge")
+        if given.get("coarser") is not None:
+            steps = given["coarser"]
+            if not isinstance(steps, Sequence) or isinstance(steps, str):
+                raise SchemaError(f"coarser is {steps!r}. Write a list of lists of edges, the finest first.")
+            result["coarser"] = tuple(self.values(step, "bin edge") for step in steps)
         return Bins.model_validate(result)
 
 
@@ -171,6 +176,8 @@ class Field(Fact):
         _ = self.values if self.kind in ("categorical", "ordinal", "boolean") else self.edges
         if self.kind in ("categorical", "ordinal"):
             self._check_enum()
+        if self.ranged:
+            self._check_coarser()
         if self.spikes and not self.ranged:
             raise SchemaError(f"{self.name}: 'spikes' belong to a range of values. Remove them, or the enum.")
         if self.decimals is not None and self.type != "number":
@@ -216,6 +223,24 @@ class Field(Fact):
             )
         if self.taxonomy is not None:
             self.taxonomy.refuse_unless_covers([written(value) for value in self.values], self.name)
+
+    def _check_coarser(self) -> None:
+        if self.bins is None or self.bins.coarser is None:
+            return
+        if self.bins.adaptive:
+            raise SchemaError(
+                f"{self.name}: adaptive bins are found in the records, and nobody knows where they could be "
+                "merged. Remove 'coarser', or 'adaptive'."
+            )
+        known = set(self.edges.values[1:-1])
+        for step in self.coarser:
+            stray = next((place for place in step if place not in known), None)
+            if stray is not None:
+                raise SchemaError(
+                    f"{self.name}: the coarser edge {written(at(self.type, stray))} is not among the inner "
+                    "edges of the bins, or of the step before it. Correct it."
+                )
+            known = set(step)
 
     def _check_boolean(self) -> None:
         if (
@@ -297,6 +322,12 @@ class Field(Fact):
         if len(set(places)) < len(places):
             raise SchemaError(f"{self.name}: a spike is given twice. Remove one of the two.")
         return cut(self.name, start, end, self.whole, bins).singling_out(places)
+
+    @cached_property
+    def coarser(self) -> tuple[tuple[float, ...], ...]:
+        """The inner edges that are left at each step of generalising, the finest first."""
+        steps = () if self.bins is None or self.bins.coarser is None else self.bins.coarser
+        return tuple(tuple(sorted({position(edge) for edge in step})) for step in steps)
 
     @property
     def whole(self) -> bool:

@@ -44,6 +44,11 @@ class Layout(Fact):
         return False
 
     @property
+    def gathered_by(self) -> str | None:
+        """The column whose equal values make one record of several rows; None where a record is a row."""
+        return None
+
+    @property
     def columns(self) -> list[str]:
         """Every column that the layout names: each of its texts, except those `not_columns`."""
         texts = ((part, getattr(self, part)) for part in type(self).model_fields)

@@ -246,6 +246,18 @@ class Schema(Fact):
         return [field.name for field in self.fields if field.review] + ["unit"] * self.unit.review
 
     @property
+    def booked(self) -> Unit:
+        """The unit as a ledger keeps it: a record that is gathered from rows goes by the column that does it.
+
+        A row of an event log and a whole sequence of its events are different units: without one row, its
+        sequence is still there, and another. So they may not both be a plain record in one account.
+        """
+        gathered = None if self.layout is None else self.layout.gathered_by
+        if gathered is None or self.unit.column is not None:
+            return self.unit
+        return Unit(protects=self.unit.protects, column=gathered, at_most=1)
+
+    @property
     def publishable(self) -> bool:
         """False when its facts were drafted with a fixed seed, which anyone could use to undo the noise."""
         return self.drafted is None or self.drafted.publishable

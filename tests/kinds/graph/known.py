@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
 
 from penstock.kinds.graph.simple import SimpleGraph
 
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "graphs"
 GRAPHS = ("figure", "karate", "K5", "petersen")
 
 

@@ -176,6 +176,54 @@ def test_any_degrees_can_be_drawn(degrees: list[int], closeness: float, seed: in
     assert np.all(found <= wanted)
 
 
+def test_links_inside_blocks_are_independent_coins() -> None:
+    """Sparse, half full, nearly full and full blocks: every set of links is as frequent as coins make it.
+
+    Exact binomial tests of the 8, 64 and 1,024 sets of links of blocks of 3, 4 and 5 nodes, six chances each;
+    together they fail by chance with probability 1e-6 at most.
+    """
+    chances, many = (0.0, 0.08, 0.5, 0.8, 0.97, 1.0), 12_000
+    kinds = [(size, chance) for size in (3, 4, 5) for chance in chances]
+    sizes = np.repeat([size for size, _ in kinds], many)
+    order = np.random.default_rng(7).permutation(sizes.size)  # neighbouring blocks are of all kinds
+    sizes, kind = sizes[order], np.repeat(np.arange(len(kinds)), many)[order]
+    blocks = degree_triangle.Blocks(np.cumsum(sizes) - sizes, sizes)
+    drawn = degree_triangle._inside(blocks, np.array([c for _, c in kinds])[kind], np.random.default_rng(8))
+    block = np.searchsorted(blocks.begins, drawn[0], side="right") - 1
+    low, high = (ends - blocks.begins[block] for ends in drawn)
+    assert np.all((low >= 0) & (low < high) & (high < sizes[block]))
+    masks = np.bincount(block, weights=2.0 ** (high * (high - 1) // 2 + low), minlength=sizes.size)
+    tests = sum(2 ** (size * (size - 1) // 2) for size, _ in kinds)
+    for place, (size, chance) in enumerate(kinds):
+        pairs = size * (size - 1) // 2
+        seen = np.bincount(masks[kind == place].astype(np.int64), minlength=2**pairs)
+        links = np.array([mask.bit_count() for mask in range(2**pairs)])
+        law = stats.binom(many, chance**links * (1 - chance) ** (pairs - links))
+        assert np.all(np.minimum(law.cdf(seen), law.sf(seen - 1)) > 0.5e-6 / tests)
+
+
+def test_graphs_of_blocks_keep_their_degrees() -> None:
+    """Also where blocks are nearly cliques: only an odd end, if there is one, finds no partner."""
+    degrees = np.sort(np.random.default_rng(3).zipf(2.0, size=3000).clip(1, 120)).astype(np.int64)
+    for step in (0.2, 1.0, 2.0, 2.9):
+        rng = np.random.default_rng(4)
+        ones, others = degree_triangle.draw(degrees, degree_triangle._at(step), rng)
+        found = np.bincount(np.concatenate([ones, others]), minlength=degrees.size)
+        assert np.all(found <= degrees)
+        assert int((degrees - found).sum()) == degrees.sum() % 2
+
+
+def test_a_seed_draws_the_same_graph_again() -> None:
+    degrees = np.sort(np.random.default_rng(5).integers(0, 30, size=400))
+    for step in (0.3, 2.5):
+        first, again, other = (
+            degree_triangle.draw(degrees, degree_triangle._at(step), np.random.default_rng(seed))
+            for seed in (1, 1, 2)
+        )
+        assert np.array_equal(first, again)
+        assert not np.array_equal(first, other)
+
+
 def test_karate_keeps_its_degrees_and_about_its_triangles() -> None:
     degrees = np.sort(graph("karate").degrees)
     closeness = degree_triangle.fitted(degrees, 45)

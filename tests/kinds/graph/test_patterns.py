@@ -333,3 +333,10 @@ def test_a_choice_of_counts_by_their_true_values_is_told_apart() -> None:
 
 def test_every_shape_is_there() -> None:
     assert [len(different_graphs(nodes)) for nodes in (1, 2, 3, 4, 5)] == [1, 2, 4, 11, 34]
+
+
+@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8])
+def test_no_graph_holds_more_of_a_pattern_than_the_complete_one(name: str, n: int) -> None:
+    complete = graph_of(tuple(combinations(range(n), 2)), n)
+    assert pattern(name).most(n) == pattern(name).count(complete)

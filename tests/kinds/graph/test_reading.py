@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import sqlite3
 from pathlib import Path
 
@@ -11,16 +12,18 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from tests.kinds.graph.known import networkx_graph
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.kinds.graph.known import DATA, networkx_graph
 
 import penstock
 from penstock.errors import DataError, PenstockError, SchemaError, UsageError
+from penstock.kinds.graph import reading
 from penstock.kinds.graph.data import Graph
 from penstock.kinds.graph.layout import nodes_of
 from penstock.kinds.graph.reading import open_graph
 from penstock.schema import Schema
 
-DATA = Path("/work/shared/data/graphs")
 SIX = Schema.from_yaml("{kind: graph, edges: {nodes: 6}}")
 PLAIN = Schema.from_yaml("{kind: graph, edges: {nodes: 6, header: false}}")
 NAMED = Schema.from_yaml("""
@@ -55,6 +58,11 @@ def test_what_is_not_simple_is_made_simple() -> None:
         "1 2\r2 3\r",
         "# one sign\n% another\n  # and indented\n1\t2\n% between\n2\t3\n",
         "\n\n1\t 2\t7\n2 \t3\n\n",
+        "1,2\n2 3\n3;2\n1|2\n2\t1\n",
+        '"1","2"\n"2", 3\n',
+        '"1" "2" 5\n"3" 2\n',
+        "1 2 {}\n2 3 {'weight': 1, 'since': 2}\n",
+        "Ann Lee,Bob\nBob,Cy Lee\n",
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
@@ -62,6 +70,35 @@ def test_text_without_names_above_its_columns(tmp_path: Path, text: str, packed:
     path = tmp_path / ("edges.txt.gz" if packed else "edges.txt")
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     assert shape(path, PLAIN) == (6, 2, [2, 1, 1, 0, 0, 0])
+
+
+EDGE = st.text('01ab \t,;|"{}#%', max_size=12)
+
+
+@given(st.lists(EDGE, min_size=1, max_size=4), st.lists(EDGE, max_size=4))
+def test_every_line_is_read_by_itself(before: list[str], after: list[str]) -> None:
+    """Whatever it holds: what lines are read as together, each is read as alone."""
+
+    def ends(lines: list[str]) -> list[tuple[str | None, ...]]:
+        return reading._parsed("\n".join(lines).encode()).rows()
+
+    assert ends(before + after) == [end for line in before + after for end in ends([line])]
+
+
+@pytest.mark.parametrize(
+    ("line", "ends"),
+    [
+        ('"Lee, Ann",Bob', ("Lee, Ann", "Bob")),
+        ('"a ""b""" c', ('a "b"', "c")),
+        ("Ann Lee, Bob,7", ("Ann Lee", "Bob")),
+        ("a,b\tc", ("a,b", "c")),
+        ('5" a, 6" b', ('5" a', '6" b')),
+        ("1 2 {'weight': 1, 'since': 2}", ("1", "2")),
+        ("{1,2},{3}", ("{1", "2}")),
+    ],
+)
+def test_the_two_ends_of_a_line(line: str, ends: tuple[str, str]) -> None:
+    assert reading._parsed(line.encode()).rows() == [ends]
 
 
 def test_files_tables_and_objects_give_the_same_graph(tmp_path: Path) -> None:
@@ -86,6 +123,8 @@ def test_files_tables_and_objects_give_the_same_graph(tmp_path: Path) -> None:
         nx.to_scipy_sparse_array(known),
     ):
         assert shape(source, schema) == expected
+    plain = Schema.from_yaml("{kind: graph, edges: {nodes: 34, header: false}}")
+    assert shape(tmp_path / "k.parquet", plain) == expected  # whose columns always have names
     assert shape(f"sqlite:///{tmp_path / 'k.db'}", schema, table="links") == expected
 
 
@@ -120,7 +159,8 @@ def test_named_and_numbered_nodes() -> None:
 @pytest.mark.parametrize(
     ("rows", "schema", "words"),
     [
-        ({"a": ["ann"], "b": ["eve"]}, NAMED, "eve"),
+        ({"a": ["ann"], "b": ["eve"]}, NAMED, "'eve' in row 1 is no node of the schema"),
+        ({"a": ["ann", "bob"], "b": ["cy", "NA"]}, NAMED, "'NA' in row 2 is no node of the schema"),
         ({"from": [10], "to": [15]}, NUMBERED, "there is no node 15"),
         ({"from": ["10"], "to": ["x"]}, NUMBERED, "'x' in row 1 is not a whole number"),
         ({"from": [1, -1], "to": [2, 3]}, SIX, "negative"),
@@ -146,6 +186,11 @@ def test_a_line_that_is_no_edge_is_named(tmp_path: Path, text: str) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         Graph.open(tmp_path / "none.txt", PLAIN)
+    with pytest.raises(DataError, match="no Parquet file is there"):
+        Graph.open(tmp_path, PLAIN)
+    os.mkfifo(tmp_path / "pipe.txt")
+    with pytest.raises(DataError, match="a pipe or a device"):
+        Graph.open(tmp_path / "pipe.txt", PLAIN)
     (tmp_path / "bytes.txt").write_bytes(b"1 \xff\n")
     with pytest.raises(DataError, match="UTF-8"):
         Graph.open(tmp_path / "bytes.txt", PLAIN)

@@ -17,7 +17,7 @@ from penstock.kinds.points.grid import UniformGrid
 from penstock.kinds.points.questions import named_box, parse_box, read_boxes
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
-from penstock.releases.error_bars import Noises, half_width
+from penstock.releases.error_bars import Noises, bar
 from penstock.schema import Schema
 
 EARTH = """
@@ -176,7 +176,7 @@ def test_a_grid_answers_many_boxes_as_it_answers_one() -> None:
     assert [answer.rests_on for answer in single] == ["spread evenly", "spread evenly", "counted"]
     assert [answer.error for answer in single[:2]] == [None, None]
     assert single[2].value == pytest.approx(release.counts.sum())
-    assert single[2].error == half_width([Noises(1.0, release.deviation or 0, 49)])
+    assert single[2].error == bar([Noises(1.0, release.deviation or 0, 49)]).half
 
 
 def test_the_command_line_answers_boxes_and_writes_the_map(
@@ -188,7 +188,7 @@ def test_the_command_line_answers_boxes_and_writes_the_map(
     boxes.write_text("name,x_low,x_high\nwest,0,0.5\neast,0.5,1\n")
     assert run(["query", str(tmp_path / "out"), "--boxes", str(boxes)]) == 0
     shown = pl.read_csv(capsys.readouterr().out.encode())
-    assert shown.columns == ["name", "x_low", "x_high", "count", "error", "rests_on", "caveats"]
+    assert shown.columns == ["name", "x_low", "x_high", "count", "error", "covers", "rests_on", "caveats"]
     assert shown["count"].sum() == pytest.approx(release.counts.sum())
     assert run(["query", str(tmp_path / "out"), "--boxes", str(boxes), "--json"]) == 0
     assert [row["name"] for row in json.loads(capsys.readouterr().out)] == ["west", "east"]

@@ -19,7 +19,7 @@ from penstock.kinds.points.partition import Partition
 from penstock.kinds.points.ranges import Ranges
 from penstock.kinds.points.tree import TreeRelease
 from penstock.releases import load
-from penstock.releases.error_bars import Noises, half_width
+from penstock.releases.error_bars import Noises, bar
 from penstock.schema import Schema
 
 
@@ -55,8 +55,8 @@ def test_range_count_of_the_worked_example() -> None:
         assert "cuts through cells" in cut.caveats[0]
     for whole in (tree.count(Box((0, 0), (0.5, 1))), tree.query("x < 0.5")):
         assert (whole.value, whole.rests_on) == (10, "counted")
-        assert whole.error == half_width([Noises(1.0, 2.0, 2)])
-    assert tree.count(Box((0, 0), (1, 1))).error == half_width([Noises(1.0, 2.0, 4)])
+        assert whole.error == bar([Noises(1.0, 2.0, 2)]).half
+    assert tree.count(Box((0, 0), (1, 1))).error == bar([Noises(1.0, 2.0, 4)]).half
     assert tree.count(Box((-5, -5), (5, 5))).value == pytest.approx(14)
     assert tree.count(Box((0.5, 0.5), (0.5, 0.5))).value == 0
 

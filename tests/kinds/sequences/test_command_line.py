@@ -111,6 +111,7 @@ def test_many_strings_from_a_file_are_counted_as_one_by_one(
         "string",
         "count",
         "error",
+        "covers",
         "rests_on",
         "caveats",
     ]

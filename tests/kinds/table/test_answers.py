@@ -91,10 +91,10 @@ def test_alternatives_on_one_table_are_counted_too() -> None:
 
 def test_tables_are_combined_by_their_precision() -> None:
     """Two counts of the same cell, one four times as precise: weights 16/17 and 1/17."""
-    value, error = combined([Seen(100.0, 1, 50.0, 1, 10.0), Seen(134.0, 1, 50.0, 1, 40.0)], [], None)
+    value, both = combined([Seen(100.0, 1, 50.0, 1, 10.0), Seen(134.0, 1, 50.0, 1, 40.0)], [], None)
     assert value == pytest.approx((16 * 100 + 134) / 17)
     alone, wide = combined([Seen(100.0, 1, 50.0, 1, 10.0)], [], None)
-    assert (alone, error < wide) == (100.0, True)
+    assert (alone, both.half < wide.half) == (100.0, True)
 
 
 def test_a_count_of_all_records_helps_both_sides_alike() -> None:

@@ -84,15 +84,30 @@ def test_a_release_that_connects_everything_says_nothing() -> None:
     assert made.details()["connections"]["epsilon_to_connect"] is None
 
 
-@pytest.mark.parametrize("rows", [200, 4000])
-def test_no_epsilon_is_promised_for_gaussian_noise(rows: int) -> None:
-    """The estimate is for Laplace noise; a release with a delta has other noise, with views and without."""
-    schema, some = Schema.from_yaml(FIELDS), people().head(rows)
-    pure, both = (release(some, schema, epsilon="0.1", delta=delta, seed=1) for delta in (0, "1e-6"))
+def test_no_epsilon_is_promised_for_gaussian_noise() -> None:
+    """The estimate is for Laplace noise; many columns have another with a delta."""
+    names = [f"c{number}" for number in range(40)]
+    schema = Schema.model_validate({"fields": [{"name": name, "type": "boolean"} for name in names]})
+    coins = np.random.default_rng(0).random((300, 40)) < 0.5
+    rows = pl.DataFrame(coins, schema=names, orient="row")
+    pure, both = (release(rows, schema, epsilon="0.1", delta=delta, seed=1) for delta in (0, "1e-6"))
     assert "would connect" in " ".join(pure.remarks())
-    assert both.receipt.delta > 0
-    assert len(both.connections.groups) > 1
+    assert all(one.gaussian for one in both.measured)
+    assert len(both.connections.groups) == 40
     assert "would connect" not in " ".join(both.remarks())
+
+
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize(("rows", "epsilon"), [(1000, 3), (1000, 10), (4000, 1), (4000, 3), (4000, 10)])
+def test_columns_that_depend_on_nothing_stay_alone_however_large_the_budget(
+    rows: int, epsilon: int, delta: int | str
+) -> None:
+    """Of ten seeded releases at most one connects a column by chance, and all of them say what does not."""
+    schema, some = Schema.from_yaml(FIELDS), people(rows)
+    made = [release(some, schema, epsilon=epsilon, delta=delta, seed=seed) for seed in range(10)]
+    right = [each.connections.groups == (("smoker", "coughs"), ("colour",), ("region",)) for each in made]
+    assert sum(right) >= 9
+    assert "2 of 4 columns stand alone: colour, region" in " ".join(made[right.index(True)].remarks())
 
 
 def test_groups_are_the_parts_that_edges_hold_together() -> None:

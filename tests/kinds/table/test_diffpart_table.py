@@ -16,8 +16,8 @@ from penstock.errors import ReleaseError, SchemaError, UsageError
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.diffpart.method import DiffPartTable
 from penstock.kinds.table.diffpart.release import RowsRelease
-from penstock.kinds.table.diffpart.scores import STEPS, Measure, Score
 from penstock.kinds.table.diffpart.trees import Node, interval, tree_of
+from penstock.kinds.table.split_scores import STEPS, Measure, Score
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.chains import Chain
 from penstock.privacy.randomness.generator import Randomness
@@ -178,6 +178,21 @@ def test_where_nothing_is_found_the_number_of_records_is_zero() -> None:
 def test_bad_parameters_are_refused() -> None:
     with pytest.raises(UsageError, match="target must be a column"):
         DiffPartTable(target="income").check(PEOPLE)
+    with pytest.raises(UsageError, match="as 'target' in the schema, or as the parameter target"):
+        DiffPartTable(score="gain").check(PEOPLE)
+
+
+def test_the_classes_are_those_of_the_schemas_target_unless_another_is_named() -> None:
+    towns = PEOPLE.model_copy(update={"target": "town"})
+
+    def of(schema: Schema, **parameters: Any) -> RowsRelease:
+        budget = Budget(5, randomness=Randomness.seeded(1))
+        return DiffPartTable(score="gini", **parameters).fit(Table.open(people(300), schema), budget)
+
+    said, told, other = of(towns), of(PEOPLE, target="town"), of(towns, target="smoker")
+    assert [made.parameters["target"] for made in (said, told, other)] == ["town", "town", "smoker"]
+    assert np.array_equal(said.codes, told.codes)
+    assert np.array_equal(said.counts, told.counts)
     with pytest.raises(UsageError, match="is about classes"):
         DiffPartTable(score="gini").check(PEOPLE)
     with pytest.raises(SchemaError, match="add-remove"):

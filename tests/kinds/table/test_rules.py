@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.lookalikes import census, hospital
+from tests.lookalikes import Lookalike, census, hospital
 
 from penstock import Schema, load, release
 from penstock.errors import QueryError, SchemaError
@@ -112,11 +112,33 @@ def pair_error(schema: Schema, frame: pl.DataFrame, rows: pl.DataFrame) -> float
     return float(np.mean(distances))
 
 
-@pytest.mark.parametrize("method", ["confluence", "privbayes"])
-def test_twenty_rules_of_a_census_lose_no_group_and_lower_the_error_of_pairs(method: str) -> None:
+def groups(
+    look: Lookalike, schema: Schema, rows: pl.DataFrame, *, single: bool
+) -> dict[str, tuple[int, int]]:
+    """How many records and how many rows are in each group: the planted ones, and with `single` those of one
+    value or bin that are at least 3 % of the records."""
+    found = {group: parse(group, schema) for group in look.groups}
+    sizes = {
+        group: (int(test.holds(look.frame).sum()), int(test.holds(rows).sum()))
+        for group, test in found.items()
+    }
+    truth, drawn = schema.encode(look.frame), schema.encode(rows)
+    for name in schema.names if single else ():
+        counts = [np.bincount(codes[name], minlength=schema.sizes[name]) for codes in (truth, drawn)]
+        for code in np.flatnonzero(counts[0] >= 0.03 * look.frame.height).tolist():
+            sizes[f"{name}, value {code}"] = int(counts[0][code]), int(counts[1][code])
+    return sizes
+
+
+@pytest.mark.parametrize(("method", "single"), [("confluence", True), ("privbayes", False)])
+def test_twenty_rules_of_a_census_lose_no_group_and_lower_the_error_of_pairs(
+    method: str, single: bool
+) -> None:
     """The table that lost its under-fives: 24 columns and 20 true rules.
 
-    Epsilon 4, so that the noise of the one-way counts alone moves no group of 3 % by a quarter.
+    Epsilon 4: a quarter of 3 % of 8,000 records are 60, and with all of an epsilon of 1 for the counts of
+    24 single columns their noise alone would exceed that in one of twelve such groups. Single columns, whose
+    every value of at least 3 % is a group, are counted by the default method only.
     """
     look = census(8000)
     plain, ruled = Schema.from_yaml(look.schema), Schema.from_yaml(look.ruled())
@@ -130,9 +152,7 @@ def test_twenty_rules_of_a_census_lose_no_group_and_lower_the_error_of_pairs(met
             if schema is ruled:
                 assert not ruled.rules_out(rows).any()
                 assert one.details()["rules"]["broken_without"] > 0.05
-                for group in look.groups:
-                    truth = int(parse(group, plain).holds(look.frame).sum())
-                    found = int(parse(group, plain).holds(rows).sum())
+                for group, (truth, found) in groups(look, plain, rows, single=single).items():
                     assert found == pytest.approx(truth, rel=0.25), group
     assert np.mean(errors[True]) <= np.mean(errors[False])
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from penstock.errors import BudgetError, LedgerError, ReleaseError
 from penstock.privacy.budgets.accounting import rho_of
 from penstock.privacy.budgets.amounts import exact
-from penstock.privacy.budgets.budget import Budget, Rho
+from penstock.privacy.budgets.budget import LARGEST_DELTA, Budget, Rho
 from penstock.privacy.budgets.charges import Apart, Concentrated
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import Sealed
@@ -66,7 +66,7 @@ def pay_in_some_way(budget: Budget | Rho, data: st.DataObject, depth: int = 0) -
 
 amounts = st.fractions(min_value=Fraction(1, 10**6), max_value=100, max_denominator=10**6)
 deltas = st.one_of(
-    st.just(Fraction(0)), st.fractions(Fraction(1, 10**9), Fraction(1, 10), max_denominator=10**9)
+    st.just(Fraction(0)), st.fractions(Fraction(1, 10**9), LARGEST_DELTA, max_denominator=10**9)
 )
 
 
@@ -154,6 +154,14 @@ def test_an_epsilon_that_protects_nobody_is_refused(epsilon: Any) -> None:
 def test_odd_deltas_are_refused(delta: Any, why: str) -> None:
     with pytest.raises(BudgetError, match=f"delta must be .*{why}"):
         Budget(1, delta)
+
+
+@pytest.mark.parametrize("delta", ["0.5", "0.010001", Fraction(999, 1000)])
+def test_a_delta_that_protects_nobody_is_refused(delta: Any) -> None:
+    """Publishing every hundredth record as it is is (0, 1/100)-DP: what is above has nothing to promise."""
+    with pytest.raises(BudgetError, match=r"would protect nobody.*accepts is 0.01;.*Nothing was spent"):
+        Budget(1, delta)
+    assert Budget(1, "0.01").delta == LARGEST_DELTA
 
 
 def test_floats_mean_the_decimal_they_print_as() -> None:

@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import traceback
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,14 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.ledger.entries import cost
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.unit import Entity, Relation, Unit
+from penstock.schema import Schema
 
 ADD_REMOVE, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE
 ZERO, ONE = Fraction(0), Fraction(1)
 RECORD = Unit()
 PATIENT = Unit(protects="user", column="patient", at_most=3)
 DOCTOR = Unit(protects="user", column="doctor", at_most=3)
+HOSPITAL = Unit(protects="user", column="hospital", at_most=2)
 
 ELSEWHERE = (
     catalogue.UnitInfo("edge", "your edge"),
@@ -142,6 +145,93 @@ def test_a_part_is_no_group_of_what_it_belongs_to(ledger: Ledger) -> None:
         assert "Nothing was spent." in str(caught.value)
 
 
+def test_a_hospital_that_loses_a_patient_is_one_removed_and_another_added(ledger: Ledger) -> None:
+    """Epsilon for hospitals, booked for patients of one hospital each, costs twice, and never less."""
+    ledger.set_limit("people", 50, "1e-3", unit="user:patient")
+    account = ledger.account("people", holds_at_most=1)
+    account.reserve(ONE, Fraction(1, 10**6), ADD_REMOVE, HOSPITAL)
+    epsilon, delta = account.balance().spent
+    assert epsilon == 2
+    assert float(delta) == pytest.approx(1e-6 * (1 + 2.718281828459045))
+    [entry] = account.entries()
+    assert (entry.holds_at_most, entry.counted(PATIENT.entity)) == (1, 2)
+    ledger.account("people", holds_at_most=3).reserve(ONE, ZERO, ADD_REMOVE, HOSPITAL)
+    assert account.balance().spent[0] == 8
+    with pytest.raises(LedgerError, match=r"asks for 50 \(converted for a group of 50\)"):
+        ledger.account("people", holds_at_most=25).check(ONE, ZERO, ADD_REMOVE, HOSPITAL)
+    with pytest.raises(LedgerError, match=r"with all their records or with some.*price of 2 times N"):
+        ledger.account("people").check(ONE, ZERO, ADD_REMOVE, HOSPITAL)
+
+
+VISITS = [
+    ("ann", "north", 1), ("ann", "north", 2), ("ann", "south", 3), ("bob", "north", 4), ("bob", "north", 5),
+    ("eve", "south", 6), ("eve", "east", 7),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("patient", ["ann", "bob", "eve"])
+def test_the_group_is_large_enough_for_every_sample_of_records(patient: str) -> None:
+    """By hand: the records that hospitals of at most 2 bring, with and without a patient, whatever is drawn.
+
+    One step of a hospital pays for the 2 records that it brings. The worst sample moves more records than
+    one step for each hospital pays for, and never more than two steps do.
+    """
+
+    def brought(visits: list[tuple[str, str, int]]) -> dict[str, list[set[int]]]:
+        places = ("north", "south", "east")
+        rows = {name: [visit for _, at, visit in visits if at == name] for name in places}
+        return {name: [set(kept) for kept in combinations(of, min(2, len(of)))] for name, of in rows.items()}
+
+    before = brought(VISITS)
+    after = brought([visit for visit in VISITS if visit[0] != patient])
+    touched = {at for who, at, _ in VISITS if who == patient}
+    moved = {at: max(len(a ^ b) for a in before[at] for b in after[at]) for at in before}
+    records = sum(moved[at] for at in touched)
+    assert records <= 2 * PATIENT.entity.group(HOSPITAL.entity, len(touched))
+    if patient == "bob":
+        assert records > 2 * len(touched)
+
+
+def test_two_words_for_what_one_column_tells_apart_are_one_group(ledger: Ledger) -> None:
+    """The events of a case are its sequence: without the case it is gone, and nothing else is changed."""
+    case = Unit(protects="sequence", column="patient", at_most=1)
+    ledger.set_limit("people", 50, unit="user:patient")
+    account = ledger.account("people", holds_at_most=1)
+    account.reserve(ONE, ZERO, ADD_REMOVE, case)
+    assert account.balance().spent[0] == 1
+
+
+def test_replace_says_nothing_about_units_that_overlap(ledger: Ledger) -> None:
+    """A patient for another may be a hospital less and one more: their number is public under replace."""
+    ledger.set_limit("people", 50, relation="replace", unit="user:patient")
+    with pytest.raises(LedgerError, match="nothing about a group of 2"):
+        ledger.account("people", holds_at_most=1).reserve(ONE, ZERO, REPLACE, HOSPITAL)
+    ledger.account("people", holds_at_most=1).reserve(ONE, ZERO, ADD_REMOVE, HOSPITAL)
+    assert ledger.account("people").balance().spent[0] == 4
+
+
+def test_a_row_and_a_basket_of_rows_are_no_records_of_one_account(ledger: Ledger) -> None:
+    """Without one row its basket is still there, and another: epsilon for baskets is 2 epsilon for rows."""
+    field = "fields: [{name: product, constraints: {enum: [tea, milk]}}]"
+    rows, items = Schema.from_yaml(field), "kind: itemsets\nitems: {item: product%s}\n" + field
+    baskets, lines = Schema.from_yaml(items % ", transaction: basket"), Schema.from_yaml(items % "")
+    events = Schema.from_yaml(
+        "kind: sequences\nsequence: {symbol: page, user: visitor}\n"
+        "fields: [{name: page, constraints: {enum: [home, away]}}]"
+    )
+    assert rows.booked == lines.booked == RECORD
+    assert (baskets.booked.entity.name, events.booked.entity.name) == ("record:basket", "sequence:visitor")
+    ledger.set_limit("shop", 50)
+    ledger.account("shop").reserve(ONE, ZERO, ADD_REMOVE, rows.booked)
+    with pytest.raises(
+        LedgerError, match=r"only a part of what this release protects, one record \(basket\)"
+    ):
+        ledger.account("shop").check(ONE, ZERO, ADD_REMOVE, baskets.booked)
+    ledger.set_limit("shop", 50, unit="record:basket", holds_at_most=9)
+    ledger.account("shop").reserve(ONE, ZERO, ADD_REMOVE, baskets.booked)
+    assert ledger.account("shop").balance().spent[0] == 10
+
+
 def test_what_needs_no_conversion_is_not_converted(ledger: Ledger) -> None:
     ledger.set_limit("people", 50)
     with pytest.raises(LedgerError, match="nothing to convert"):
@@ -171,8 +261,8 @@ def test_an_account_moves_to_the_larger_unit_at_the_higher_price(ledger: Ledger)
     assert account.balance().spent[0] == 20
     account.reserve(ONE, ZERO, ADD_REMOVE, PATIENT)
     assert account.balance().spent[0] == 21
-    ledger.set_limit("people", 200, unit="user:doctor", holds_at_most=5)  # a doctor has at most 5 patients
-    assert account.balance().spent[0] == 105
+    ledger.set_limit("people", 300, unit="user:doctor", holds_at_most=5)  # a doctor has at most 5 patients
+    assert account.balance().spent[0] == 110  # 5 times 40 records at 1/2, and 5 patients twice
     ledger.set_limit("people", 300)  # a limit that names no unit keeps it
     assert account.balance().unit == Entity("user", "doctor")
     with pytest.raises(LedgerError, match="a part of it"):
@@ -274,10 +364,24 @@ def test_an_old_account_is_used_once_its_unit_is_said(old: Path) -> None:
 
 def test_an_old_account_of_records_becomes_one_of_users(old: Path) -> None:
     ledger = Ledger.open(old)
+    ledger.set_limit("people", 100, "1e-2", unit="record")
     ledger.set_limit("people", 100, "1e-2", unit="user:patient", holds_at_most=2)
     epsilon, delta = ledger.account("people").balance().spent
     assert epsilon == 3
     assert float(delta) == pytest.approx(1e-6 * (1 + 2.718281828459045))
+
+
+@pytest.mark.parametrize("said", [None, "user:hospital"])
+def test_an_old_account_whose_unit_may_overlap_counts_twice_when_it_moves(
+    old: Path, said: str | None
+) -> None:
+    ledger = Ledger.open(old)
+    if said is not None:
+        ledger.set_limit("people", 100, "1e-2", unit=said)
+    ledger.set_limit("people", 100, "1e-2", unit="user:patient", holds_at_most=2)
+    assert ledger.account("people").balance().spent[0] == 6
+    ledger.set_limit("people", 100, "1e-2", unit="user:doctor", holds_at_most=3)
+    assert ledger.account("people").balance().spent[0] == 18
 
 
 def test_two_processes_that_open_an_old_ledger_upgrade_it_once(old: Path) -> None:

@@ -122,7 +122,7 @@ def test_laws_add_up_to_one() -> None:
 def test_nothing_is_noisy_where_nothing_can_move() -> None:
     still = Rungs(0, np.zeros(0, dtype=np.int64), 0)
     assert smooth.cauchy(sealed(still), Budget(1)) == 0
-    assert smooth.laplace(sealed(still), Budget(1, "1/10")) == 0
+    assert smooth.laplace(sealed(still), Budget(1, "1/100")) == 0
     assert ladder.ladder(sealed(still), Budget(1)) == 0
 
 

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 import numpy as np
 from numpy.typing import NDArray
 
-try:
-    from numba import njit
-except ImportError:  # the extra `fast` is not installed
-    njit = None
-
-F = TypeVar("F", bound=Callable[..., object])
-
-COMPILED = njit is not None
+from penstock.engine.compiled import compiled
 
 
-def _compiled(function: F) -> F:
-    """The same function, where possible compiled when it is first called and kept for the next process."""
-    compiled: F = njit(cache=True)(function) if COMPILED else function
-    return compiled
-
-
-@_compiled
+@compiled
 def closed(starts: NDArray[np.int32], ends: NDArray[np.int32]) -> int:
     """How often two steps downwards end where one does; `starts` and `ends` are rows of lower numbers."""
     last = np.full(len(starts) - 1, -1, dtype=np.int32)  # of whom a node is known to be a neighbour

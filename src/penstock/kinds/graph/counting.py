@@ -23,7 +23,8 @@ _EXACT = float(1 << 52)
 
 def triangles(graph: SimpleGraph) -> int:
     """The number of triangles: for every link downwards, the ways downwards in two steps beside it."""
-    from penstock.kinds.graph.compiled import COMPILED, closed
+    from penstock.engine.compiled import COMPILED
+    from penstock.kinds.graph.compiled import closed
 
     below = graph.below
     return int(closed(below.indptr, below.indices)) if COMPILED else triangles_by_products(below)

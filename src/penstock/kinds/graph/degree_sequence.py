@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, sqrt
+from math import comb
 from typing import ClassVar, Self
 
 import numpy as np
@@ -31,6 +31,7 @@ from penstock.kinds.graph.release import GraphRelease, refuse_nodes
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.releases import Answer, Manifest, Model, Question
+from penstock.releases.error_bars import Noises, bar
 from penstock.report.picture import Picture
 
 
@@ -44,7 +45,7 @@ class DegreeSequence(Method[Graph]):
     >>> graph = Graph.open(star, Schema.from_yaml("{kind: graph, edges: {nodes: 25}}"))
     >>> release = DegreeSequence().fit(graph, Budget(2, randomness=Randomness.seeded(3)))
     >>> print(release.count("edge"))
-    17 ± 6.65 edges (counted)
+    17 ± 6.5 edges (counted)
     """
 
     name: ClassVar[str] = "degree-sequence"
@@ -92,8 +93,8 @@ class DegreeSequenceRelease(GraphRelease):
         text = pattern.strip().lower()
         if text in ("edge", "edges"):
             spread = noise.standard_deviation(2 * self.receipt.unit.records, self.receipt.epsilon)
-            error = 1.96 * spread * sqrt(self.n) / 2
-            return Answer(max(0.0, float(self.degrees.totals.sum()) / 2), error, "edges", "counted")
+            known = bar([Noises(0.5, spread, self.n)])
+            return Answer.counted(float(self.degrees.totals.sum()) / 2, known, "edges")
         k = text.removesuffix("-star")
         if not k.isdecimal() or not 2 <= int(k) <= 1000 or not text.endswith("-star"):
             raise QueryError(
@@ -122,7 +123,7 @@ class DegreeSequenceRelease(GraphRelease):
 
     def questions(self) -> Mapping[str, Question]:
         return {
-            "pattern": Question("edges and stars are counted", self.count, example="2-star"),
+            "pattern": Question("edges and stars are counted", self.count, example="edge"),
             "degree": Question("nodes of a degree are counted", self.with_degree, example="0..2"),
         }
 

@@ -113,10 +113,11 @@ class DegreeTriangleRelease(SyntheticGraphRelease):
         return order[ones], order[others]
 
     def count(self, name: str) -> Answer:
-        """The noisy number of edges, stars or triangles of the original graph, not below zero."""
+        """The noisy number of edges, stars or triangles of the original graph, as far as it is possible."""
         text = name.strip().lower()
         if text == "triangle":
-            return Answer(max(0, self.triangles), None, "triangles", "counted")
+            found = min(max(0, self.triangles), Triangle().most(self.n))
+            return Answer.counted(found, None, "triangles")
         known = {"edge": 1, "edges": 1, "2-star": 2, "3-star": 3}
         if text not in known:
             raise QueryError(f"'{name}' was not counted; this release has edge, 2-star, 3-star and triangle.")

@@ -59,7 +59,7 @@ class Pattern(ABC):
         """How far one edge can move the count in any graph of n nodes."""
 
     def most(self, n: int) -> int:
-        """An upper bound on how many there can be among n nodes: every link has its largest effect."""
+        """How many there are where all of n nodes are linked; an upper bound for a custom pattern."""
         return self.limit(n) * comb(n, 2)
 
     @abstractmethod
@@ -117,6 +117,9 @@ class Triangle(Pattern):
     def limit(self, n: int) -> int:
         return max(0, n - 2)
 
+    def most(self, n: int) -> int:
+        return comb(n, 3)
+
     def count(self, graph: SimpleGraph) -> int:
         return counting.triangles(graph)
 
@@ -144,6 +147,9 @@ class Star(Pattern):
 
     def limit(self, n: int) -> int:
         return 2 * comb(max(0, n - 2), self.k - 1)
+
+    def most(self, n: int) -> int:
+        return n * comb(max(0, n - 1), self.k)
 
     def count(self, graph: SimpleGraph) -> int:
         return counting.stars(graph, self.k)
@@ -180,6 +186,9 @@ class Clique(Pattern):
     def limit(self, n: int) -> int:
         return comb(max(0, n - 2), self.k - 2)
 
+    def most(self, n: int) -> int:
+        return comb(n, self.k)
+
     def count(self, graph: SimpleGraph) -> int:
         return counting.cliques(graph, self.k)
 
@@ -207,6 +216,9 @@ class KTriangle(Pattern):
 
     def limit(self, n: int) -> int:
         return comb(max(0, n - 2), self.k) + 2 * max(0, n - 2) * comb(max(0, n - 3), self.k - 1)
+
+    def most(self, n: int) -> int:
+        return comb(n, 2) * comb(max(0, n - 2), self.k)
 
     def count(self, graph: SimpleGraph) -> int:
         return counting.k_triangles(graph, self.k)

@@ -9,17 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kinds.graph.models.kronecker import Initiator
-from penstock.kinds.graph.simple import Numbers, SimpleGraph
+from penstock.kinds.graph.simple import Matrix, Numbers, SimpleGraph
 from penstock.kinds.graph.statistics import clustering, spectrum
 from penstock.releases.answer import Answer
 from penstock.report import pictures
 from penstock.report.curves import curves
-from penstock.report.diagrams import network
+from penstock.report.dots import dots_and_lines
 from penstock.report.numbers import readable
 from penstock.report.picture import Picture
 
 DRAWN_NODES = 60
 DRAWN_LINKS = 150
+MAJORISED = 100
 SIDE = 48
 LARGEST = 200_000
 SHOWN_VALUES = 50
@@ -55,10 +56,35 @@ def initiator(found: Initiator) -> Picture:
 
 def drawing(graph: SimpleGraph) -> Picture:
     """A small graph as dots and lines."""
-    names = [str(node + 1) for node in range(graph.n) if graph.degrees[node]]
-    edges = [(str(i + 1), str(j + 1)) for i, j in zip(*(ends.tolist() for ends in graph.edges), strict=True)]
+    ones, others = graph.edges
     told = f"A synthetic graph of {graph.n} nodes and {graph.m} links; nodes without any are not drawn."
-    return network("A synthetic graph", names, edges, caption=told)
+    linked = graph.adjacency[: int(np.count_nonzero(graph.degrees))]  # nodes stand in falling order of degree
+    places = spread(linked[:, : linked.shape[0]])
+    return dots_and_lines(
+        "A synthetic graph", places, list(zip(ones.tolist(), others.tolist(), strict=True)), told
+    )
+
+
+def spread(adjacency: Matrix) -> NDArray[np.float64]:
+    """Places in the plane whose distances are about the numbers of steps between nodes.
+
+    By majorisation of the stress with weights 1 / steps^2 (Gansner, Koren and North 2004).
+    """
+    from scipy.sparse.csgraph import shortest_path
+
+    steps = shortest_path(adjacency, unweighted=True)
+    apart = np.isinf(steps)
+    steps[apart] = 1 + steps[~apart].max()
+    np.fill_diagonal(steps, 1.0)
+    weights = steps**-2.0
+    np.fill_diagonal(weights, 0.0)
+    inverse = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights)
+    places = np.random.default_rng(0).normal(size=(len(steps), 2))  # any order would be a saddle for some
+    for _ in range(MAJORISED):
+        gaps = np.linalg.norm(places[:, None] - places[None], axis=2)
+        pull = weights * steps / np.maximum(gaps, 1e-9)
+        places = inverse @ (np.diag(pull.sum(axis=1)) - pull) @ places
+    return np.asarray(places)
 
 
 def adjacency(graph: SimpleGraph) -> Picture:

@@ -6,6 +6,7 @@ node to itself is none, and columns beside the two ends are not read.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import re
@@ -19,19 +20,21 @@ import polars as pl
 from penstock.engine.delimited import GZIP
 from penstock.engine.header import Header
 from penstock.engine.source import FrameSource, Source, read
-from penstock.engine.tokens import coded
 from penstock.errors import DataError
 from penstock.kinds.graph.layout import EdgeLayout, first_number, nodes_of
 from penstock.kinds.graph.simple import Numbers, SimpleGraph
 from penstock.schema import Schema
+from penstock.schema.codec import REFUSED
 from penstock.schema.fact import nearest
 
-_BLANKS = r"^\s*(\S+)\s+(\S+)"
+_QUOTED = r'(^|[\s,;|])"(?:[^"]|"")*"'
+_FACTS = r"^(\S+\s+\S+)\s+\{.*\}$"  # what NetworkX writes behind an edge
 _NEVER = "\x1f"
 _MARKS = "#%"
 _SEPARATORS = "\t,;|"
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _SNIFFED = 1 << 16
+_PARQUET = b"PAR1"
 
 
 def read_edges(source: Any, schema: Schema, *, table: str | None = None, header: Header = None) -> Source:
@@ -44,10 +47,23 @@ def read_edges(source: Any, schema: Schema, *, table: str | None = None, header:
         return _from_networkx(source, schema)
     if module == "scipy" and hasattr(source, "tocoo"):
         return _from_matrix(source, schema)
-    is_file = isinstance(source, str | os.PathLike) and not _URL.match(os.fspath(source))
-    if not layout.header and is_file and table is None:
+    if not layout.header and table is None and _is_text(source):
         return read_lines(source, layout.ends)
     return read(source, table=table, header=header)
+
+
+def _is_text(source: Any) -> bool:
+    """Whether this is a file that may hold lines; what is none is read, or refused, as for any kind."""
+    if not isinstance(source, str | os.PathLike) or _URL.match(os.fspath(source)):
+        return False
+    try:
+        path = Path(source)
+        if not path.is_file():
+            return False
+        with path.open("rb") as stream:
+            return stream.read(len(_PARQUET)) != _PARQUET
+    except (OSError, ValueError):
+        return False
 
 
 def open_graph(source: Any, schema: Schema, *, table: str | None = None) -> SimpleGraph:
@@ -81,12 +97,17 @@ def _listed(frame: pl.DataFrame, schema: Schema) -> list[Numbers]:
     """Names that the schema lists, as their places in the list."""
     codec = schema.codec(schema.fields[0].name)
     size, ends = len(schema.fields[0].labels), []
-    for name in frame.columns:
-        codes = coded(frame[name], codec, lambda place: place).astype(np.int64)
-        if codes.size and int(codes.max()) >= size:
-            row = int(np.argmax(codes >= size)) + 1
-            raise DataError(f"{name}: row {row} names no node of the schema. Correct the row or the list.")
-        ends.append(codes)
+    for column in frame:
+        names = column.unique()
+        places = codec.locate(names).astype(np.int64)
+        strange = (places == REFUSED) | (places >= size)
+        if strange.any():
+            row = int(column.is_in(names.filter(pl.Series(strange)).implode()).arg_max() or 0)
+            raise DataError(
+                f"{column.name}: '{column[row]}' in row {row + 1} is no node of the schema. Correct the "
+                "row, or add the node to the list if it is public."
+            )
+        ends.append(column.replace_strict(names, pl.Series(places), return_dtype=pl.Int64).to_numpy())
     return ends
 
 
@@ -206,9 +227,10 @@ def _from_matrix(matrix: Any, schema: Schema) -> Source:
 
 
 def read_lines(source: Any, columns: tuple[str, str]) -> Source:
-    """A text file whose lines are edges: two ends, separated by blanks, tabs, commas, semicolons or bars.
+    """A text file whose lines are edges: two ends, separated by a tab, a comma, a semicolon, a bar or blanks.
 
-    Empty lines and those that begin with # or % are none. The first edge shows what separates the ends.
+    Of these the first that a line holds outside quotes separates its ends; other lines have no say in it.
+    Empty lines and those that begin with # or % are none, and what follows the two ends is not read.
     """
     path = Path(source)
     try:
@@ -216,26 +238,22 @@ def read_lines(source: Any, columns: tuple[str, str]) -> Source:
             raw = stream.read()
         raw.decode("utf-8-sig")
         frame = _parsed(raw)
-    except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file. Check the path.") from None
     except UnicodeDecodeError:
         raise DataError(f"{path}: the file is not UTF-8. Save it as UTF-8.") from None
     except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError) as problem:
         reason = str(problem).splitlines()[0].rstrip(".")
         raise DataError(f"{path}: the file cannot be read ({reason}). Check the file.") from None
-    lacking = frame.select(pl.any_horizontal(pl.all().is_null() | (pl.all() == ""))).to_series()
-    if bool(lacking.any()):
+    if bool(_lacking(frame).any()):
         raise _bad_line(path, raw)
     return FrameSource(frame.rename(dict(zip(frame.columns, columns, strict=True))), str(path))
 
 
 def begins_with_an_edge(source: Any) -> bool:
     """Whether a text file begins with a comment or with two whole numbers, and so has no names on top."""
-    path = Path(source)
-    if _URL.match(os.fspath(source)) or not path.is_file():
+    if not _is_text(source):
         return False
     try:
-        with _opened(path) as stream:
+        with _opened(Path(source)) as stream:
             beginning = stream.read(_SNIFFED).decode("utf-8-sig")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         return False
@@ -246,49 +264,77 @@ def begins_with_an_edge(source: Any) -> bool:
 
 def _parsed(raw: bytes) -> pl.DataFrame:
     """Both ends of every edge; missing or empty where a line is none."""
-    nothing = pl.DataFrame(schema={"0": pl.String, "1": pl.String})
-    if b"\r" in raw:
-        raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    if not raw.removeprefix(b"\xef\xbb\xbf").strip():
-        return nothing
-    lines = pl.read_csv(
-        raw,
+    if not raw.removeprefix(codecs.BOM_UTF8).strip():
+        return _ends(pl.Series(dtype=pl.String))
+    read = pl.read_csv(
+        _unix(raw),
         separator=_NEVER,
         has_header=False,
         infer_schema=False,
         quote_char=None,
         truncate_ragged_lines=True,
-    ).to_series()
+    )
+    lines = read.to_series().drop_nulls()
+    return _ends(lines.filter(_written(lines)))
+
+
+def _unix(raw: bytes) -> bytes:
+    return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in raw else raw
+
+
+def _written(lines: pl.Series) -> pl.Series:
+    """Which lines are neither empty nor comments."""
     begun = lines.str.strip_chars_start()
-    lines = lines.filter(begun.is_not_null() & (begun != "") & ~begun.str.slice(0, 1).is_in(list(_MARKS)))
-    if not len(lines):
-        return nothing
-    separator = _separator(lines[0])
-    if separator is None:
-        pattern = _BLANKS
-    else:
-        cell = f"([^{re.escape(separator)}]*)"
-        pattern = f"^{cell}{re.escape(separator)}{cell}"
-    found = lines.str.extract_groups(pattern).struct.unnest()
-    return found.select(pl.all().str.strip_chars())
+    return (begun != "") & ~begun.str.slice(0, 1).is_in(list(_MARKS))
 
 
-def _separator(line: str) -> str | None:
-    """What stands between both ends of an edge; None for blanks."""
-    return next((sign for sign in _SEPARATORS if sign in line.strip()), None)
+def _ends(lines: pl.Series) -> pl.DataFrame:
+    """Both ends of every line.
+
+    Each line is understood by itself: were one to say how others are read, it would change their edges, too.
+    What no line holds is not looked for in each of them; that saves time and changes nothing.
+    """
+
+    def hold(sign: str) -> bool:
+        return bool(lines.str.contains(sign, literal=True).any())
+
+    lines = lines.str.strip_chars()
+    if hold("{"):
+        lines = lines.str.replace(_FACTS, "$1")
+    line = pl.col("line")
+    bare = line.str.replace_all(_QUOTED, "$1") if hold('"') else line
+    cells = line.str.extract_groups(_cells(r"\s", r"\s+"))
+    for sign in reversed(_SEPARATORS):
+        if hold(sign):
+            cut = re.escape(sign)
+            here = line.str.extract_groups(_cells(cut, rf"\s*{cut}\s*"))
+            cells = pl.when(bare.str.contains(sign, literal=True)).then(here).otherwise(cells)
+    found = pl.DataFrame({"line": lines}).select(cells.alias("cells")).unnest("cells")
+    ends = {}
+    for name, quoted, plain in (("0", "1", "2"), ("1", "3", "4")):
+        within = pl.col(quoted).str.replace_all('""', '"', literal=True)
+        ends[name] = pl.coalesce(within, pl.col(plain)).str.strip_chars()
+    return found.select(**ends)
+
+
+def _cells(sign: str, between: str) -> str:
+    """How a line begins with two cells, each quoted or without the sign that separates them."""
+    cell = rf'(?:"((?:[^"]|"")*)"|([^{sign}]*))'
+    return rf"^{cell}{between}{cell}\s*(?:{sign}|$)"
 
 
 def _bad_line(path: Path, raw: bytes) -> DataError:
     """The first line that is no edge, found by going through the file slowly."""
-    separator, known = None, False
-    for number, line in enumerate(raw.decode("utf-8-sig").splitlines(), start=1):
-        if not line.strip() or line.lstrip()[0] in _MARKS:
-            continue
-        if not known:
-            separator, known = _separator(line), True
-        if len([cell for cell in line.split(separator)[:2] if cell.strip()]) < 2:
-            return DataError(f"{path}: line {number} is no edge: it needs two nodes. Fix or remove the line.")
-    return DataError(f"{path}: a line is no edge: it needs two nodes. Check the file.")
+    texts = _unix(raw).decode("utf-8-sig").split("\n")
+    lines = pl.Series([text.partition(_NEVER)[0] for text in texts])
+    numbers = pl.Series(range(1, len(lines) + 1)).filter(_written(lines))
+    number = numbers.filter(_lacking(_ends(lines.filter(_written(lines)))))[0]
+    return DataError(f"{path}: line {number} is no edge: it needs two nodes. Fix or remove the line.")
+
+
+def _lacking(ends: pl.DataFrame) -> pl.Series:
+    """Where an end is missing."""
+    return ends.select(pl.any_horizontal(pl.all().is_null() | (pl.all() == ""))).to_series()
 
 
 def _opened(path: Path) -> IO[bytes]:

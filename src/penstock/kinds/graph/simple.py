@@ -15,6 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from penstock.engine.distinct import distinct
+
 Numbers = NDArray[np.int64]
 Matrix: TypeAlias = Any  # a sparse array of SciPy, which has no types
 
@@ -41,7 +43,7 @@ class SimpleGraph:
         from a node to itself is none.
         """
         low, high = np.minimum(ones, others), np.maximum(ones, others)
-        keys = np.unique(low[low != high] * n + high[low != high])
+        keys = distinct(low[low != high] * n + high[low != high])
         low, high = keys // max(n, 1), keys % max(n, 1)
         degrees = np.bincount(low, minlength=n) + np.bincount(high, minlength=n)
         rank = np.empty(n, dtype=np.int64)

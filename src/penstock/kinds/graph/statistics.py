@@ -20,6 +20,7 @@ Reals = NDArray[np.float64]
 EXACT_UP_TO = 1 << 14
 SOURCES = 1 << 12
 VALUES = 100
+_ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +174,12 @@ def spectrum(graph: SimpleGraph, values: int = VALUES) -> tuple[Reals, Reals]:
     order = np.argsort(-np.abs(found), kind="stable")
     # of a graph with several largest eigenvalues of the same size, that of the positive one
     leading = np.abs(vectors[:, int(np.argmax(found))])
-    return np.abs(found[order])[:values], np.sort(leading)[::-1]
+    return _rounded(np.abs(found[order])[:values]), _rounded(np.sort(leading)[::-1])
+
+
+def _rounded(falling: Reals) -> Reals:
+    """Zero for what is zero but for rounding."""
+    return np.where(falling > _ROUNDING * falling[0], falling, 0.0)
 
 
 def clustering(graph: SimpleGraph) -> Reals:
@@ -227,8 +233,7 @@ def curve_distance(one: Reals, two: Reals) -> float:
 
 
 def hop_distance(one: Statistics, two: Statistics) -> float:
-    """The mean gap of both hop plots, as shares of all pairs that are connected at all, on a logarithmic
-    scale."""
+    """The mean gap of both hop plots on a logarithmic scale, the shorter one going on as it ended."""
     size = max(one.hops.size, two.hops.size)
     logs = [
         np.log(np.maximum(np.pad(each.hops, (0, size - each.hops.size), mode="edge"), 1))

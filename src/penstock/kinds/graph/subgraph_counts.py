@@ -34,11 +34,16 @@ from penstock.privacy.mechanisms import noise
 from penstock.privacy.mechanisms.ladder import ladder, margin
 from penstock.progress import progress
 from penstock.releases import Answer, Manifest, Model, Question
+from penstock.releases.error_bars import charged
 from penstock.report.picture import Picture
 from penstock.schema import Schema
 
 CONFIDENCE = 0.975  # of the largest number and of the count, so that both hold in 95 of 100 releases
 MOST = 10**300
+WIDEST_LADDER = (
+    "The size of the noise depends on the graph and is not told: the error bar is that of the widest noise "
+    "of any graph whose nodes have no more in common than was paid to know, and covers at least 95 %."
+)
 
 
 @dataclass(frozen=True)
@@ -184,7 +189,11 @@ class SubgraphCountsRelease(GraphRelease):
         found = known[asked]
         custom = found in self.parameters.get("custom", ())
         most = MOST if custom else pattern(found).most(self.n)
-        return Answer(min(max(0, self.counts[found]), most), self.errors[found], f"{found}s", "counted")
+        bar = charged(self.receipt, found, self.errors[found])
+        widest = bar is not None and bar.covers is None
+        return Answer.counted(
+            min(self.counts[found], most), bar, f"{found}s", (WIDEST_LADDER,) if widest else ()
+        )
 
     def questions(self) -> Mapping[str, Question]:
         return {"pattern": Question("patterns are counted", self.count, example=next(iter(self.counts)))}
@@ -203,16 +212,10 @@ class SubgraphCountsRelease(GraphRelease):
         return [pictures.counts({name: self.count(name) for name in self.counts})]
 
     def explain(self) -> Sequence[str]:
-        told = ", ".join(str(self.count(name)) for name in self.counts)
-        bars = (
-            ""
-            if any(error is None for error in self.errors.values())
-            else (
-                " The error bars hold for every graph whose nodes have no more in common than was paid to "
-                "know."
-            )
-        )
-        return [f"Patterns of linked nodes: {told}. Each number was drawn by itself.{bars}"]
+        answers = [self.count(name) for name in self.counts]
+        told = ", ".join(map(str, answers))
+        caveats = dict.fromkeys(caveat for answer in answers for caveat in answer.caveats)
+        return [" ".join([f"Patterns of linked nodes: {told}. Each number was drawn by itself.", *caveats])]
 
     def limits(self) -> Sequence[str]:
         return ["There are only counts in this release, and no synthetic graph.", *super().limits()]

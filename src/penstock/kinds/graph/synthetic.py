@@ -32,6 +32,7 @@ class SyntheticGraphRelease(GraphRelease):
 
     answer: ClassVar[str] = "synthetic data"
     sampled: ClassVar[str] = "graphs"
+    sampled_often: ClassVar[int] = 3
 
     @property
     @abstractmethod

@@ -62,6 +62,10 @@ class ItemSetLayout(Layout):
         return not self.header
 
     @property
+    def gathered_by(self) -> str | None:
+        return self.transaction
+
+    @property
     def most_values(self) -> int:
         return self.largest or USUAL_SIZE
 

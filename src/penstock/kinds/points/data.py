@@ -6,10 +6,10 @@ is added or removed, and m when a user with up to m points is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
-from math import prod
 from typing import Any, Self
 
 import numpy as np
@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from penstock.contracts.data import Data, Handle
 from penstock.engine import Engine, MemoryEngine, Within, open_engine
+from penstock.engine.coordinates import in_grid
 from penstock.errors import SchemaError
 from penstock.kinds.points.axis import Numbers
 from penstock.kinds.points.cloud import Cloud, Keys, Source
 from penstock.kinds.points.space import LATTICE_BITS, Cells, Space
+from penstock.privacy.mechanisms.choice import Steps
 from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
@@ -28,6 +30,19 @@ from penstock.schema import Relation, Schema
 
 Counts = NDArray[np.int64]
 
+COORDINATE_BITS = 20
+STEPS = 1 << COORDINATE_BITS
+REACH = STEPS - 1
+"""Coordinates that are summed lie on 2**20 places of their range. The middles of places are whole numbers of
+steps from the middle of the range, and none is further away than REACH."""
+
+COARSE_BITS = 10
+COARSE = 1 << COARSE_BITS
+"""The lattice on which squared distances are summed, and how far it reaches from the middle of the range."""
+
+Analysis = Callable[[NDArray[np.float64]], Counts]
+
+_AT_ONCE = 1 << 16
 CELLS_AT_ONCE = 1 << 20
 """How many cells a database is asked for at once; finer ones only where a tree has grown."""
 
@@ -97,6 +112,49 @@ class CellLevel(Handle):
         )
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Blocks(Handle):
+    """What an analysis found in each of several disjoint blocks of the points: a row for a block.
+
+    A point lies in one block, and whether it is there or not moves no other point to another block. So a unit
+    of m points changes m rows at most, in whichever way.
+    """
+
+    _rows: Counts
+    records: int
+
+    def __repr__(self) -> str:
+        return f"Blocks({len(self._rows)}, sealed)"
+
+    def ranks(self, output: int, share: Fraction) -> Sealed[Steps]:
+        """A score for every step of the lattice: minus how far its rank among the blocks is from a share."""
+        values = np.sort(self._rows[:, output])
+        found, first = np.unique(values, return_index=True)
+        below = np.append(first, len(values))
+        target = share * len(values)
+        apart = [abs(int(each) * target.denominator - target.numerator) for each in below]
+        return Sealed(
+            Steps(
+                np.concatenate([[-REACH], found + 1, [REACH + 1]]),
+                -np.array(apart, dtype=np.int64),
+            ),
+            Sensitivity.scores(self.records * target.denominator, 2),
+            Relation.ADD_REMOVE,
+            because="the number of blocks is public, and a unit of m points changes the values of m of them "
+            "at most: each of these moves the rank of a step by one, up or down",
+        )
+
+    def clipped_sum(self, output: int, low: int, high: int) -> Sealed[Counts]:
+        """The sum over all blocks of what was found, moved into a public range; as a vector of one."""
+        return Sealed(
+            np.array([np.clip(self._rows[:, output], low, high).sum()], dtype=np.int64),
+            Sensitivity.of(self.records * (high - low)),
+            Relation.ADD_REMOVE,
+            because="the number of blocks is public, and a unit of m points changes the values of m of them "
+            "at most, each by no more than the length of the range that it was moved into",
+        )
+
+
 class Points(Data):
     """Points that can be counted and not seen.
 
@@ -152,11 +210,8 @@ class Points(Data):
 
     def histogram(self, sides: Sequence[int]) -> Sealed[Counts]:
         """Counts of the cells of a regular grid over the public box, flat in C order."""
-        columns, weights = self._positions(len(sides))
-        cells = _in_grid(columns, sides)
-        counts = _tally(cells, weights, prod(sides))
         return Sealed(
-            counts,
+            self._engine.grid(self.names, LATTICE_BITS, sides),
             self.sensitivity,
             self.schema.relation,
             because="a point falls into exactly one cell of a grid that covers the public box, so a unit of "
@@ -169,7 +224,7 @@ class Points(Data):
         Cell by cell, the parts of each in C order. A point still lies in exactly one of them.
         """
         columns, weights = self._positions(len(self.names))
-        outer = _in_grid(columns, [side] * len(columns))
+        outer = in_grid(columns, LATTICE_BITS, [side] * len(columns))
         parts = inner[outer]
         cells = np.zeros(len(outer), dtype=np.int64)
         for column in columns:
@@ -185,6 +240,64 @@ class Points(Data):
             because="a point falls into one cell of the grid and into one part of that cell, so a unit of m "
             "points moves the counts by m together, all of it perhaps in one part",
         )
+
+    def around(self, centres: Counts, weight: int) -> Sealed[Counts]:
+        """For every centre `weight` times the number of points nearest to it, and the sum of each coordinate.
+
+        Coordinates are whole steps of a lattice, from -REACH to REACH over the public range; so are the
+        centres, one a row. The answer has a row for every centre: the number, then the sums.
+        """
+        found, sums = self._engine.nearest(self.names, COORDINATE_BITS, centres + STEPS)
+        steps = 2 * sums + found[:, None] * (1 - STEPS)
+        records, axes = self.schema.unit.records, len(self.names)
+        return Sealed(
+            np.column_stack([weight * found, steps]),
+            Sensitivity.of(
+                records * (axes * REACH + weight),
+                linf=records * max(REACH, weight),
+                l2_squared=records**2 * (axes * REACH**2 + weight**2),
+            ),
+            self.schema.relation,
+            because="a point is nearest to one centre only, the first of several: it moves the number of one "
+            "row by the weight and each of the row's sums by REACH at most, because every coordinate was put "
+            "on the lattice of the public range first. A unit of m points moves the table by m times that, "
+            "all of it perhaps in one row",
+        )
+
+    def distances(self, candidates: Counts) -> Sealed[Counts]:
+        """For every set of centres minus the sum of squared distances of all points to the nearest.
+
+        Sets, centres and coordinates are the axes of `candidates`, in steps of a coarser lattice, from
+        -COARSE to COARSE over the public range.
+        """
+        positions, weights = self._engine.lattice(self.names, COARSE_BITS)
+        places = (2 * positions + 1 - COARSE).astype(np.float64)
+        scores = [-int(weights @ _least_squares(places, each)) for each in candidates.astype(np.float64)]
+        furthest = len(self.names) * (2 * COARSE) ** 2 * self.schema.unit.records
+        return Sealed(
+            np.array(scores, dtype=np.int64),
+            Sensitivity.scores(furthest, len(candidates), monotone=True),
+            self.schema.relation,
+            because="a point more adds to the sum of every set its squared distance to one centre: no less "
+            "than 0, and no more than that of opposite corners of the public box, in which points and "
+            "centres lie. So all scores fall together, each by that for every point of a unit at most",
+        )
+
+    def blocks(self, many: int, outputs: int, analysis: Analysis) -> Blocks:
+        """An analysis of each of so many disjoint blocks of the points: `outputs` whole numbers for a block.
+
+        `analysis` takes rows of steps from -REACH to REACH, perhaps none, and gives numbers in that range; it
+        may be anything that gives the same numbers for the same rows. A point's own place, and how many of
+        its like came before it, decide its block, by a public function that mixes well.
+        """
+        positions, weights = self._engine.lattice(self.names, COORDINATE_BITS)
+        block = _mixed(positions, weights, many)
+        steps = np.repeat((2 * positions + 1 - STEPS).astype(np.float64), weights, axis=0)
+        order = np.argsort(block, kind="stable")
+        ends = np.searchsorted(block[order], np.arange(many + 1))
+        rows = [analysis(steps[order[ends[place] : ends[place + 1]]]) for place in range(many)]
+        found = np.clip(np.array(rows, dtype=np.int64).reshape(many, outputs), -REACH, REACH)
+        return Blocks(found, self.schema.unit.records)
 
     def _positions(self, dimensions: int) -> tuple[list[Counts], Counts | None]:
         """Raw: all points on the lattice, and how often each occurs (None: once)."""
@@ -244,6 +357,32 @@ class Points(Data):
         return Cloud.of(space.keys(places), weights, finer)
 
 
+def _least_squares(places: NDArray[np.float64], centres: NDArray[np.float64]) -> Counts:
+    """The squared distance of every place to its nearest centre: whole numbers that doubles hold exactly."""
+    lengths = (centres**2).sum(axis=1)
+    least = np.concatenate(
+        [
+            (lengths - 2 * places[begin : begin + _AT_ONCE] @ centres.T).min(axis=1)
+            for begin in range(0, len(places), _AT_ONCE)
+        ]
+        or [np.zeros(0)]
+    )
+    found: Counts = (least + (places**2).sum(axis=1)).astype(np.int64)
+    return found
+
+
+def _mixed(positions: Counts, weights: Counts, many: int) -> Counts:
+    """The block of every point: a mixture of its coordinates and of how many like it came before."""
+    keys = np.zeros(int(weights.sum()), dtype=np.uint64)
+    before = np.arange(len(keys)) - np.repeat(np.cumsum(weights) - weights, weights)
+    for column in (*(np.repeat(axis, weights) for axis in positions.T), before):
+        keys = (keys ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        keys ^= keys >> np.uint64(29)
+        keys *= np.uint64(0xBF58476D1CE4E5B9)
+        keys ^= keys >> np.uint64(32)
+    return (keys % np.uint64(many)).astype(np.int64)
+
+
 def _tally(cells: Counts, weights: Counts | None, size: int) -> Counts:
     """The number of points in each cell, added up as whole numbers: `np.bincount` adds weights as doubles."""
     if weights is None:
@@ -251,12 +390,3 @@ def _tally(cells: Counts, weights: Counts | None, size: int) -> Counts:
     counts = np.zeros(size, dtype=np.int64)
     np.add.at(counts, cells, weights)
     return counts
-
-
-def _in_grid(columns: Sequence[Counts], sides: Sequence[int]) -> Counts:
-    """The cell of a regular grid, in C order, that each lattice position lies in."""
-    cells = np.zeros(len(columns[0]), dtype=np.int64)
-    for column, side in zip(columns, sides, strict=True):
-        cells *= side
-        cells += (column * side) >> LATTICE_BITS
-    return cells

@@ -16,7 +16,7 @@ from penstock.kinds.points.questions import condition_of, parse_box, read_boxes
 from penstock.releases import Answer, Question, Release
 from penstock.releases.answer import contributions
 from penstock.releases.batch import with_answers
-from penstock.releases.error_bars import Noises, half_width
+from penstock.releases.error_bars import Noises, bar
 from penstock.releases.example import example_query
 
 if TYPE_CHECKING:
@@ -83,9 +83,8 @@ class PointsRelease(Release):
         if self.deviation is None:
             return Answer(value, None, "points", "model", (SHARED, *told))
         if self.reservations:
-            return Answer(max(0.0, value), None, "points", "counted", told)
-        width = half_width([Noises(1.0, self.deviation, round(squares))])
-        return Answer(max(0.0, value), width, "points", "counted", told)
+            return Answer.counted(value, None, "points", told)
+        return Answer.counted(value, bar([Noises(1.0, self.deviation, round(squares))]), "points", told)
 
     @property
     def reservations(self) -> tuple[str, ...]:

@@ -75,6 +75,10 @@ class SequenceLayout(Layout):
         return "sequence"
 
     @property
+    def gathered_by(self) -> str | None:
+        return self.user
+
+    @property
     def most_values(self) -> int:
         return self.longest or USUAL_LENGTH
 

@@ -43,7 +43,7 @@ from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.mechanisms.growth import Shape, grow
 from penstock.privacy.mechanisms.splitting import Constant, Splitter
 from penstock.releases import Answer, Manifest, Model
-from penstock.releases.error_bars import Noises, half_width
+from penstock.releases.error_bars import Noises, bar
 from penstock.report.picture import Picture
 from penstock.schema import Schema
 
@@ -258,8 +258,7 @@ class SuffixTreeRelease(MarkovRelease):
 
     def _counted(self, value: float, entries: int, text: str) -> Answer:
         """A sum of so many independent noisy entries, cut off at zero."""
-        width = half_width([Noises(1.0, self.deviation, entries)])
-        return Answer(max(0.0, value), width, text, "counted", self.kept)
+        return Answer.counted(value, bar([Noises(1.0, self.deviation, entries)]), text, self.kept)
 
     @cached_property
     def _leaves_below(self) -> NDArray[np.int64]:

@@ -62,7 +62,7 @@ def answer(release: Asked, condition: Condition) -> Answer:
     cut = _cut_fields(condition) if ((possible > 0) & (possible < 1)).any() else []
     known = None if cut else answered(release.counted_tables, names, weights, public)
     if known is not None:
-        return Answer(*known, "records", "counted", contributions(schema))
+        return Answer.counted(*known, "records", contributions(schema))
     seen = any(set(names) <= set(table.attributes) for table in release.counted_tables)
     return _by_model(release, condition, cut=cut, seen=seen)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.releases.error_bars import Noises, half_width
+from penstock.releases.error_bars import EXACT, Bar, Noises, bar
 
 Reals = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -112,13 +112,13 @@ class Seen:
     gaussian: bool = False
 
 
-def combined(seen: Sequence[Seen], totals: Sequence[Seen], public: float | None) -> tuple[float, float]:
-    """The records inside a question and the half-width of their 95 % interval.
+def combined(seen: Sequence[Seen], totals: Sequence[Seen], public: float | None) -> tuple[float, Bar]:
+    """The records inside a question and their error bar.
 
     `seen` are tables that tell inside from outside, both of which have cells; `totals` count all records.
 
     >>> combined([Seen(40.0, 1, 62.0, 1, 10.0)], [], public=100.0)
-    (39.0, 14.5...)
+    (39.0, Bar(half=14.5..., covers=0.95))
     """
     if public is not None:
         inner = [1 / (each.cells_inside * each.deviation**2) for each in seen]
@@ -133,7 +133,7 @@ def combined(seen: Sequence[Seen], totals: Sequence[Seen], public: float | None)
             Noises(w / whole, each.deviation, each.cells_outside, each.gaussian)
             for w, each in zip(outer, seen, strict=True)
         ]
-        return value / whole, half_width(shares)
+        return value / whole, bar(shares)
     common = sum(1 / (each.cells_inside * each.deviation**2) for each in totals)
     within = sum(1 / (each.cells_inside * each.deviation**2) for each in seen)
     without = sum(1 / (each.cells_outside * each.deviation**2) for each in seen)
@@ -151,14 +151,14 @@ def combined(seen: Sequence[Seen], totals: Sequence[Seen], public: float | None)
         weight = without / determinant / (each.cells_inside * each.deviation**2)
         value += weight * each.inside
         shares.append(Noises(weight, each.deviation, each.cells_inside, each.gaussian))
-    return value, half_width(shares)
+    return value, bar(shares)
 
 
-def total(tables: Sequence[Seen]) -> tuple[float, float]:
-    """The number of all records from several counts of it, and the half-width of its 95 % interval.
+def total(tables: Sequence[Seen]) -> tuple[float, Bar]:
+    """The number of all records from several counts of it, and its error bar.
 
     >>> total([Seen(100.0, 1, 0.0, 0, 10.0), Seen(104.0, 1, 0.0, 0, 10.0)])
-    (102.0, 14.5...)
+    (102.0, Bar(half=14.5..., covers=0.95))
     """
     weights = [1 / (each.cells_inside * each.deviation**2) for each in tables]
     whole = sum(weights)
@@ -167,26 +167,25 @@ def total(tables: Sequence[Seen]) -> tuple[float, float]:
         Noises(w / whole, each.deviation, each.cells_inside, each.gaussian)
         for w, each in zip(weights, tables, strict=True)
     ]
-    return value, half_width(shares)
+    return value, bar(shares)
 
 
 def answered(
     tables: Sequence[CountedTable], names: Sequence[str], weights: Reals, public: float | None
-) -> tuple[float, float] | None:
-    """What all tables that see a question say about it, with the half-width; None where no table sees it."""
+) -> tuple[float, Bar] | None:
+    """What all tables that see a question say about it, with the error bar; None where no table sees it."""
     found = [(table, table.seen(names, weights)) for table in tables]
     able = [seen for _, seen in found if seen is not None]
     if not able:
         return None
     if all(not seen.cells_outside for seen in able):  # it holds for every record
-        return total([table.everything() for table in tables]) if public is None else (public, 0.0)
+        return total([table.everything() for table in tables]) if public is None else (public, EXACT)
     if all(not seen.cells_inside for seen in able):  # it holds for none
-        return 0.0, 0.0
+        return 0.0, EXACT
     telling = [seen for seen in able if seen.cells_inside and seen.cells_outside]
     others = [table.everything() for table, seen in found if seen is None]
-    value, error = combined(telling, others, public)
-    most = np.inf if public is None else public
-    return float(min(max(value, 0.0), most)), error
+    value, known = combined(telling, others, public)
+    return (value if public is None else min(value, public)), known
 
 
 def identity(sizes: Mapping[str, int], names: Sequence[str]) -> tuple[NDArray[np.int64], ...]:

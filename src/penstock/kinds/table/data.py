@@ -8,8 +8,9 @@ is sealed too, except where the schema declares it public, as relation `replace`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,7 @@ from penstock.engine import Engine, Marginal, open_engine
 from penstock.engine.merged import MergedEngine
 from penstock.errors import DataError, SchemaError, UsageError
 from penstock.kinds.table.adaptive_bins import adaptive, with_adaptive_bins
-from penstock.kinds.table.diffpart.scores import Score
-from penstock.kinds.table.rows import Rows, Split, sparse
+from penstock.kinds.table.rows import Rows, Scoring, Split, sparse
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.passing import SparseCounts
 from penstock.privacy.seals.sealed import FAILED, FAILURE, Sealed, derived
@@ -29,6 +29,9 @@ from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Attribute, Relation, Schema
 
 Counts = NDArray[np.int64]
+
+HELD = 1 << 24
+"""So many cells of tables that are scored are held at a time."""
 
 
 class RowPart(Handle):
@@ -46,7 +49,9 @@ class RowPart(Handle):
             because="a record is counted once, and a unit has as many records as the schema allows",
         )
 
-    def scores(self, splits: Sequence[Split], target: tuple[int, int] | None, score: Score) -> Sealed[Counts]:
+    def scores(
+        self, splits: Sequence[Split], target: tuple[int, int] | None, score: Scoring
+    ) -> Sealed[Counts]:
         """How much each split tells apart, in whole steps; `target` is the class's column and its size."""
         classes = None if target is None else self._rows.codes[:, target[0]]
         size = 1 if target is None else target[1]
@@ -57,6 +62,15 @@ class RowPart(Handle):
             Relation.ADD_REMOVE,
             because="one record moves one number of each table of sub-parts and classes by one, which moves "
             "the score by no more than its bound; a unit of m records moves it m times as far",
+        )
+
+    def labels(self, column: int, size: int) -> Sealed[Counts]:
+        """How many records have each of the codes of a column."""
+        return Sealed(
+            self._rows.histogram(column, range(size)),
+            Sensitivity.of(self._records, monotone=True),
+            Relation.ADD_REMOVE,
+            because="a record has one code of a column, and a unit as many records as the schema allows",
         )
 
     def halves(self, column: int, codes: Sequence[int]) -> Sealed[Counts]:
@@ -204,6 +218,43 @@ class Table(Data):
         if found is FAILED:
             raise UsageError(FAILURE)
         return Sealed(found, sensitivity, self.schema.relation, because=because)
+
+    def scored(
+        self,
+        marginals: Sequence[Marginal],
+        score: Callable[[list[Counts]], Counts],
+        sensitivity: Sensitivity,
+        *,
+        because: str,
+    ) -> Sealed[Counts]:
+        """One sealed whole number for each marginal, such as what choosing it would be worth.
+
+        `score` is given some of the tables at a time, so that very many of them are never held at once; how
+        many depends on their sizes alone. The caller vouches for the sensitivity, as with `derive`.
+        """
+        found: list[Counts] = []
+        for batch in self._batches(marginals):
+            part = derived(score, self._engine.counts(batch), shape=(len(batch),), dtype=np.int64)
+            if part is FAILED:
+                found.clear()
+                raise UsageError(FAILURE)
+            found.append(part)
+        return Sealed(np.concatenate(found), sensitivity, self.schema.relation, because=because)
+
+    def _batches(self, marginals: Sequence[Marginal]) -> Iterator[Sequence[Marginal]]:
+        """Runs of marginals that have so many cells together, or one that has more."""
+        sizes = self._engine.sizes
+        first = held = 0
+        for place, marginal in enumerate(marginals):
+            cells = prod(
+                sizes[column] if isinstance(column, str) else column.size or sizes[column.name]
+                for column in marginal
+            )
+            if held and held + cells > HELD:
+                yield marginals[first:place]
+                first, held = place, 0
+            held += cells
+        yield marginals[first:]
 
     def merged(self, lookups: Mapping[str, NDArray[np.integer]], schema: Schema) -> Table:
         """The same records with some attributes coarser: a public lookup from old to new codes for each.

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.privacy.laws.passing import SparseCounts
+from penstock.privacy.seals.sensitivity import Sensitivity
 
 Counts = NDArray[np.int64]
+
+
+class Scoring(Protocol):
+    """What makes a split of the records good: a whole number, and how far one unit moves it."""
+
+    def of(self, table: Counts) -> int:
+        """Of a table with a row for each part and a column for each class."""
+
+    def sensitivity(self, records: int, candidates: int, classes: int) -> Sensitivity:
+        """Of the scores of so many splits, for a unit of so many records."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from penstock.errors import QueryError, ReleaseError
 from penstock.releases import Answer, Manifest, Model, Question, Release
 from penstock.releases.answer import contributions
+from penstock.releases.error_bars import charged
 from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ HOW = {
     "the first ones found above it are listed.",
 }
 """What a report says of each mechanism that can have chosen."""
+
+COUNTS_OF_SELECTED = "counts of the selected"
+"""The charge for counts that did not decide who is selected."""
 
 
 class _Saved(BaseModel):
@@ -93,8 +97,9 @@ class SelectionRelease(Release):
         value = float(self.counts[self.items.index(name)])
         told = contributions(self.schema)
         if self.favoured:
-            return Answer(value, None, self.counted, "counted", (FAVOURED, *told))
-        return Answer(value, self.margin, self.counted, "counted", told)
+            return Answer.counted(value, None, self.counted, (FAVOURED, *told))
+        known = charged(self.receipt, COUNTS_OF_SELECTED, self.margin)
+        return Answer.counted(value, known, self.counted, told)
 
     @property
     def favoured(self) -> bool:

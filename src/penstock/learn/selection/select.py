@@ -28,7 +28,7 @@ from penstock.kinds.table.adaptive_bins import at_most
 from penstock.kinds.table.data import Table
 from penstock.learn.selection.mechanism import Mechanism
 from penstock.learn.selection.plan import Request
-from penstock.learn.selection.release import SelectionRelease
+from penstock.learn.selection.release import COUNTS_OF_SELECTED, SelectionRelease
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.public import AnyOrder
@@ -218,7 +218,7 @@ def _from_choice(
         chosen = choice.best_several(scores, request.c, part, method=method)
     if not request.counts:
         return chosen, None, None
-    paid = budget.rest("counts of the selected")
+    paid = budget.rest(COUNTS_OF_SELECTED)
     known = _some(scores, chosen)
     margin = float(noise.margin(known.sensitivity.l1, paid.epsilon))
     noisy = noise.counts(known, pay=paid)

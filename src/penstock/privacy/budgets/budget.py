@@ -30,6 +30,7 @@ from penstock.privacy.unit import Relation, Unit
 
 LARGEST_EPSILON = 100
 SMALLEST_EPSILON = Fraction(1, 10**12)
+LARGEST_DELTA = Fraction(1, 100)
 
 
 class _Spendable(ABC):
@@ -137,6 +138,12 @@ class Budget(_Spendable):
             )
         if not 0 <= slack < 1:
             raise BudgetError(f"delta must be at least 0 and below 1, not {delta!s:.60}. Nothing was spent.")
+        if slack > LARGEST_DELTA:
+            raise BudgetError(
+                f"delta {delta!s:.60} would protect nobody: so often a record may be told as it is. The "
+                f"largest that Penstock accepts is {plain(LARGEST_DELTA)}; choose it far below one in the "
+                "number of records. Nothing was spent."
+            )
         till = Till(amount, slack, randomness, account)
         self._set(till, "release", amount, slack, till.root, disjoint=False)
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from fractions import Fraction
@@ -209,14 +209,11 @@ class Rows:
         values["holds_at_most"] = entry.holds_at_most
         self._connection.execute(insert(_entries).values(values))
 
-    def regroup(self, name: str, holds_at_most: int) -> None:
-        """The account moves to a unit that holds so many of what it was about: all entries count so often."""
-        for entry in self.entries(name):
-            self._connection.execute(
-                update(_entries)
-                .where(_entries.c.name == entry.name)
-                .values(holds_at_most=entry.holds_at_most * holds_at_most)
-            )
+    def regroup(self, account: str, holds_at_most: Mapping[str, int]) -> None:
+        """The account moves to another unit: one of these has a part in so many of each entry's, by name."""
+        for name, held in holds_at_most.items():
+            own = (_entries.c.account == account) & (_entries.c.name == name)
+            self._connection.execute(update(_entries).where(own).values(holds_at_most=held))
 
     def close(self, account: str, name: str, status: Status, release: str) -> None:
         """A reserved entry becomes complete or returned, once."""

@@ -20,8 +20,8 @@ class LedgerEntry:
     """One line of the ledger: what one release was allowed to cost.
 
     `unit` is what the release protects, with its bound; None in lines from before ledgers kept it, which are
-    taken to be about whatever their account is about. `holds_at_most` is how many of these units one of the
-    account's holds at most, as the custodian said; 1 where both are the same.
+    taken to be about whatever their account is about. `holds_at_most` is in how many of these units one of
+    the account's has a part at most, as the custodian said; 1 where both are the same.
     """
 
     name: str
@@ -41,9 +41,15 @@ class LedgerEntry:
         """Whether it is part of what was spent."""
         return self.status != "returned"
 
-    def cost(self, relation: Relation) -> Cost:
+    def counted(self, whom: Entity | None) -> int:
+        """How often it counts in an account about `whom`: as a group of so many units (`Entity.group`)."""
+        if whom is None or self.unit is None:
+            return self.holds_at_most
+        return whom.group(self.unit.entity, self.holds_at_most)
+
+    def cost(self, relation: Relation, whom: Entity | None) -> Cost:
         """What it means for the account's own unit, under the account's relation."""
-        return cost(self.epsilon, self.delta, self.relation, relation, self.holds_at_most)
+        return cost(self.epsilon, self.delta, self.relation, relation, self.counted(whom))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON; every amount is an exact fraction in text."""
@@ -56,7 +62,8 @@ class LedgerEntry:
 class Limit:
     """What an account may cost in all, and what it is about where the custodian says so.
 
-    `holds_at_most` moves an account to a larger `unit`: one of these holds at most so many of those before.
+    `holds_at_most` moves an account to another `unit`: one of these has a part in at most so many of those
+    before.
     """
 
     epsilon: Fraction
@@ -66,22 +73,21 @@ class Limit:
     holds_at_most: int | None = None
 
 
-def cost(epsilon: Fraction, delta: Fraction, given: Relation, wanted: Relation, held: int) -> Cost:
-    """What an amount for one unit means for something that holds at most `held` of them.
+def cost(epsilon: Fraction, delta: Fraction, given: Relation, wanted: Relation, steps: int) -> Cost:
+    """What an amount for one unit means for something that is at most so many `steps` of add-remove of them.
 
-    Without it, all of them are gone: a group of so many under add-remove, which costs `held` times the
-    epsilon and more than that in delta (`group`). Replacing it is removing one such group and adding another.
-    Under replace itself the group must not be larger than 1: the number of units is public there, and what
-    holds 3 of them may be replaced by what holds 5.
+    A group of so many costs `steps` times the epsilon and more than that in delta (`group`). Replacing it is
+    removing one such group and adding another. Under replace itself the group must not be larger than 1: the
+    number of units is public there, and what holds 3 of them may be replaced by what holds 5.
 
     >>> cost(Fraction(1), Fraction(0), Relation.ADD_REMOVE, Relation.REPLACE, 40)
     (Fraction(80, 1), Fraction(0, 1))
     """
-    if given is Relation.REPLACE and held > 1:
+    if given is Relation.REPLACE and steps > 1:
         raise BudgetError(
             "A guarantee under 'replace' says nothing about groups: the number of units is public there."
         )
-    return converted(*group(epsilon, delta, held), given, wanted)
+    return converted(*group(epsilon, delta, steps), given, wanted)
 
 
 @dataclass(frozen=True)
@@ -134,11 +140,11 @@ class Balance:
         counted = [entry for entry in entries if entry.counts]
         own = (entry.unit.entity for entry in entries if entry.unit is not None and entry.holds_at_most == 1)
         whom = unit if unit is not None else next(own, None)
-        epsilon, delta = sequential(entry.cost(relation) for entry in counted)
+        epsilon, delta = sequential(entry.cost(relation, whom) for entry in counted)
         return cls(account, relation, whom, limit, (held_up(epsilon), held_up(delta)), len(counted))
 
     def held(self, unit: Unit, holds_at_most: int | None) -> int:
-        """How many units of a release one of the account's holds at most; LedgerError if nobody said it."""
+        """In how many units of a release one of the account's has a part; LedgerError if nobody said it."""
         if self.unit is None and self.entries:
             raise LedgerError(
                 f"The entries of account '{self.account}' are from before ledgers kept units, and do not "
@@ -163,21 +169,22 @@ class Balance:
         if holds_at_most is None:
             raise LedgerError(
                 f"Account '{self.account}' is kept for {kept}, and this release protects {released}; their "
-                f"amounts cannot be added up. If {kept} holds at most N of these in the data, say "
-                "--holds-at-most N (in Python: holds_at_most=N) and it is booked at the price of N of them; "
-                "or use another account. Nothing was spent."
+                f"amounts cannot be added up. If {kept} has a part in at most N of these in the data, with "
+                "all their records or with some, say --holds-at-most N (in Python: holds_at_most=N) and it "
+                f"is booked at the price of {_times(self.unit.group(unit.entity, 1))}N of them; or use "
+                "another account. Nothing was spent."
             )
         return holds_at_most
 
-    def cost(self, epsilon: Fraction, delta: Fraction, relation: Relation, held: int = 1) -> Cost:
+    def cost(self, epsilon: Fraction, delta: Fraction, relation: Relation, steps: int = 1) -> Cost:
         """What an amount means for this account; LedgerError when it means nothing here."""
         try:
-            return cost(epsilon, delta, relation, self.relation, held)
+            return cost(epsilon, delta, relation, self.relation, steps)
         except BudgetError:
             pass
         if relation is self.relation:
             raise LedgerError(
-                f"A release under 'replace' says nothing about a group of {held}, because it makes their "
+                f"A release under 'replace' says nothing about a group of {steps}, because it makes their "
                 f"number public; it cannot be booked in account '{self.account}', which is kept for another "
                 "unit. Use another account. Nothing was spent."
             )
@@ -189,12 +196,13 @@ class Balance:
         )
 
     def refuse_above_limit(
-        self, epsilon: Fraction, delta: Fraction, relation: Relation, held: int = 1
+        self, epsilon: Fraction, delta: Fraction, relation: Relation, unit: Unit, held: int
     ) -> None:
-        """Raise LedgerError when this much more would pass the limit."""
-        price = self.cost(epsilon, delta, relation, held)
+        """Raise LedgerError when this much more, for a unit of which `held` are touched, passes the limit."""
+        steps = held if self.unit is None else self.unit.group(unit.entity, held)
+        price = self.cost(epsilon, delta, relation, steps)
         changed = [f"to '{self.relation.value}'"] * (relation is not self.relation)
-        changed += [f"for a group of {held}"] * (held > 1)
+        changed += [f"for a group of {steps}"] * (steps > 1)
         why = f" (converted {', '.join(changed)})" if changed else ""
         for name, more, left, limit in zip(("epsilon", "delta"), price, self.left, self.limit, strict=True):
             if more > left:
@@ -203,3 +211,7 @@ class Balance:
                     f"and this release asks for {plain(more)}{why}. Nothing was spent. Ask for less, or "
                     "raise the limit with 'penstock ledger limit'."
                 )
+
+
+def _times(factor: int) -> str:
+    return "" if factor == 1 else f"{factor} times "

@@ -13,7 +13,8 @@ killed at any moment:
 
 An account is about one unit: the one that its limit names, or else the one of its first entry. An amount for
 records means another for a user who has many of them, and nobody but the custodian knows how many:
-`holds_at_most` says it, and the entry keeps it.
+`holds_at_most` says it, and the entry keeps it. Units that two columns tell apart may overlap, hospitals and
+patients for instance, and count twice (`Entity.group` has the argument).
 
 What a release has reserved is given back only when it stopped before any randomness was handed out; the
 account is told before the first draw, and from then on refuses, whoever asks.
@@ -24,6 +25,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from os import PathLike
@@ -32,7 +34,7 @@ from threading import Lock
 
 from penstock.errors import BudgetError, LedgerError
 from penstock.privacy.budgets.amounts import Amount, exact
-from penstock.privacy.ledger.entries import Balance, LedgerEntry, Limit, cost
+from penstock.privacy.ledger.entries import Balance, LedgerEntry, Limit
 from penstock.privacy.unit import Entity, Relation, Unit
 
 # The database is imported where a ledger is opened: it brings SQLAlchemy, a third of a second that a release
@@ -73,7 +75,7 @@ class LedgerAccount:
     def check(self, epsilon: Fraction, delta: Fraction, relation: Relation, unit: Unit = RECORD) -> None:
         """Raise LedgerError when the limit does not allow this much now, or it is about another unit."""
         balance = self.balance()
-        balance.refuse_above_limit(epsilon, delta, relation, balance.held(unit, self.holds_at_most))
+        balance.refuse_above_limit(epsilon, delta, relation, unit, balance.held(unit, self.holds_at_most))
 
     def reserve(self, epsilon: Fraction, delta: Fraction, relation: Relation, unit: Unit = RECORD) -> str:
         """Debit the account durably, or raise LedgerError; the entry's name for the receipt."""
@@ -83,7 +85,7 @@ class LedgerAccount:
             rows.lock(self.name)
             balance = rows.balance(self.name)
             held = balance.held(unit, self.holds_at_most)
-            balance.refuse_above_limit(epsilon, delta, relation, held)
+            balance.refuse_above_limit(epsilon, delta, relation, unit, held)
             entry = f"{self.name}/{token_hex(6)}"
             rows.enter(
                 LedgerEntry(
@@ -185,9 +187,10 @@ class Ledger:
     def account(self, name: str, label: str = "", *, holds_at_most: int | None = None) -> LedgerAccount:
         """The account of this name; `label` is noted with every reservation that is made through it.
 
-        `holds_at_most` books what protects another unit than the account does: how many of those units one of
-        the account's holds at most in the data. Epsilon 1 for records costs 40 in an account about users of
-        at most 40 records.
+        `holds_at_most` books what protects another unit than the account does: in how many of those units one
+        of the account's has a part at most in the data. Epsilon 1 for records costs 40 in an account about
+        users of at most 40 records; epsilon 1 for hospitals costs 6 in an account about patients who have
+        been in at most 3, because a hospital without one patient's records is one removed and another added.
         """
         _refuse_odd_group(holds_at_most)
         with self._database.reading() as rows:
@@ -212,9 +215,9 @@ class Ledger:
         """What the dataset of this name may cost in all; opens its account when there is none.
 
         `unit` says whom the account is about: 'record', 'user:patient_id'. Without it, an earlier limit or
-        the first entry does. An account can move to a larger unit, of which each `holds_at_most` so many of
-        what it was about, and to replace from add-remove; its entries are then counted at their higher price.
-        The way back is closed.
+        the first entry does. An account can move to another unit, of which each has a part in at most
+        `holds_at_most` of what it was about, and to replace from add-remove; its entries are then counted at
+        their higher price. The way back is closed.
         """
         whom = _entity(unit)
         _refuse_odd_group(holds_at_most)
@@ -236,8 +239,9 @@ class Ledger:
                     f"Account '{name}' has entries under 'replace', which say nothing under "
                     "'add-remove'; keep its limit under 'replace'."
                 )
+            before = rows.balance(name).unit if counted else None
             if counted:
-                _refuse_impossible_move(name, rows.balance(name).unit, counted, limit)
+                _refuse_impossible_move(name, before, counted, limit)
             elif holds_at_most is not None:
                 raise LedgerError(
                     f"Account '{name}' has no entries that would have to be converted; leave out "
@@ -245,7 +249,7 @@ class Ledger:
                 )
             rows.set_limit(name, limit, _now())
             if holds_at_most is not None:
-                rows.regroup(name, holds_at_most)
+                rows.regroup(name, {line.name: _moved(line, before, limit) for line in rows.entries(name)})
 
 
 def _refuse_impossible_move(
@@ -259,8 +263,8 @@ def _refuse_impossible_move(
     if whom is None or held is None or whom == before:
         raise LedgerError(
             f"Account '{name}' has entries about {before.words if before else 'an unknown unit'}. To move it "
-            "to a larger unit, say --unit and --holds-at-most N together: how many of those one of the new "
-            "unit holds at most."
+            "to another unit, say --unit and --holds-at-most N together: in how many of those one of the new "
+            "unit has a part at most."
         )
     if before is not None and not whom.can_hold(before):
         raise LedgerError(
@@ -269,12 +273,26 @@ def _refuse_impossible_move(
         )
     try:
         for entry in counted:
-            cost(entry.epsilon, entry.delta, entry.relation, limit.relation, entry.holds_at_most * held)
+            replace(entry, holds_at_most=_moved(entry, before, limit)).cost(limit.relation, whom)
     except BudgetError:
         raise LedgerError(
             f"Account '{name}' has entries under 'replace', which say nothing about a group of {held}; keep "
             "the account's unit, or open another account."
         ) from None
+
+
+def _moved(entry: LedgerEntry, before: Entity | None, limit: Limit) -> int:
+    """The `holds_at_most` of an entry once the account is about another unit.
+
+    What has a part in at most h of the old units, each of which has a part in at most k of the entry's, has a
+    part in at most h k of these. An entry that does not say its own unit is about what the account was about,
+    and from now on nothing would tell; so the price of units that may overlap is kept in the number itself.
+    """
+    assert limit.holds_at_most is not None
+    overlaps = (
+        entry.unit is None and entry.holds_at_most == 1 and (before is None or before.column is not None)
+    )
+    return entry.holds_at_most * limit.holds_at_most * (2 if overlaps else 1)
 
 
 def _relation(relation: Relation | str) -> Relation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from math import sqrt
@@ -11,10 +12,12 @@ import pytest
 from tests.kinds.table.tables import mixed_rows, schema_of, table_of
 
 import penstock
-from penstock.kinds.table.confluence.method import Confluence, Knobs, fit_with
+from penstock.kinds.table.confluence.method import KNOBS, Confluence, Knobs, fit_with
 from penstock.kinds.table.confluence.packing import shares
-from penstock.kinds.table.confluence.tiers import PureTier, RhoTier, Tier, tier
+from penstock.kinds.table.confluence.tiers import PureTier, RhoTier, Tier
+from penstock.kinds.table.network.release import NetworkRelease
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.budgets.charges import Concentrated
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sensitivity import Sensitivity
 
@@ -22,13 +25,30 @@ ONE = Sensitivity.of(1)
 
 
 def both() -> tuple[Tier, Tier]:
-    return tier(Budget(1)), tier(Budget(1, "1e-6"))
+    return PureTier(Budget(1)), RhoTier(Budget(1, "1e-6").concentrated("release"))
 
 
-def test_a_delta_is_spent_as_rho_and_without_one_there_is_none() -> None:
-    pure, concentrated = both()
-    assert isinstance(pure, PureTier)
-    assert isinstance(concentrated, RhoTier)
+def test_without_a_delta_there_is_no_rho() -> None:
+    pure = PureTier(Budget(1))
+    assert pure.least_noisy([4.0] * 1000, ONE) is pure
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "1", "10"])
+@pytest.mark.parametrize("tables", [1, 5, 12, 14, 40, 1000])
+def test_a_delta_never_adds_noise(epsilon: str, tables: int) -> None:
+    """Few tables are cheaper in epsilon, many in rho: whichever is taken has the less noise of both."""
+    areas = [4.0] * tables
+    without = PureTier(Budget(epsilon)).total(tables * 4**0.5, ONE)
+    taken = PureTier(Budget(epsilon, "1e-6")).least_noisy(areas, ONE)
+    weight = tables * 4**taken.power
+    assert taken.total(weight, ONE) <= without
+    if tables in (1, 5, 1000):
+        assert isinstance(taken, RhoTier) == (tables == 1000)
+
+
+def test_what_buys_no_rho_is_spent_as_epsilon() -> None:
+    little = PureTier(Budget("1e-12", "1e-300"))
+    assert little.least_noisy([4.0] * 1000, ONE) is little
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -68,20 +88,35 @@ def test_choices_are_paid_by_the_difference_that_they_must_tell_apart() -> None:
     assert pure.most(ONE, share, bearable=500.0) == pytest.approx(2 * pure.most(ONE, share, bearable=250.0))
 
 
-def release(delta: str, epsilon: int = 3) -> penstock.Release:
-    sizes = [6, 5, 4, 7, 3]
+MANY = [6, 5, 4, 7, 3] * 4
+
+
+def release(delta: str, sizes: Sequence[int] = MANY, knobs: Knobs = KNOBS) -> NetworkRelease:
     table = table_of(mixed_rows(20000, sizes), schema_of(sizes))
-    return Confluence().fit(table, Budget(epsilon, delta, randomness=Randomness.seeded(5)))
+    return fit_with(knobs, table, Budget(1, delta, randomness=Randomness.seeded(5)))
 
 
 def test_a_release_with_a_delta_divides_one_rho_exactly() -> None:
+    """Two numbers are paid in epsilon; the rest of it, and all of delta, buy the rho of everything else."""
     made = release("1e-9")
-    assert (made.receipt.epsilon, made.receipt.delta) == (3, Fraction(1, 10**9))
-    (group,) = made.receipt.paid.parts
+    assert (made.receipt.epsilon, made.receipt.delta) == (1, Fraction(1, 10**9))
+    *numbers, group = made.receipt.paid.parts
+    assert isinstance(group, Concentrated)
+    assert [part.label for part in numbers] == ["number of records", "dependence"]
+    assert (group.epsilon, group.delta) == (Fraction(95, 100), Fraction(1, 10**9))
     assert sum(portion.rho for portion in group.parts) == group.rho
     kinds = {portion.mechanism for portion in group.parts}
     assert kinds <= {"discrete Gaussian", "exponential"}
     assert "approximate" in made.receipt.guarantee
+
+
+def test_a_release_of_few_columns_spends_epsilon_and_is_charged_the_delta_all_the_same() -> None:
+    made = release("1e-9", [6, 5, 4])
+    assert (made.receipt.epsilon, made.receipt.delta) == (1, Fraction(1, 10**9))
+    assert not any(one.gaussian for one in made.measured)
+    assert [one.deviation for one in made.measured] == [
+        one.deviation for one in release("0", [6, 5, 4]).measured
+    ]
 
 
 def test_without_a_delta_nothing_changes_about_a_pure_release() -> None:
@@ -91,10 +126,9 @@ def test_without_a_delta_nothing_changes_about_a_pure_release() -> None:
 
 
 def test_views_chosen_for_rho_are_chosen_by_the_exponential_mechanism() -> None:
-    sizes = [6, 5, 4, 7, 3]
-    table = table_of(mixed_rows(20000, sizes), schema_of(sizes))
-    made = fit_with(Knobs(plane=1e9), table, Budget(1, "1e-9", randomness=Randomness.seeded(1)))
-    (group,) = made.receipt.paid.parts
+    made = release("1e-9", knobs=Knobs(plane=1e9))
+    group = made.receipt.paid.parts[-1]
+    assert isinstance(group, Concentrated)
     choices = [portion for portion in group.parts if portion.label.startswith("choice")]
     assert choices
     assert {portion.mechanism for portion in choices} == {"exponential"}
@@ -105,11 +139,12 @@ def test_error_bars_of_gaussian_counts_cover_the_truth() -> None:
     binomial(200, 0.95) is below with probability 2e-7.
     """
     rng = np.random.default_rng(0)
-    rows = rng.integers(0, 2, size=(400, 1))
-    table = table_of(rows, schema_of([2]))
-    truth, covered = int(rows.sum()), 0
+    rows = rng.integers(0, 2, size=(400, 20))
+    table = table_of(rows, schema_of([2] * 20))
+    truth, covered = int(rows[:, 0].sum()), 0
     for seed in range(200):
         made = Confluence().fit(table, Budget(1, "1e-6", randomness=Randomness.seeded(seed)))
+        assert all(one.gaussian for one in made.measured)
         answer = made.query("a = 1")
         assert answer.error is not None
         covered += abs(answer.value - truth) <= answer.error

@@ -90,7 +90,7 @@ def test_hard_rows_are_solved_in_parts_or_by_compiled_code(
 
     monkeypatch.setattr(knapsack._Rows, "_decided", watched)
     monkeypatch.setattr(knapsack, "_MOST", 500)
-    monkeypatch.setattr("penstock.kinds.table.privbayes.compiled.COMPILED", compiled)
+    monkeypatch.setattr("penstock.engine.compiled.COMPILED", compiled)
     assert fullest(weights, gains, room).tolist() == wanted
     assert max(sizes) < 1000  # 4,300 if all rows were solved to the end together
 

@@ -80,8 +80,8 @@ class LaplaceCounts(_Counts):
     >>> from penstock.privacy.randomness.generator import Randomness
     >>> five = Graph.open(nx.complete_graph(5), Schema.from_yaml("{kind: graph, edges: {nodes: 5}}"))
     >>> release = LaplaceCounts().fit(five, Budget(8, randomness=Randomness.seeded(1)))
-    >>> print(release.count("triangle"))
-    10 ± 1 triangles (counted)
+    >>> print(release.count("triangle").number)
+    10 ± 1 triangles
     """
 
     name: ClassVar[str] = "laplace-counts"

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.distinct import distinct
 from penstock.kinds.graph.counting import triangles
 from penstock.kinds.graph.simple import Numbers, SimpleGraph
 
@@ -87,16 +88,23 @@ def _inside(blocks: Blocks, chances: Reals, rng: np.random.Generator) -> tuple[N
     """Links inside blocks, every pair by itself."""
     pairs = blocks.sizes * (blocks.sizes - 1) // 2
     many = rng.binomial(pairs, np.clip(chances, 0, 1))
-    owner = np.repeat(np.arange(pairs.size), many)
-    # different pairs of one block: uniform ones, those drawn twice drawn again
-    keys = np.zeros(0, dtype=np.int64)
     first = np.cumsum(pairs) - pairs
-    wanted = owner
-    while wanted.size:
-        drawn = first[wanted] + rng.integers(pairs[wanted])
-        keys = np.unique(np.concatenate([keys, drawn]))
-        have = np.bincount(np.searchsorted(first, keys, side="right") - 1, minlength=pairs.size)
-        wanted = np.repeat(np.arange(pairs.size), many - have)
+    # Different pairs of one block: uniform ones, those drawn twice drawn again. Of blocks that are more than
+    # half full the pairs that are not linked are drawn instead, so that few are drawn twice.
+    full = 2 * many > pairs
+    few = np.where(full, pairs - many, many)
+    keys = np.zeros(0, dtype=np.int64)
+    left = few
+    while left.any():
+        wanted = np.repeat(np.arange(pairs.size), left)
+        drawn = distinct(first[wanted] + rng.integers(pairs[wanted]))
+        drawn = drawn[~_among(keys, drawn)]
+        keys = np.insert(keys, np.searchsorted(keys, drawn), drawn)
+        left = left - np.bincount(np.searchsorted(first, drawn, side="right") - 1, minlength=pairs.size)
+    owner = np.searchsorted(first, keys, side="right") - 1
+    inside = np.repeat(first[full], pairs[full])
+    inside += np.arange(inside.size) - np.repeat(np.cumsum(pairs[full]) - pairs[full], pairs[full])
+    keys = np.sort(np.concatenate([keys[~full[owner]], inside[~_among(keys, inside)]]))
     block = np.searchsorted(first, keys, side="right") - 1
     rank = keys - first[block]
     high = ((1 + np.sqrt(1.0 + 8.0 * rank)) / 2).astype(np.int64)
@@ -131,10 +139,18 @@ def _matched(
             twice = ~_once(np.concatenate(links))
             good &= ~(twice[:half] | twice[half:])
             added = np.concatenate([links[0][good], links[1][good]])
-            keys = np.setdiff1d(keys, broken[good], assume_unique=True)
-        keys = np.sort(np.concatenate([keys, added]))
+            keys = np.delete(keys, np.searchsorted(keys, broken[good]))
+        added = np.sort(added)
+        keys = np.insert(keys, np.searchsorted(keys, added), added)  # in order, without sorting all again
         stubs = np.concatenate([first[~good], second[~good], stubs[2 * half :]])
     return keys // max(n, 1), keys % max(n, 1)
+
+
+def _among(keys: Numbers, wanted: Numbers) -> NDArray[np.bool_]:
+    """Which numbers are among sorted ones."""
+    if not keys.size:
+        return np.zeros(wanted.size, dtype=np.bool_)
+    return np.asarray(keys[np.minimum(np.searchsorted(keys, wanted), keys.size - 1)] == wanted)
 
 
 def _key(one: Numbers, other: Numbers, n: int) -> Numbers:
@@ -151,9 +167,7 @@ def _once(keys: Numbers) -> NDArray[np.bool_]:
 def _new(keys: Numbers, one: Numbers, other: Numbers, n: int) -> NDArray[np.bool_]:
     """Which pairs are of two nodes, not linked yet, and not named twice."""
     wanted = _key(one, other, n)
-    place = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
-    known = keys[place] == wanted if keys.size else np.zeros(wanted.size, dtype=np.bool_)
-    return np.asarray((one != other) & ~known & _once(wanted))
+    return np.asarray((one != other) & ~_among(keys, wanted) & _once(wanted))
 
 
 def fitted(degrees: Numbers, wanted: float, *, seed: int = 0) -> Closeness:

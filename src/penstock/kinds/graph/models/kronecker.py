@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import factorial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.distinct import distinct
 from penstock.errors import UsageError
 
 Reals = NDArray[np.float64]
@@ -106,7 +108,16 @@ def fit(
     Features of 0 or less say nothing about a model and are left out; that depends on the given numbers alone.
     The sum has several valleys, so that it is searched from the best places of a grid.
     """
-    used = {name: float(value) for name, value in features.items() if value > 0}
+    used = tuple((name, float(value)) for name, value in features.items() if value > 0)
+    return _fitted(used, levels, distance, norm)
+
+
+@lru_cache(maxsize=256)
+def _fitted(
+    given: tuple[tuple[str, float], ...], levels: int, distance: Distance, norm: Norm
+) -> tuple[Initiator, float]:
+    """The fit itself, of counts above zero; kept, since an audit asks for the same ones many times."""
+    used = dict(given)
     if levels == 0 or "edge" not in used:
         return Initiator(0.0, 0.0, 0.0), 0.0
     axis = np.linspace(0, 1, _GRID)
@@ -123,7 +134,7 @@ def fit(
     if distance == "squared" and norm in ("F", "F2"):
         best = _by_least_squares(used, levels, norm, starts, far)
     else:  # others have kinks and more valleys; the robust one shows the way
-        near, _ = fit(features, levels)
+        near, _ = _fitted(given, levels, "squared", "F2")
         best = _by_descent(np.vstack([[near.a, near.b, near.c / near.a if near.a else 0.0], starts]), far)
     a, b, c = float(best[0]), float(best[1]), float(best[0] * best[2])
     return Initiator(a, b, c), far(best)
@@ -229,7 +240,7 @@ def _chosen(
         kept = np.zeros(0, dtype=np.int64)
         while kept.size < many:
             more = _some(shape, many - kept.size, rng)
-            kept = np.unique(np.concatenate([kept, more]))
+            kept = distinct(np.concatenate([kept, more]))
     return kept >> levels, kept & ((1 << levels) - 1)
 
 

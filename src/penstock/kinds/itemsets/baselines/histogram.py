@@ -32,7 +32,7 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.releases import Answer, Manifest, Model
 from penstock.releases.answer import contributions
-from penstock.releases.error_bars import Noises, half_width
+from penstock.releases.error_bars import Noises, bar
 from penstock.schema import Schema
 
 MOST_ITEMS = 20
@@ -148,8 +148,8 @@ class SetTableRelease(ItemSetsRelease):
         if not self._kept:
             return Answer(value, None, "sets", "model", (CLIPPED, *contributions(self.schema)))
         added = 1 << (len(self.universe) - len(items))
-        error = half_width([Noises(1.0, self.deviation, added)])
-        return Answer(value, error, "sets", "counted", contributions(self.schema))
+        known = bar([Noises(1.0, self.deviation, added)])
+        return Answer.counted(value, known, "sets", contributions(self.schema))
 
     def estimates(self, asked: Sequence[Sequence[int]]) -> NDArray[np.float64]:
         return self._sums[[sum(1 << item for item in items) for items in asked]].astype(np.float64)

@@ -37,6 +37,11 @@ fields:
 BINNED_RECORDS = ((0, True), (9, False), (4, True), (None, True))
 OTHERS = (("red", 1), ("green", 2))
 MANY = Pair(OTHERS, (*OTHERS, *(("blue", 3),) * 5), "two users | a third with five blue records")
+COPIED = "fields:\n" + "".join(f"  - {{name: x{number}, type: boolean}}\n" for number in range(12))
+"""So many columns that a delta buys less noise than epsilon alone: each of six, twice."""
+ALL_BITS = tuple(tuple(bool(code >> place // 2 & 1) for place in range(12)) for code in range(64))
+ODD_ONES = tuple((place % 2 == 0,) * 6 + (False,) * 6 for place in range(2))
+ONE_MORE = tuple(Pair(ALL_BITS, (*ALL_BITS, odd), f"all bits | and {odd[0]}") for odd in ODD_ONES)
 
 
 def seen_edges(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
@@ -61,6 +66,16 @@ METHODS: tuple[MethodAudit, ...] = (
     MethodAudit("confluence", SIZES, SIZE_RECORDS, label="views", epsilon=RICH, copies=()),
     MethodAudit("confluence", SIZES, SIZE_RECORDS, label="delta", delta=SLACK, copies=()),
     MethodAudit("confluence", SIZES, SIZE_RECORDS, label="views-delta", epsilon=RICH, delta=SLACK, copies=()),
+    MethodAudit(
+        "confluence",
+        COPIED,
+        (),
+        label="choices-delta",
+        epsilon=Fraction(10),
+        delta=Fraction(1, 100),
+        pairs=ONE_MORE,
+        copies=(),
+    ),
     MethodAudit("privbayes", COLOURS, COLOUR_RECORDS, read_off=seen_categories),
     MethodAudit("privbayes", SIZES, SIZE_RECORDS, label="two-columns"),
     MethodAudit(

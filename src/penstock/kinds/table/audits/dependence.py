@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +18,15 @@ from penstock.audit import exact
 from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
+from penstock.kinds.table.audits.yes_no import Records, yes_no_table
 from penstock.kinds.table.confluence.dependence import Dependence
-from penstock.kinds.table.data import Table
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import Sealed, open_seal
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
-from penstock.schema import Schema
 
-Records = Sequence[tuple[int, ...]]
 Counts = NDArray[np.int64]
 
 ADDED, REPLACED = Promise(Fraction(1)), Promise(Fraction(1), relation=Relation.REPLACE)
@@ -38,7 +35,7 @@ WINDOW = (-60, 160)
 
 @dataclass(frozen=True)
 class Step:
-    """The distances of all pairs of yes/no columns, as the shipped code seals them, with room for a mistake.
+    """The strongest tree of yes/no columns, as the shipped code seals it, with room for a mistake.
 
     `stated` changes the sensitivity that is stated.
     """
@@ -49,20 +46,8 @@ class Step:
     stated: Callable[[Sensitivity], Sensitivity] = lambda known: known
 
     def sealed(self, records: Records) -> Sealed[Counts]:
-        import polars as pl
-
-        names = [f"x{number}" for number in range(self.columns)]
-        facts: dict[str, Any] = {
-            "fields": [{"name": name, "type": "integer", "constraints": {"enum": [0, 1]}} for name in names]
-        }
-        if self.promise.relation is Relation.REPLACE:
-            facts |= {"relation": "replace", "size": len(records)}
-        if self.at_most is not None:
-            facts["unit"] = {"protects": "user", "column": "person", "at_most": self.at_most}
-            names.append("person")
-        schema = Schema.model_validate(facts)
-        table = Table.open(pl.DataFrame(list(records), schema=names, orient="row"), schema)
-        found = Dependence(table, schema.attributes).sealed()
+        table = yes_no_table(records, self.columns, self.promise.relation, self.at_most)
+        found = Dependence(table, table.attributes).sealed()
         return found.claim(
             lambda whole: whole,
             self.stated(found.sensitivity),
@@ -90,7 +75,7 @@ def targets() -> tuple[Target, ...]:
     replaced = tuple(Pair(pair.second, (*pair.second[:-1], (0, 0))) for pair in agreeing)
     return (
         _target("confluence-dependence", "the distance of a pair from independence", Step(2), agreeing),
-        _target("confluence-dependence-three", "the sum over three pairs", Step(3), three),
+        _target("confluence-dependence-three", "the strongest tree of three columns", Step(3), three),
         _target(
             "confluence-dependence-replace", "the same when a record is replaced", Step(2, REPLACED), replaced
         ),
@@ -105,8 +90,8 @@ def targets() -> tuple[Target, ...]:
         ),
         _target(
             "broken-confluence-dependence-of-one",
-            "the bound of one pair for the sum of three",
-            Step(3, stated=lambda known: known.scaled(Fraction(1, 3))),
+            "the bound of one pair for a tree of two",
+            Step(3, stated=lambda known: known.scaled(Fraction(1, 2))),
             three,
         ),
         _target(

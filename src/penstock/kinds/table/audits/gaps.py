@@ -8,15 +8,18 @@ takes the stated sensitivity from it; the sampled side calls that code.
 The broken copies make the mistakes that would be easy to make: a gap that is compared with the exact
 one-way counts, a price that follows the exact number of records, the price of scores that all move alike, a
 user with two records treated like one.
+
+What is paid in rho has no epsilon of its own. A choice by the exponential mechanism costs an eighth of the
+square of the range of its losses; its loss here is that cost over the rho that was paid, and may not exceed
+one. The noisy sum of all gaps, which says whether all pairs are counted, is enumerated like the choices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,24 +28,25 @@ from penstock.audit import exact
 from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
+from penstock.kinds.table.audits.yes_no import Records, yes_no_table
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
-from penstock.kinds.table.confluence.tiers import PureTier
-from penstock.kinds.table.data import Table
+from penstock.kinds.table.confluence.tiers import PureTier, RhoTier
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import ParentSet
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import noise
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import Sealed, open_seal
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
-from penstock.schema import Schema
 
-Records = Sequence[tuple[int, ...]]
 Counts = NDArray[np.int64]
 
 ADDED, REPLACED = Promise(Fraction(1)), Promise(Fraction(1), relation=Relation.REPLACE)
 BITS = ((0, 0), (0, 1), (1, 0), (1, 1))
 THREE_BITS = tuple((a, *rest) for a in (0, 1) for rest in BITS)
+SLACK = Fraction(1, 10**6)
+WINDOW = (-40, 60)
 CELL_PRICE = 0.25  # a table of four cells costs 1
 
 
@@ -52,7 +56,8 @@ class Step:
 
     `expected` gives the table that a pair is compared with, `price` what a cell costs; both are public in
     the shipped method and get the records here, so that a broken copy can follow them. `stated` changes
-    the sensitivity that is stated.
+    the sensitivity that is stated, `stated_sum` that of the sum of all gaps; a choice is made as if it were
+    paid `share` times what it is.
     """
 
     columns: int
@@ -61,22 +66,12 @@ class Step:
     expected: Callable[[Records, int, int], Counts] = lambda records, one, two: 2 * np.eye(2, dtype=np.int64)
     price: Callable[[Records], float] = lambda records: CELL_PRICE
     stated: Callable[[Sensitivity], Sensitivity] = lambda sensitivity: sensitivity
+    stated_sum: Callable[[Sensitivity], Sensitivity] = lambda sensitivity: sensitivity
+    share: Fraction = Fraction(1)
 
     def gaps(self, records: Records) -> tuple[PairGaps, Sealed[Counts]]:
-        import polars as pl
-
-        names = [f"x{number}" for number in range(self.columns)]
-        facts: dict[str, Any] = {
-            "fields": [{"name": name, "type": "integer", "constraints": {"enum": [0, 1]}} for name in names]
-        }
-        if self.promise.relation is Relation.REPLACE:
-            facts |= {"relation": "replace", "size": len(records)}
-        if self.at_most is not None:
-            facts["unit"] = {"protects": "user", "column": "person", "at_most": self.at_most}
-            names.append("person")
-        schema = Schema.model_validate(facts)
-        table = Table.open(pl.DataFrame(list(records), schema=names, orient="row"), schema)
-        gaps = PairGaps(table, encoded("vanilla", schema.attributes).variables, [0] * self.columns)
+        table = yes_no_table(records, self.columns, self.promise.relation, self.at_most)
+        gaps = PairGaps(table, encoded("vanilla", table.attributes).variables, [0] * self.columns)
         sealed = gaps.of_all({(one, two): self.expected(records, one, two) for one, two in gaps.couples})
         return gaps, sealed.claim(
             lambda whole: whole,
@@ -109,6 +104,37 @@ class Step:
             found.append(places[chosen[0]] if chosen else len(places))
         return found
 
+    # The same, paid in rho -----------------------------------------------------------------------------
+
+    def cost_in_rho(self, first: Records, second: Records) -> float:
+        """What a choice costs, of the rho that it is paid: from the exact scores of both."""
+        (_, sealed), (_, other) = self.gaps(first), self.gaps(second)
+        paid = Budget(self.promise.epsilon, SLACK).concentrated("choice")
+        moved = [*(open_seal(sealed) - open_seal(other)).tolist(), 0]
+        tier, share = RhoTier(paid), self.share
+        spread = (max(moved) - min(moved)) / tier.distinguishes(sealed.sensitivity, share)
+        return spread**2 / 8 / float(paid.rho)
+
+    # The sum of all gaps -------------------------------------------------------------------------------
+
+    def sum_law(self, records: Records) -> Distribution:
+        gaps, sealed = self.gaps(records)
+        whole = gaps.together(sealed)
+        stated = self.stated_sum(whole.sensitivity)
+        scale = float(stated.l1 / self.promise.epsilon)
+        return exact.discrete_laplace(int(open_seal(whole)[0]), scale, WINDOW)
+
+    def sums(self, records: Records, randomness: Randomness, n: int) -> list[int]:
+        gaps, sealed = self.gaps(records)
+        whole = gaps.together(sealed)
+        stated = whole.claim(
+            lambda value: value,
+            self.stated_sum(whole.sensitivity),
+            because="the shipped statement stands, unless a broken copy changes it on purpose",
+        )
+        budget = partial(Budget, self.promise.epsilon, randomness=randomness)
+        return [int(noise.counts(stated, pay=budget())[0]) for _ in range(n)]
+
 
 def targets() -> tuple[Target, ...]:
     """The shipped steps, and their broken copies."""
@@ -139,6 +165,32 @@ def targets() -> tuple[Target, ...]:
             three(at_most=2, stated=lambda known: known.scaled(Fraction(1, 2))),
             users,
         ),
+        _in_rho("confluence-choice-rho", "a choice among three gaps, paid in rho", three()),
+        _in_rho("confluence-choice-rho-replace", "the same when a record is replaced", three(REPLACED)),
+        _in_rho("confluence-choice-rho-users", "the same for users of two records", three(at_most=2), users),
+        _in_rho(
+            "broken-confluence-choice-rho-squared",
+            "a choice of the range whose square is 16 times its rho, and not 8 times",
+            three(share=Fraction(2)),
+        ),
+        _in_rho(
+            "broken-confluence-choice-rho-monotone",
+            "a choice paid in rho as if all gaps moved alike",
+            three(stated=lambda known: Sensitivity.scores(known.linf, candidates=3, monotone=True)),
+        ),
+        _in_rho(
+            "broken-confluence-choice-rho-expected",
+            "a choice paid in rho among gaps from what the exact one-way counts expect",
+            two(expected=independence),
+        ),
+        _sum("confluence-mean-gap", "the sum of the gaps of three pairs", three()),
+        _sum("confluence-mean-gap-replace", "the same when a record is replaced", three(REPLACED)),
+        _sum("confluence-mean-gap-users", "the same for users of two records", three(at_most=2), users),
+        _sum(
+            "broken-confluence-mean-gap-of-one",
+            "the bound of one gap for the sum of three",
+            three(stated_sum=lambda known: known.scaled(Fraction(1, 3))),
+        ),
     )
 
 
@@ -158,6 +210,16 @@ def _users() -> tuple[Pair, ...]:
 
 
 def _choice(name: str, summary: str, step: Step, pairs: Sequence[Pair] = ()) -> Target:
+    return replace(
+        _in_rho(name, summary, step, pairs), loss=None, run=step.choices, distribution=step.choice_law
+    )
+
+
+def _sum(name: str, summary: str, step: Step, pairs: Sequence[Pair] = ()) -> Target:
+    return replace(_in_rho(name, summary, step, pairs), loss=None, run=step.sums, distribution=step.sum_law)
+
+
+def _in_rho(name: str, summary: str, step: Step, pairs: Sequence[Pair] = ()) -> Target:
     universe = BITS if step.columns == 2 else THREE_BITS
     return Target(
         name,
@@ -165,7 +227,6 @@ def _choice(name: str, summary: str, step: Step, pairs: Sequence[Pair] = ()) -> 
         step.promise,
         summary,
         pairs or small_pairs(universe, 2, step.promise.relation, smallest=1, most=80),
-        run=step.choices,
-        distribution=step.choice_law,
+        loss=step.cost_in_rho,
         effort=0.02,
     )

@@ -130,7 +130,7 @@ class MarginalsRelease(Release):
         public = None if self.schema.size is None else float(self.schema.size)
         known = answered([table.without(self._support.impossible)], names, weights, public)
         assert known is not None  # the table has an axis for every name, and no cell is cut
-        return Answer(*known, "records", "counted", told)
+        return Answer.counted(*known, "records", told)
 
     def example(self) -> str | None:
         return example_query(self.schema, min(2, self.way))

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from math import prod, sqrt
+from math import hypot, prod, sqrt
 from typing import Literal
 
 import numpy as np
@@ -43,7 +43,8 @@ MOST_STORED = 1 << 20
 TIES = 4
 """An attribute's place in the order depends on this many of its strongest ties to those before it."""
 
-_MEAN_NOISE = 0.75  # mean absolute value of sums of Laplace noise, in standard deviations
+_MEAN = 0.8  # mean absolute value of a normal variable, in standard deviations
+_SPREAD = 0.75  # the standard deviation of that absolute value over its mean
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,11 @@ class Limits:
     """How large families may be, and how far noisy counts are trusted.
 
     A family has at most `cells` cells, or `clear` times the records over the noise of a count where that is
-    more, up to `most`. A tie counts when it exceeds `doubt` times what noise alone would show. `ridge` and
-    `steps` are those of `entropy.fitted`. The distribution of one attribute comes from all views that see
-    it (`consistent`) or from its one-way counts alone, and is then made plausible (`plausible`), projected
-    onto the simplex or has its negatives cut off.
+    more, up to `most`. A tie counts when it is `hint` standard deviations above what noise and chance alone
+    would show; attributes that nothing else connects are connected only by ties that are `doubt` of them
+    above. `ridge` and `steps` are those of `entropy.fitted`. The distribution of one attribute
+    comes from all views that see it (`consistent`) or from its one-way counts alone, and is then made
+    plausible (`plausible`), projected onto the simplex or has its negatives cut off.
     """
 
     parents: int = 12
@@ -62,7 +64,8 @@ class Limits:
     clear: float = 0.3
     most: int = 1 << 16
     together: int = 1 << 20
-    doubt: float = 1.0
+    hint: float = 0.0
+    doubt: float = 2.0
     ridge: float = RIDGE
     steps: int = STEPS
     consistent: bool = True
@@ -100,12 +103,16 @@ class Assembly:
         """The distribution of each variable: least squares over all views, then what is plausible."""
         if self.total <= 0:
             return [np.full(variable.size, 1 / variable.size) for variable in self.variables]
-        noisy = [self._noisy(number) for number in range(len(self.variables))]
+        noisy = self._columns
         if self.limits.repair == "clamp":
             return [clamped(each.counts, 1.0) for each in noisy]
         if self.limits.repair == "project":
             return [onto_simplex(each.counts, self.total) / self.total for each in noisy]
         return plausible(noisy, self.total)
+
+    @cached_property
+    def _columns(self) -> list[Noisy]:
+        return [self._noisy(number) for number in range(len(self.variables))]
 
     def _noisy(self, number: int) -> Noisy:
         """Levels are nested, so all that views say about a variable is about the groups of the finest one.
@@ -168,25 +175,72 @@ class Assembly:
             else grouped(shares, 0, self.variables[part.variable].levels[part.level].lookup)
         )
 
+    def apparent(self, one: Parent, two: Parent) -> float:
+        """About the gap of an independent pair: chance, and the noise of what is expected.
+
+        Of n records a cell with the shares p and q on its sides holds n p q, give or take the square root of
+        n p (1 - p) q (1 - q), and the sum of the roots is a product.
+        """
+        chance = self._chances[one] * self._chances[two] * sqrt(self.total)
+        return _MEAN * sqrt(chance**2 + self._errors[one] ** 2 + self._errors[two] ** 2)
+
+    @cached_property
+    def _parts(self) -> list[Parent]:
+        return [
+            Parent(number, level)
+            for number, variable in enumerate(self.variables)
+            for level in range(len(variable.levels))
+        ]
+
+    @cached_property
+    def _chances(self) -> dict[Parent, float]:
+        shares = {part: self._at(part) for part in self._parts}
+        return {part: float(np.sqrt(np.maximum(p * (1 - p), 0)).sum()) for part, p in shares.items()}
+
+    @cached_property
+    def _errors(self) -> dict[Parent, float]:
+        """The deviations of the groups of a variable, added up."""
+        return {
+            Parent(number, level): self._columns[number].deviation * sqrt(variable.size * (groups - 1))
+            for number, variable in enumerate(self.variables)
+            for level, groups in enumerate(variable.sizes)
+        }
+
     @cached_property
     def ties(self) -> dict[tuple[int, int], tuple[float, int]]:
         """For (child, parent) the strength beyond noise, and the finest level at which it was seen."""
-        found: dict[tuple[int, int], tuple[float, int]] = {}
+        seen: list[tuple[Parent, Parent]] = []
+        excess: list[float] = []
+        deviation: list[float] = []
         for view in self.views:
             for one, two in combinations(view.parts, 2):
                 counts = added_up(self._reals[id(view)], view.parts, (one, two), self.variables)
-                gap = np.abs(counts - self.expected(one, two)).sum()
-                noise = _MEAN_NOISE * view.deviation * sqrt(view.counts.size * counts.size)
-                strength = float(gap - self.limits.doubt * noise) / (2 * max(self.total, 1.0))
-                if strength <= 0:
-                    continue
-                for child, parent in ((one, two), (two, one)):
-                    known = found.get((child.variable, parent.variable), (0.0, parent.level))
-                    found[child.variable, parent.variable] = (
-                        max(known[0], strength),
-                        min(known[1], parent.level),
-                    )
-        return found
+                away = counts - self.expected(one, two)
+                # what is left of it is about dependence; rows and columns as such only add noise
+                away -= away.mean(axis=0) + away.mean(axis=1, keepdims=True) - away.mean()
+                free = max(1, (counts.shape[0] - 1) * (counts.shape[1] - 1))
+                noise = _MEAN * view.deviation * sqrt(view.counts.size * free)
+                alone = hypot(noise, self.apparent(one, two))
+                seen.append((one, two))
+                excess.append(float(np.abs(away).sum()) - alone)
+                deviation.append(max(alone * _SPREAD / sqrt(free), 1e-9))
+        likely, doubt = believed(np.array(excess), np.array(deviation))
+        found: dict[tuple[int, int], tuple[float, int]] = {}
+        group = np.arange(len(self.variables))
+        for (one, two), strength, deviations in zip(
+            seen, likely / (2 * max(self.total, 1.0)), likely / doubt, strict=True
+        ):
+            if strength <= 0 or deviations <= self.limits.hint:
+                continue
+            if deviations > self.limits.doubt:
+                group[group == group[one.variable]] = group[two.variable]
+            for child, parent in ((one, two), (two, one)):
+                known = found.get((child.variable, parent.variable), (0.0, parent.level))
+                found[child.variable, parent.variable] = (
+                    max(known[0], float(strength)),
+                    min(known[1], parent.level),
+                )
+        return {pair: tie for pair, tie in found.items() if group[pair[0]] == group[pair[1]]}
 
     def order(self) -> list[int]:
         """The variable with the strongest ties first, then always the one that is tied most to these."""
@@ -288,3 +342,27 @@ class Assembly:
         flat = counts.ravel()
         deviation = view.deviation * sqrt(view.counts.size / flat.size)
         return Constraint(cells, flat + (self.total - flat.sum()) / flat.size, deviation)
+
+
+def believed(seen: Reals, deviation: Reals) -> tuple[Reals, Reals]:
+    """What numbers probably are that were seen with noise, and how uncertain that is.
+
+    They are taken to scatter around a mean that is learned from all of them: one number that is large among
+    many that are not has to stand for itself, while many that are all a little above zero vouch for each
+    other. The uncertainty is that of the number, and of the mean so far as it leans on that.
+
+    >>> alone, many = np.array([2.0, 0, 0, 0]), np.full(100, 2.0)
+    >>> for seen in (alone, many):
+    ...     value, doubt = believed(seen, np.ones_like(seen))
+    ...     print(f"{value[0]:.1f} {doubt[0]:.1f}")
+    0.5 0.5
+    2.0 0.1
+    """
+    if not len(seen):
+        return seen, seen
+    noise = deviation**2
+    weights = 1 / (noise + max(0.0, float(np.var(seen) - noise.mean())))
+    mean = float((weights * seen).sum() / weights.sum())
+    scatter = max(0.0, float(((seen - mean) ** 2 - noise).mean()))
+    leaning = noise / (noise + scatter)
+    return seen + leaning * (mean - seen), np.sqrt(leaning * scatter + leaning**2 / weights.sum())

@@ -10,8 +10,11 @@ number by at most 4. A record that goes moves it back, one that is replaced goes
 records moves m times as much. Distances are computed in whole numbers, as the sum of |C N - A B| divided by
 N, so that nothing is rounded before it is rounded down.
 
-What is told is the sum over all pairs. It moves by their number times that bound, and the mean of all pairs
-by no more than one of them.
+What is told is the largest sum over the pairs of a spanning tree: those that connect d columns by d - 1 pairs
+with the largest distances. The sum over any one tree moves by at most d - 1 times that bound, and the
+largest of numbers that each move by at most so much moves by no more. Divided by d - 1, it says how strong
+the dependence is that a tree of views would catch. The mean over all pairs would move as far, and be far
+smaller where columns depend on few others.
 
 Nothing about the records is known yet, so that the groups in which columns are looked at follow from the
 schema: neighbours in an ordered column, else codes that leave the same remainder.
@@ -24,7 +27,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import sqrt
+from math import isqrt, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +53,7 @@ _CHANCE = 0.4  # half the mean absolute value of a standard normal variable
 
 @dataclass(frozen=True, eq=False)
 class Dependence:
-    """The distances of all pairs of these columns from independence."""
+    """The distances of pairs of these columns from independence, along the tree where they are largest."""
 
     table: Table
     columns: Sequence[Attribute]
@@ -66,27 +69,33 @@ class Dependence:
         return [_look(each, min(most, each.size)) for each in self.columns]
 
     @property
+    def edges(self) -> int:
+        """Of a spanning tree."""
+        return len(self.columns) - 1
+
+    @property
     def moves(self) -> Sensitivity:
         """Of one pair."""
         units = 1 if self.table.relation is Relation.ADD_REMOVE else 2
         return Sensitivity.of(_MOVES * units * self.table.schema.unit.records)
 
     def sealed(self) -> Sealed[Counts]:
-        """The sum of the distances of all pairs, each rounded down."""
+        """The sum of the distances along the tree, each rounded down."""
         return self.table.derive(
             [(self.looks[one], self.looks[two]) for one, two in self.couples],
-            lambda counts: np.array([sum(map(self._distance, self.couples, counts))]),
-            self.moves.scaled(len(self.couples)),
+            lambda counts: np.array([spanning(list(map(self._distance, self.couples, counts)))]),
+            self.moves.scaled(self.edges),
             shape=(1,),
             because="a record that comes changes C - AB/N by N/(N+1) times the product of two vectors whose "
             "entries add up to at most 2 in absolute value, so that the distance of a pair moves by less "
             "than 4 and, rounded down, by at most 4; one that goes moves it back, one that is replaced does "
-            "both, and a unit of m records moves m times as much; the sum is over a public number of pairs",
+            "both, and a unit of m records moves m times as much; the sum over a tree of a public number of "
+            "pairs moves by that number times as much, and so does the largest over all trees",
         )
 
     def strength(self, tier: Tier, share: Fraction, records: float) -> float:
         """The mean distance as a share of the records, from 0 to 1, less what chance alone would show."""
-        mean = tier.number(self.sealed(), "dependence", share) / len(self.couples)
+        mean = tier.number(self.sealed(), "dependence", share) / self.edges
         return mean / (2 * records) - self.by_chance(records)
 
     def doubt(self, tier: Tier, share: Fraction, records: float) -> float:
@@ -117,6 +126,25 @@ def distance(counts: Counts) -> int:
     wide = counts if total < 1 << 31 else counts.astype(object)
     apart = np.abs(wide * total - np.multiply.outer(wide.sum(axis=1), wide.sum(axis=0)))
     return int(sum(int(cell) for cell in apart.ravel()) // total)
+
+
+def spanning(distances: Sequence[int]) -> int:
+    """The largest sum over a tree that connects all columns, of the distances of pairs in their order.
+
+    >>> spanning([5, 1, 4])  # of three columns: the first with the second, the second with the third
+    9
+    """
+    columns = (1 + isqrt(1 + 8 * len(distances))) // 2
+    between = np.zeros((columns, columns), dtype=np.int64)
+    between[np.triu_indices(columns, 1)] = distances
+    between += between.T
+    nearest, outside, total = between[0].copy(), np.arange(columns) > 0, 0
+    while outside.any():
+        next_ = int(np.argmax(np.where(outside, nearest, -1)))
+        total += int(nearest[next_])
+        outside[next_] = False
+        nearest = np.maximum(nearest, between[next_])
+    return total
 
 
 def _look(attribute: Attribute, groups: int) -> Column:

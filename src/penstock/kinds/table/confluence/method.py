@@ -46,7 +46,7 @@ from penstock.kinds.table.confluence.coarsening import SIZES, levels_by_mass
 from penstock.kinds.table.confluence.dependence import Dependence
 from penstock.kinds.table.confluence.packing import MOST_CELLS, View, covering, packed, price, shares, view_of
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
-from penstock.kinds.table.confluence.tiers import tier
+from penstock.kinds.table.confluence.tiers import PureTier, Tier
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import Measured, measure
 from penstock.kinds.table.network.encoding import Encoding, encoded
@@ -57,9 +57,12 @@ from penstock.kinds.table.network.ruled import precedence, ruled, ruled_out_of
 from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.support import Support
 from penstock.privacy.budgets.budget import Budget, Rho
-from penstock.privacy.mechanisms import choice
+from penstock.privacy.mechanisms import choice, noise
 
 Reals = NDArray[np.float64]
+
+_COARSE = 4.0  # groups of a column in a pair, about, before any is counted
+_MEAN_OF_TREE = 0.4  # the mean gap of all pairs, of that of the pairs of a tree, about
 
 MOST_PAIR_CELLS = 1 << 22
 """Of the tables of all pairs together, at the levels at which they are looked at."""
@@ -86,10 +89,11 @@ class Knobs:
     """
 
     size: Fraction = Fraction(1, 100)
-    hopeless: float = 0.08
+    hopeless: float = 0.4
     dependence: Fraction = Fraction(1, 25)
-    worth: float = 1.5
-    doubt: float = 1.0
+    worth: float = 3.0
+    doubt: float = 0.5
+    gap: Fraction = Fraction(1, 100)
     balance: float = 0.03
     plane: float = 1.0
     few_choices: float = 0.25
@@ -101,6 +105,7 @@ class Knobs:
     aimed: int = 8
     detail: float = 1.0
     apparent: float = 1.0
+    stop: float = 0.0
     caution: float = 0.5
     finest: int = 32
     sizes: tuple[int, ...] = SIZES
@@ -155,7 +160,8 @@ class _Fit:
 
     def __init__(self, table: Table, budget: Budget, knobs: Knobs) -> None:
         self.table, self.budget, self.knobs = table, budget, knobs
-        self.tier = tier(budget)
+        self.start = PureTier(budget)
+        self.tier: Tier = self.start
         self.sensitivity = table.marginal_sensitivity()
         self.encoding = encoded("vanilla", table.attributes)
         self.variables = self.encoding.variables
@@ -165,16 +171,17 @@ class _Fit:
 
     def release(self) -> NetworkRelease:
         if not self.variables:
-            noisy = self.tier.number(self.table.size(), "number of records", Fraction(1))
-            return self._made([], Network((), (), ()), float(max(0, noisy)))
+            noisy = noise.counts(self.table.size(), pay=self.budget.rest("number of records"))
+            return self._made([], Network((), (), ()), float(max(0, noisy[0])))
         n = self.n = self._size()
         strength = self._strength(n)
+        self.tier = self.start.least_noisy(self._likely(n, strength), self.sensitivity)
         if strength is None:
             measured = self._one_ways(self.tier.rest("one-way counts"))
             self.parameters["views"] = "none"
         else:
             measured = self._one_ways(self.tier.part("one-way counts", self._share(n)))
-            views = self._views(self._assembly(measured), strength)
+            views = self._views(self._assembly(measured))
             counts = self.tier.rest("counts of views")
             parts = [
                 counts.part(self._name(view.parts), share)
@@ -200,25 +207,40 @@ class _Fit:
             return 1  # one histogram gets everything, however many records there are
         return max(1, self.tier.number(self.table.size(), "number of records", self.knobs.size))
 
-    def _error(self, n: int) -> float:
-        """The expected error of a column if the whole budget went to the one-way counts."""
-        weight = sum(variable.size**self.tier.power for variable in self.variables)
-        return self.tier.total(weight, self.sensitivity) / (2 * len(self.variables) * n)
+    def _planned(self, pairs: int) -> list[float]:
+        """About the areas of tables of every column and of so many pairs, before any is counted."""
+        sizes = [float(variable.size) for variable in self.variables]
+        groups = [min(size, _COARSE) for size in sizes]
+        mean = (sum(groups) ** 2 - sum(size**2 for size in groups)) / (len(sizes) * max(1, len(sizes) - 1))
+        return sizes + [mean] * pairs
+
+    def _likely(self, n: int, strength: float | None) -> list[float]:
+        """The areas of the tables that will probably be counted, to choose between two kinds of noise by."""
+        columns = len(self.variables)
+        if strength is None:
+            return self._planned(0)
+        couples = columns * (columns - 1) // 2
+        noise_of_all = min(self.start.totals(self._planned(couples), self.sensitivity)) / couples
+        return self._planned(couples if 2 * n * strength * _MEAN_OF_TREE > noise_of_all else columns - 1)
 
     def _strength(self, n: int) -> float | None:
-        """How far pairs are from independent on average; None where no view would be worth its noise."""
-        error = self._error(n)
-        if len(self.variables) == 1 or error > self.knobs.hopeless:
+        """How far the pairs of a tree are from independent; None where no view would be worth its noise."""
+        if len(self.variables) == 1:
+            return None
+        planned = self._planned(len(self.variables) - 1)  # the least that connects all
+        least = self.knobs.worth * min(self.start.totals(planned, self.sensitivity)) / (2 * n * len(planned))
+        if least > self.knobs.hopeless:
             return None
         columns = [self.table.schema.attribute(variable.attribute) for variable in self.variables]
         dependence, share = Dependence(self.table, columns), self.knobs.dependence
         found = dependence.strength(self.tier, share, n)
-        sure = found - self.knobs.doubt * dependence.doubt(self.tier, share, n)
-        return found if sure > self.knobs.worth * error else None
+        return found if found - self.knobs.doubt * dependence.doubt(self.tier, share, n) > least else None
 
     def _share(self, n: int) -> Fraction:
-        """Of the one-way counts: large where their noise would be."""
-        share = Fraction(round(1000 / (1 + sqrt(self.knobs.balance / (2 * self._error(n))))), 1000)
+        """Of the one-way counts: large where their expected error would be, if they got everything."""
+        weight = sum(variable.size**self.tier.power for variable in self.variables)
+        error = self.tier.total(weight, self.sensitivity) / (2 * len(self.variables) * n)
+        share = Fraction(round(1000 / (1 + sqrt(self.knobs.balance / (2 * error)))), 1000)
         return min(max(share, Fraction(1, 10)), Fraction(3, 5))
 
     def _one_ways(self, pay: Budget | Rho) -> list[Measured]:
@@ -246,7 +268,7 @@ class _Fit:
 
     # 4. The views ------------------------------------------------------------------------------
 
-    def _views(self, known: Assembly, strength: float) -> list[View]:
+    def _views(self, known: Assembly) -> list[View]:
         sizes = [variable.sizes for variable in self.variables]
         finest = self._finest(sizes)
         gaps = PairGaps(self.table, self.variables, finest)
@@ -257,7 +279,10 @@ class _Fit:
             for one, two in gaps.couples
         }
         sealed = gaps.of_all(expected)
-        mean_gap = 2 * known.total * strength
+        apparent = np.array([known.apparent(*pair) for pair in gaps.candidates])
+        looked_at = [known.apparent(Parent(a, finest[a]), Parent(b, finest[b])) for a, b in gaps.couples]
+        told = self.tier.number(gaps.together(sealed), "mean gap", self.knobs.gap)
+        mean_gap = (told - sum(looked_at)) / len(gaps.couples)
         power = self.tier.power
         alone = [view_of((Parent(number),), sizes, power) for number in range(len(sizes))]
         everything = self._every_pair(finest, sizes)
@@ -281,7 +306,8 @@ class _Fit:
             scale=self.tier.noise(self.sensitivity, self.tier.left - self.knobs.choices),
             caution=self.knobs.caution,
             method=self.knobs.choice,
-            apparent=self.knobs.apparent * self._apparent(known, gaps.candidates),
+            apparent=self.knobs.apparent * apparent,
+            stop=self.knobs.stop,
             beside=self.knobs.detail * price(alone),
             tree=self.knobs.tree,
             given=aimed,
@@ -312,14 +338,6 @@ class _Fit:
             for other in range(len(sizes))
             if other != target
         ]
-
-    def _apparent(self, known: Assembly, pairs: Sequence[ParentSet]) -> Reals:
-        """The gaps that the noise of the one-way counts alone would show, without any dependence."""
-        errors = [
-            [0.8 * view.deviation * sqrt(variable.size * (groups - 1)) for groups in variable.sizes]
-            for variable, view in zip(self.variables, known.views, strict=False)
-        ]
-        return np.array([sqrt(errors[a][i] ** 2 + errors[b][j] ** 2) for (a, i), (b, j) in pairs])
 
     def _most_choices(self, total: float, mean_gap: float, gaps: PairGaps) -> int:
         bearable = max(self.knobs.choice_noise * total, self.knobs.choice_gap * mean_gap)

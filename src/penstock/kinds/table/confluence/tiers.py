@@ -1,12 +1,18 @@
 """What a run pays with, and how noisy what it buys is: pure epsilon, or rho bought with a delta.
 
 Guarantee: a part is a share of what was there at the start, so that all parts together are the whole.
-Why: `PureTier` divides a budget, whose parts add up (sequential composition). `RhoTier` turns the whole
-(epsilon, delta) into an amount rho of zero-concentrated DP once (`budgets.accounting.rho_of`: for some
-order alpha > 1, rho = (epsilon + (ln delta - alpha ln(1 - 1/alpha) + ln(alpha - 1)) / (alpha - 1)) / alpha,
-the best of a fixed grid, rounded down), and divides that: amounts of rho add up under adaptive composition.
-Counts then get discrete Gaussian noise of variance s / (2 rho) for a squared L2 sensitivity s, choices are
-made by the exponential mechanism with epsilon = sqrt(8 rho), whose range is bounded by it.
+Why: `PureTier` divides a budget, whose parts add up (sequential composition). `RhoTier` turns an (epsilon,
+delta) into an amount rho of zero-concentrated DP once (`budgets.accounting.rho_of`: for some order alpha > 1,
+rho = (epsilon + (ln delta - alpha ln(1 - 1/alpha) + ln(alpha - 1)) / (alpha - 1)) / alpha, the best of a
+fixed grid, rounded down), and divides that: amounts of rho add up under adaptive composition. Counts then
+get discrete Gaussian noise of variance s / (2 rho) for a squared L2 sensitivity s, choices are made by the
+exponential mechanism with epsilon = sqrt(8 rho), whose range is bounded by it.
+
+Which of them. A run begins in epsilon. Once it knows, from public numbers, which tables it will count, it
+turns the rest into rho if that has less noise for these tables (`PureTier.least_noisy`): the noise of T
+tables grows with T for epsilon and with the square root of T for rho, which starts higher. The parts before
+were epsilon, the rest is an (epsilon, delta), and these add up. Where rho does not pay, the rest is spent as
+epsilon, and is charged with the whole delta: what costs epsilon costs (epsilon, delta) all the more.
 
 Prices. A table b that is counted with noise of deviation s_b adds A_b s_b to the error of the pairs in it
 (`packing`). Laplace noise has a deviation in proportion to 1 / epsilon_b, Gaussian noise to 1 /
@@ -18,20 +24,32 @@ everything, times W to the power 2 or 3/2.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
-from math import sqrt
+from math import inf, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.privacy.budgets.accounting import sigma_squared
+from penstock.errors import BudgetError
+from penstock.privacy.budgets.accounting import range_of, rho_of, sigma_squared
 from penstock.privacy.budgets.budget import Budget, Rho
 from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 
 _MEAN = 0.7979  # mean absolute value of a standard normal variable
+
+
+def _gaussian(rho: Fraction, sensitivity: Sensitivity) -> float:
+    """The mean absolute noise of one count that gets all of this."""
+    return _MEAN * sqrt(float(sigma_squared(rho, sensitivity.l2_squared)))
+
+
+def _price(areas: Sequence[float], power: float) -> float:
+    """The noise of tables of these areas, for a cell's noise of 1 if it got everything."""
+    return float(sum(area**power for area in areas) ** (1 / power))
 
 
 class Tier(ABC):
@@ -62,6 +80,10 @@ class Tier(ABC):
         """How many choices this share pays for if each may tell apart scores that differ by that much."""
 
     @abstractmethod
+    def distinguishes(self, sensitivity: Sensitivity, share: Fraction) -> float:
+        """The difference of two scores at which a choice paid so much prefers one e times as often."""
+
+    @abstractmethod
     def number(self, sealed: Sealed[NDArray[np.int64]], label: str, share: Fraction) -> int:
         """A single noisy number."""
 
@@ -77,7 +99,7 @@ class Tier(ABC):
 
 
 class PureTier(Tier):
-    """Parts of an epsilon: discrete Laplace noise, any choice."""
+    """Parts of an epsilon: discrete Laplace noise, any choice. A delta stays with the rest."""
 
     power = 0.5
     gaussian = False
@@ -88,17 +110,35 @@ class PureTier(Tier):
 
     def part(self, label: str, share: Fraction) -> Budget:
         self.left -= share
-        return self.budget.part(label, share * self.epsilon / self.budget.epsilon)
+        return self.budget.part(label, share * self.epsilon / self.budget.epsilon, delta_share=0)
 
     def rest(self, label: str) -> Budget:
         self.left = Fraction(0)
         return self.budget.rest(label)
+
+    def totals(self, areas: Sequence[float], sensitivity: Sensitivity) -> tuple[float, float]:
+        """The noise of tables of these areas for the epsilon that is left, and for the rho that it buys."""
+        epsilon, delta = self.budget.left
+        pure = float(sensitivity.l1 / epsilon) * _price(areas, PureTier.power)
+        try:
+            rho = rho_of(epsilon, delta) if delta else Fraction(0)
+        except BudgetError:  # too little to buy any
+            rho = Fraction(0)
+        return pure, _gaussian(rho, sensitivity) * _price(areas, RhoTier.power) if rho else inf
+
+    def least_noisy(self, areas: Sequence[float], sensitivity: Sensitivity) -> Tier:
+        """This tier, or what is left of it turned into rho if tables of these areas have less noise then."""
+        pure, concentrated = self.totals(areas, sensitivity)
+        return self if pure <= concentrated else RhoTier(self.budget.concentrated("release"))
 
     def noise(self, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:
         return float(sensitivity.l1 / self.epsilon) / float(share)
 
     def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
         return bearable * float(share * self.epsilon / sensitivity.spread)
+
+    def distinguishes(self, sensitivity: Sensitivity, share: Fraction) -> float:
+        return float(sensitivity.spread / (share * self.epsilon))
 
     def number(self, sealed: Sealed[NDArray[np.int64]], label: str, share: Fraction) -> int:
         return int(noise.counts(sealed, pay=self.part(label, share))[0])
@@ -128,10 +168,13 @@ class RhoTier(Tier):
         return self.rho.rest(label)
 
     def noise(self, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:
-        return _MEAN * sqrt(float(sigma_squared(self.rho.rho, sensitivity.l2_squared)) / float(share))
+        return _gaussian(self.rho.rho, sensitivity) / sqrt(float(share))
 
     def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
         return 8 * float(self.rho.rho * share) * (bearable / float(sensitivity.spread)) ** 2
+
+    def distinguishes(self, sensitivity: Sensitivity, share: Fraction) -> float:
+        return float(sensitivity.spread / range_of(self.rho.rho * share))
 
     def number(self, sealed: Sealed[NDArray[np.int64]], label: str, share: Fraction) -> int:
         return int(noise.gaussian(sealed, pay=self.part(label, share))[0])
@@ -140,8 +183,3 @@ class RhoTier(Tier):
         self, scores: Sealed[NDArray[np.int64]], label: str, share: Fraction, method: choice.Method
     ) -> int:
         return choice.best(scores, self.part(label, share), method="exponential")
-
-
-def tier(budget: Budget) -> Tier:
-    """What a budget pays in: rho where it has a delta, else epsilon."""
-    return RhoTier(budget.concentrated("release")) if budget.left[1] else PureTier(budget)

@@ -30,9 +30,9 @@ from penstock.contracts.parameters import Exact, Share, Text, Whole
 from penstock.errors import SchemaError, UsageError
 from penstock.kinds.table.data import RowDivision, RowPart, Table
 from penstock.kinds.table.diffpart.release import RowsRelease, completed
-from penstock.kinds.table.diffpart.scores import Measure, Score
 from penstock.kinds.table.diffpart.trees import Node, tree_of
 from penstock.kinds.table.rows import Split
+from penstock.kinds.table.split_scores import Measure, Score
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.chains import Chain, least_above, threshold_factor
@@ -50,7 +50,8 @@ class DiffPartTable(Method[Table]):
     """Rows with noisy counts, found by dividing parts of the records along one column at a time.
 
     `score` says what makes a column worth dividing by: "max", "gain" or "gini", for the classes of the column
-    `target` (None: "max" takes the column that leaves the largest part whole). `choice` is the share of a
+    `target` (None: the schema's; where it has none, "max" takes the column that leaves the largest part
+    whole). `choice` is the share of a
     division that pays for choosing. `numeric` cuts ordered bins along the public "tree" of merged bins or at
     a private "median". `c1` and `c2` are the factors of the thresholds of whole rows and of parts (None: by
     the number of sub-parts). No more than `most_parts` parts are divided, in the order of their finding.
@@ -83,8 +84,15 @@ class DiffPartTable(Method[Table]):
             )
         if self.target is not None and self.target not in schema.names:
             raise UsageError(f"target must be a column of the table, not '{self.target}'. Nothing was spent.")
-        if self.target is None and self.score != "max":
-            raise UsageError(f"score '{self.score}' is about classes; name their column as target.")
+        if self.classes(schema) is None and self.score != "max":
+            raise UsageError(
+                f"score '{self.score}' is about classes; name their column as 'target' in the schema, or as "
+                "the parameter target. Nothing was spent."
+            )
+
+    def classes(self, schema: Schema) -> str | None:
+        """The column whose classes the scores are about: the parameter's, or else the schema's target."""
+        return schema.target if self.target is None else self.target
 
     def fit(self, table: Table, budget: Budget) -> RowsRelease:
         """Divide parts until rows are whole or too few, and count those; spends the whole budget."""
@@ -99,7 +107,7 @@ class DiffPartTable(Method[Table]):
             schema=table.schema,
             parameters={
                 "score": self.score,
-                "target": self.target,
+                "target": self.classes(table.schema),
                 "choice": str(exact(self.choice)),
                 "numeric": self.numeric,
                 "c1": str(exact(self.c1)),
@@ -119,10 +127,8 @@ class _Search:
     def __init__(self, method: DiffPartTable, table: Table, chain: Chain) -> None:
         self.method, self.top, self.epsilon = method, chain, chain.left
         self.score = Score(method.score)
-        names = table.schema.names
-        self.target = None
-        if method.target is not None:
-            self.target = names.index(method.target), table.schema.sizes[method.target]
+        names, target = table.schema.names, method.classes(table.schema)
+        self.target = None if target is None else (names.index(target), table.schema.sizes[target])
         self.c1 = exact(method.c1, "c1")
         self.divided = self.left_out = self._queued = 0
         self._waiting: deque[tuple[Cut, RowPart, Chain]] = deque()

@@ -6,30 +6,15 @@ and which could still beat the best value found by filling the rest of their roo
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 import numpy as np
 from numpy.typing import NDArray
 
-try:
-    from numba import njit
-except ImportError:  # the extra `fast` is not installed
-    njit = None
+from penstock.engine.compiled import compiled
 
 Reals = NDArray[np.float64]
-F = TypeVar("F", bound=Callable[..., object])
-
-COMPILED = njit is not None
 
 
-def _compiled(function: F) -> F:
-    """The same function, where possible compiled when it is first called and kept for the next process."""
-    compiled: F = njit(cache=True)(function) if COMPILED else function
-    return compiled
-
-
-@_compiled
+@compiled
 def _one(weights: Reals, gains: Reals, room: float) -> float:
     items = len(weights)
     total_weight = np.zeros(items + 1)
@@ -88,7 +73,7 @@ def _one(weights: Reals, gains: Reals, room: float) -> float:
     return best
 
 
-@_compiled
+@compiled
 def knapsacks(weights: Reals, gains: Reals, room: Reals) -> Reals:
     """For each row the largest gain less excess weight; items in order of gain per weight."""
     found = np.empty(len(room))

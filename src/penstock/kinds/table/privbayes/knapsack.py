@@ -97,7 +97,8 @@ class _Rows:
 
     def _compiled(self, row: NDArray[np.intp]) -> bool:
         """Solve these rows by compiled code, if there is any."""
-        from penstock.kinds.table.privbayes.compiled import COMPILED, knapsacks
+        from penstock.engine.compiled import COMPILED
+        from penstock.kinds.table.privbayes.compiled import knapsacks
 
         if COMPILED:
             rows = np.unique(row)

@@ -1,0 +1,87 @@
+"""`penstock predict`: the cluster or the label of new rows, from a release."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock.cli.options import File, Folder, HeaderNames, Json, NoHeader, TableName
+
+
+def predict(
+    folder: Folder,
+    file: File,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="A .csv or .parquet file; CSV on the screen when not given.",
+        ),
+    ] = None,
+    table: TableName = None,
+    header: HeaderNames = None,
+    no_header: NoHeader = False,
+    as_json: Json = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+) -> None:
+    """Say to which cluster, or to which label, each row of a file belongs, at no further privacy cost.
+
+    One row for each row of FILE, in its order: the cluster or the label, and the probability of every label
+    where the release knows it. The release stays as private as it is; what is written here is about the rows
+    of FILE, and as private as they are.
+
+    [bold]Examples[/bold]
+
+        penstock predict rides-clusters rides.csv -o clusters.csv
+        penstock predict income-release applicants.parquet -o labels.parquet
+        penstock predict income-release applicants.csv --json
+    """
+    from penstock.cli.draft import refuse_existing, refuse_unwritable
+    from penstock.cli.options import header as names
+    from penstock.cli.screen import clean, note, print_json, printable, progress_bars
+    from penstock.engine import read
+    from penstock.errors import UsageError
+    from penstock.releases import load
+    from penstock.releases.custodian import custodians_file, refuse_inside_release
+    from penstock.releases.disk import reason
+    from penstock.releases.predicting import Predicting
+
+    target = None if out is None else Path(out)
+    if target is not None:
+        if target.suffix.lower() not in (".csv", ".parquet"):
+            raise UsageError(f"'{out}' must end in .csv or .parquet, so that it is clear what to write.")
+        refuse_existing(target, force)
+        refuse_inside_release(target, "what is said about single rows")
+        refuse_unwritable(target)
+    opened = load(folder)
+    if not isinstance(opened, Predicting):
+        raise UsageError(
+            f"A {opened.method} release predicts nothing; one of clusters or a classifier does. "
+            "'penstock methods' says which make them."
+        )
+    with progress_bars():
+        source = read(file, table=table, header=names(header, no_header))
+        known = [name for name in opened.predictors if name in source.names]
+        found = opened.predict(source.cells(known))
+        if target is not None:
+            try:
+                with custodians_file(target, "what is said about single rows") as partial:
+                    if target.suffix.lower() == ".csv":
+                        found.write_csv(partial)
+                    else:
+                        found.write_parquet(partial)
+            except OSError as problem:
+                raise UsageError(f"'{out}' cannot be written: {reason(problem)}.") from None
+    if as_json:
+        print_json(found.to_dicts())
+    elif target is None:
+        text = found.write_csv()
+        print(printable(text) if sys.stdout.isatty() else text, end="")
+    if target is not None:
+        note(f"{clean(out)}: {found.height:,} rows, as private as those of {clean(file)}.")

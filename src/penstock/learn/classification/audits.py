@@ -1,0 +1,96 @@
+"""Audits of classifiers on tiny tables: a few records, two columns to look at and a label."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from penstock.audit.hostile import Ground
+from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
+from penstock.audit.sabotage import seen_categories
+
+RICH = Fraction(64)
+"""So much that two records have more than one candidate grid."""
+
+COLOURS = """
+target: large
+fields:
+  - {name: colour, constraints: {enum: [red, green, blue]}}
+  - {name: large, constraints: {enum: ['yes', 'no']}}
+"""
+COLOUR_RECORDS = (("red", "yes"), ("green", "yes"), ("green", "no"), ("blue", "no"))
+SHAPES = """
+fields:
+  - {name: colour, taxonomy: [red, {cold: [green, blue]}]}
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 9}, bins: {count: 4}, missing: value}
+  - {name: kind, constraints: {enum: [a, b, c]}}
+"""
+SHAPE_RECORDS = (("red", 0, "a"), ("green", 9, "b"), ("blue", None, "c"), ("green", 4, "a"))
+USERS = f"unit: {{protects: user, column: person, at_most: 2}}{COLOURS}"
+
+AUDITS = Audits(
+    (
+        MethodAudit("privpfc", COLOURS, COLOUR_RECORDS, read_off=seen_categories),
+        MethodAudit("privpfc", COLOURS, COLOUR_RECORDS, label="choice", epsilon=RICH, copies=()),
+        MethodAudit(
+            "privpfc",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind", "features": 1, "ratio": 100},
+            label="features",
+            epsilon=RICH,
+            copies=(),
+        ),
+        MethodAudit(
+            "privpfc",
+            COLOURS,
+            COLOUR_RECORDS,
+            parameters={"chosen_by": "exponential", "ratio": 100},
+            label="exponential",
+            copies=(),
+        ),
+        MethodAudit("diffgen", COLOURS, COLOUR_RECORDS, parameters={"steps": 2}, copies=SUBTLE),
+        MethodAudit(
+            "diffgen",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind", "steps": 3, "score": "gini", "calibration": "published"},
+            label="specialised",
+            copies=(),
+        ),
+        MethodAudit("pph", COLOURS, COLOUR_RECORDS, copies=SUBTLE),
+        MethodAudit(
+            "pph",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind", "columns": 1, "ratio": 1000},
+            label="one-column",
+            epsilon=RICH,
+            copies=(),
+        ),
+        MethodAudit("diffpid3", COLOURS, COLOUR_RECORDS, parameters={"depth": 1}, copies=CRUDE),
+        MethodAudit(
+            "diffpid3",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind", "depth": 2, "score": "gini"},
+            label="gini",
+            epsilon=RICH,
+            copies=(),
+        ),
+        MethodAudit("diffpc45", COLOURS, COLOUR_RECORDS, parameters={"depth": 1}, copies=CRUDE),
+        MethodAudit(
+            "diffpc45",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind", "depth": 2},
+            label="ranges",
+            epsilon=RICH,
+            copies=(),
+        ),
+        MethodAudit("majority-label", COLOURS, COLOUR_RECORDS, copies=SUBTLE),
+    ),
+    grounds=(
+        Ground("labels of three sorts", SHAPES, SHAPE_RECORDS, parameters={"target": "kind"}),
+        Ground("users with labels", USERS, COLOUR_RECORDS, parameters={"target": "large"}),
+    ),
+)

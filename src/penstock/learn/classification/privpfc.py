@@ -1,0 +1,227 @@
+"""PrivPfC: the grid on which a classifier can be expected to do best is chosen, and counted with noise.
+
+Guarantee: pure epsilon for one record added or removed (for one user: as many records as the schema allows).
+Why: every look at the records is one of these, and their parts of the budget add up to the whole.
+
+1. *Number of records*, unless the schema makes it public: one noisy count. It bounds how many cells a grid
+   may have, so that noise stays below a public share of the records of a cell.
+2. *Columns*, where `features` asks for few of them: chosen by what the best grid of each column alone would
+   score, which one record moves no further than the score of any grid.
+3. *A grid*: one choice among grids that are listed without looking at a record. The score is how many records
+   the histogram classifier is expected to get right with the noise of step 4; `quality` says how far one
+   record moves it, and why.
+4. *Counts* of every label in every cell of that grid, empty ones too: a record is counted once.
+
+What follows is post-processing: the histogram classifier, training tables, synthetic rows.
+
+Reference: D. Su, J. Cao, N. Li and M. Lyu, "PrivPfC: differentially private data publication for
+classification" (VLDB Journal 2018). Printed there, line 39 of the algorithm has the sign of an older score
+and no sensitivity; here weights rise with the score and its range is paid for. Every grid is listed once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Exact, Share, Text, Whole
+from penstock.errors import UsageError
+from penstock.kinds.table.data import Table
+from penstock.learn.classification.cells import MOST_CELLS, CellsRelease, counted, number_of_records
+from penstock.learn.classification.grids import Grid, grids, partition
+from penstock.learn.classification.partition import (
+    Hierarchy,
+    Partition,
+    hierarchies,
+    refuse_unless_added,
+    target_of,
+)
+from penstock.learn.classification.quality import Calibration, Noise, Quality
+from penstock.privacy.budgets.amounts import Amount, exact
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import choice
+from penstock.progress import progress
+from penstock.schema import Schema
+
+Counts = NDArray[np.int64]
+
+LEAST_FOR_COUNTS = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
+class PrivPfC(Method[Table]):
+    """A grid over the predictors, chosen to classify well, with noisy counts of every label in every cell.
+
+    `target` is the column to predict (None: the schema's). At most `most_grids` grids are candidates (the
+    pool's size, Omega), each with at most `ratio` times records times the epsilon of the counts cells;
+    columns are taken in the schema's order, or in a random one with the seed `shuffle`. `size_share` of the
+    budget pays for the number of records and `choice_share` for the choice; the rest is for the counts.
+    `features` chooses so many columns first, for `features_share`. The score expects `noise` and is
+    calibrated to the `range` of its changes, to the largest of them (`lemma1`), or to 1.1 (`fixed`, as
+    published); `chosen_by` says which mechanism chooses.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}, {name: coughs, type: boolean}]")
+    >>> frame = pl.DataFrame({"smoker": [True] * 300 + [False] * 700, "coughs": [True] * 300 + [False] * 700})
+    >>> table = Table.open(frame, schema)
+    >>> release = PrivPfC(target="coughs").fit(table, Budget(1, randomness=Randomness.seeded(1)))
+    >>> release.predict(pl.DataFrame({"smoker": [True, False]}))["coughs"].to_list()
+    [True, False]
+    """
+
+    name: ClassVar[str] = "privpfc"
+
+    target: Annotated[str | None, Text()] = None
+    most_grids: Annotated[int, Whole(1, 1_000_000)] = 10_000
+    ratio: Annotated[Amount, Exact(least=Fraction(1, 1000), most=1000)] = "1/5"
+    size_share: Annotated[Amount, Share()] = "3/100"
+    choice_share: Annotated[Amount, Share()] = "37/100"
+    features: Annotated[int | None, Whole(1, 10_000)] = None
+    features_share: Annotated[Amount, Share()] = "1/10"
+    noise: Noise = "geometric"
+    calibration: Calibration = "range"
+    chosen_by: Literal["permute-and-flip", "exponential"] = "permute-and-flip"
+    shuffle: Annotated[int | None, Whole(0, 1 << 62)] = None
+
+    def check(self, schema: Schema) -> None:
+        """Refuse another relation than add-remove, a target that is no column of categories, and shares that
+        leave nothing for the counts."""
+        refuse_unless_added(schema)
+        target_of(schema, self.target)
+        if sum(self._shares(schema).values()) > 1 - LEAST_FOR_COUNTS:
+            raise UsageError(
+                "size_share, choice_share and features_share leave nothing for the counts; make them "
+                "smaller. Nothing was spent."
+            )
+
+    def _shares(self, schema: Schema) -> dict[str, Fraction]:
+        """What each step before the counts gets of the budget."""
+        found = {}
+        if schema.size is None:
+            found["number"] = exact(self.size_share, "size_share")
+        if self.features is not None and self.features < len(schema.fields) - 1:
+            found["columns"] = exact(self.features_share, "features_share")
+        return {**found, "grid": exact(self.choice_share, "choice_share")}
+
+    def cells(self, schema: Schema) -> int:
+        """No grid has more counts than this."""
+        return MOST_CELLS
+
+    def fit(self, table: Table, budget: Budget) -> CellsRelease:
+        """Count the records, choose a grid and count its cells; spends the whole budget."""
+        self.ready(table, budget)
+        target = target_of(table.schema, self.target)
+        records = table.schema.unit.records
+        labels = table.schema.sizes[target]
+        shares = self._shares(table.schema)
+        for_counts = budget.epsilon * (1 - sum(shares.values()))
+        quality = Quality(for_counts / records, self.noise)
+        number, spread = number_of_records(table, budget, shares.get("number"))
+        about = max(0, number or table.public_size or 0)
+        most_cells = min(floor(exact(self.ratio, "ratio") * about * quality.epsilon), MOST_CELLS // labels)
+        columns = _ordered(hierarchies(table.attributes, target), self.shuffle)
+        if "columns" in shares:
+            part = budget.part("columns", shares["columns"])
+            columns = self._columns(table, target, columns, quality, most_cells, part)
+        pool = grids([column.sizes for column in columns], most_cells, self.most_grids)
+        cells = Partition()
+        if len(pool) > 1:  # a single candidate needs no choice, and all that is left is for its counts
+            chosen = self._grid(table, target, columns, pool, quality, budget.part("grid", shares["grid"]))
+            cells = partition(chosen, columns)
+        return counted(
+            self.name, table, target, cells, budget, parameters=self._said(target), number=(number, spread)
+        )
+
+    def _columns(
+        self,
+        table: Table,
+        target: str,
+        columns: tuple[Hierarchy, ...],
+        quality: Quality,
+        most_cells: int,
+        pay: Budget,
+    ) -> tuple[Hierarchy, ...]:
+        """The most telling columns, in their order: each by the best of its own grids."""
+        assert self.features is not None
+        levels = [
+            (place, level)
+            for place, column in enumerate(columns)
+            for level, size in enumerate(column.sizes)
+            if level == 0 or size <= most_cells
+        ]
+        owners = np.array([place for place, _ in levels])
+        labels = table.schema.sizes[target]
+
+        def best(tables: list[Counts]) -> Counts:
+            scores = each(tables, quality, labels)
+            return np.array([scores[owners == place].max() for place in range(len(columns))], dtype=np.int64)
+
+        scores = table.derive(
+            [partition(((place, level),), columns).marginal(target) for place, level in levels],
+            best,
+            quality.sensitivity(table.schema.unit.records, len(columns), self.calibration),
+            shape=(len(columns),),
+            because="the largest of some scores changes by no less than the smallest of their changes and no "
+            "more than the largest, and theirs are those of the quality of a grid",
+        )
+        found = choice.best_several(scores, min(self.features, len(columns)), pay)
+        return tuple(columns[place] for place in sorted(found))
+
+    def _grid(
+        self,
+        table: Table,
+        target: str,
+        columns: tuple[Hierarchy, ...],
+        pool: list[Grid],
+        quality: Quality,
+        pay: Budget,
+    ) -> Grid:
+        """One of the grids of the pool, likely a good one."""
+        labels = table.schema.sizes[target]
+        with progress("scoring grids"):
+            scores = table.scored(
+                [partition(grid, columns).marginal(target) for grid in pool],
+                lambda tables: each(tables, quality, labels),
+                quality.sensitivity(table.schema.unit.records, len(pool), self.calibration),
+                because="a record is in one cell of every grid, and raises that cell's expected number of "
+                "right answers by a number between -D and 1 + D, rounding included; a unit of m records "
+                "moves a score m times as far",
+            )
+        return pool[choice.best(scores, pay, method=self.chosen_by)]
+
+    def _said(self, target: str) -> dict[str, object]:
+        return {
+            "target": target,
+            "most_grids": self.most_grids,
+            "ratio": str(exact(self.ratio)),
+            "size_share": str(exact(self.size_share)),
+            "choice_share": str(exact(self.choice_share)),
+            "features": self.features,
+            "features_share": str(exact(self.features_share)),
+            "noise": self.noise,
+            "calibration": self.calibration,
+            "chosen_by": self.chosen_by,
+            "shuffle": self.shuffle,
+        }
+
+
+def each(tables: list[Counts], quality: Quality, labels: int) -> Counts:
+    """The quality of each table of cells and labels, in steps; raw, and only called below the seal."""
+    flat = np.concatenate(tables).reshape(-1, labels)
+    starts = np.cumsum([0, *(len(table) // labels for table in tables[:-1])])
+    return np.add.reduceat(quality.of(flat), starts)
+
+
+def _ordered(columns: tuple[Hierarchy, ...], seed: int | None) -> tuple[Hierarchy, ...]:
+    """The columns as they are, or in an order that chance decides: never by the records."""
+    if seed is None:
+        return columns
+    order = np.random.default_rng(seed).permutation(len(columns))
+    return tuple(columns[place] for place in order.tolist())

@@ -1,0 +1,1 @@
+"""Clusters of points: centres found privately, the sizes of clusters, and where new points belong."""

@@ -1,0 +1,160 @@
+"""Audits of clusters: one private round exactly, whole methods on tiny maps, and mistakes to be caught."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from penstock.audit.hostile import Ground
+from penstock.audit.methods import CRUDE, Audits, MethodAudit
+from penstock.audit.neighbours import Pair, small_pairs
+from penstock.audit.sabotage import changed
+from penstock.audit.target import Kind, Promise, Target
+from penstock.kinds.points.audits import CORNERS, ENDS, LINE, ON_THE_EDGE, SQUARE
+from penstock.kinds.points.data import Points
+from penstock.learn.clusters.rounds import weight
+from penstock.learn.clusters.unit_box import UnitBox
+from penstock.privacy.seals.sealed import Sealed, open_seal
+from penstock.privacy.seals.sensitivity import Sensitivity
+from penstock.privacy.unit import Relation
+from penstock.schema import Schema
+
+Records = Sequence[tuple[Any, ...]]
+CENTRES = ((-0.5, 0.0), (0.5, 0.0))
+USERS = f"unit: {{protects: user, column: person, at_most: 3}}{SQUARE}"
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Private rounds from fixed centres in a square, all of them made with the same epsilon.
+
+    Each output is a number plus independent discrete Laplace noise, so the largest loss of any outcome is the
+    sum of all changes over the scale of the noise, and outcomes beyond both values have it. `scale` changes
+    the noise that the sensitivity asks for; `times` is how often the points are looked at for one payment.
+    """
+
+    schema: str = SQUARE
+    epsilon: Fraction = Fraction(1)
+    scale: Fraction = Fraction(1)
+    times: int = 1
+
+    def loss(self, first: Records, second: Records) -> float:
+        """The exact loss of all rounds together."""
+        one, two = (self.sealed(records) for records in (first, second))
+        moved = int(np.abs(open_seal(one) - open_seal(two)).sum())
+        return float(self.times * self.epsilon * moved / (one.sensitivity.l1 * self.scale))
+
+    def sealed(self, records: Records) -> Sealed[Any]:
+        """Numbers and sums around the centres, as a round sees them."""
+        import polars as pl
+
+        schema = Schema.from_yaml(self.schema)
+        columns = [(name, pl.Float64) for name in schema.names]
+        facts = schema.model_copy(update={"unit": type(schema.unit)()})  # the rows given are those kept
+        opened = Points.open(pl.DataFrame(list(records), schema=columns, orient="row"), facts)
+        opened.schema = schema
+        box = UnitBox.of(schema)
+        return opened.around(box.steps(np.array(CENTRES)), weight("optimal", box.dimensions))
+
+
+def proofs() -> tuple[Target, ...]:
+    """A round as it is shipped, for records and users, and four mistakes of published programs."""
+    corners = ((0.0, 0.0), (1.0, 1.0), (0.0, 1.0), (0.5, 0.5))
+    pairs = small_pairs(corners, largest=3, relation=Relation.ADD_REMOVE, most=60)
+    joined = [
+        Pair(tuple(some), (*some, *[corner] * 3), f"{len(some)} and three of {corner}")
+        for some in ((), corners)
+        for corner in corners
+    ]
+    right, together = Rounds(), Rounds(USERS)
+    return (
+        _target("kmeans-round", "one round of noisy numbers and sums", right, pairs),
+        _target("kmeans-round-users", "one round when a user has up to three points", together, joined),
+        _target(
+            "broken-kmeans-round-users-as-records",
+            "noise for one point where a user has three",
+            replace(together, scale=Fraction(1, 3)),
+            joined,
+        ),
+        _target(
+            "broken-kmeans-sums-without-r",
+            "the noise of sums is that of a box half as wide, as printed for other boxes than -1 to 1",
+            replace(right, scale=Fraction(1, 2)),
+            pairs,
+        ),
+        _target(
+            "broken-kmeans-restarts-on-the-data",
+            "three starts on the points themselves, each with the whole budget",
+            replace(right, times=3),
+            pairs,
+        ),
+        Target(
+            "broken-kmeans-number-read-exactly",
+            Kind.BROKEN,
+            Promise(Fraction(1)),
+            "the size of the grid follows from the number of points without noise",
+            (Pair(MANY, (*MANY, (0.9,)), "one point more makes a finer grid"),),
+            run=_exact_number,
+            effort=0.02,
+        ),
+    )
+
+
+def _target(name: str, summary: str, rounds: Rounds, pairs: Sequence[Pair]) -> Target:
+    kind = Kind.BROKEN if name.startswith("broken-") else Kind.SHIPPED
+    return Target(name, kind, Promise(rounds.epsilon), summary, pairs, loss=rounds.loss)
+
+
+MANY = ((0.1,),) * 18
+"""With one point more, epsilon 1 and a grid alone, there are two cells instead of one."""
+
+GRID_ALONE = MethodAudit("kmeans", LINE, ENDS, parameters={"k": 1, "preset": "eugkm"}, label="cells-alone")
+
+
+def _exact_number(records: Records, randomness: Any, n: int) -> list[Any]:
+    """Releases whose number of points has no noise."""
+    return GRID_ALONE.run(records, randomness, n, lens=_without_noise_on("size"))
+
+
+def _without_noise_on(which: str) -> Callable[[Any], Any]:
+    """A data handle that claims that one of its values cannot change."""
+
+    def claimed(name: str, value: Sealed[Any]) -> Sealed[Any]:
+        if name != which:
+            return value
+        return value.claim(
+            lambda whole: whole,
+            Sensitivity.of(0),
+            because="it does not hold: a wrong proof on purpose, for an audit to refute",
+        )
+
+    return lambda data: changed(data, claimed)
+
+
+AUDITS = Audits(
+    (
+        MethodAudit(
+            "kmeans",
+            SQUARE,
+            CORNERS,
+            parameters={"k": 2, "preset": "dplloyd", "rounds": 1},
+            effort=0.01,
+            copies=CRUDE,
+        ),
+        MethodAudit("kmeans", SQUARE, CORNERS, parameters={"most_k": 3}, label="chosen-k", copies=()),
+        replace(GRID_ALONE, copies=()),
+        MethodAudit("gupt-kmeans", LINE, ENDS, parameters={"k": 1}, effort=0.01, copies=("fixed-seed",)),
+        MethodAudit(
+            "privgene-kmeans", LINE, ENDS, parameters={"k": 1, "rounds": 1}, effort=0.005, copies=CRUDE
+        ),
+    ),
+    proofs,
+    grounds=(
+        Ground("two clusters", SQUARE, ON_THE_EDGE, parameters={"k": 2}),
+        Ground("one centre on a line", LINE, ((0.0,), (1.0,)), parameters={"k": 1, "rounds": 1}),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Published ways to cluster privately, to be compared with."""

@@ -1,0 +1,330 @@
+"""k-means: a synopsis of noisy counts that is clustered for free, and rounds of Lloyd's algorithm with noise.
+
+Guarantee: pure epsilon for one point added or removed (for one user: as many points as the schema allows a
+user).
+Why: every look at the records is one of these, and their parts of the budget add up to the whole.
+
+1. *Number of points*, where it is neither public nor without use: one noisy count. Grids, shares and rounds
+   follow from it and from public numbers (`planning`).
+2. *Synopsis*: noisy counts of all cells of a grid, L1 sensitivity 1; or a tree that PrivTree grows. The
+   clustering of its cells, from many public starts, and the choice of k are post-processing.
+3. *Rounds*: noisy numbers and sums around public centres (`rounds`), one charge each.
+
+References: D. Su, J. Cao, N. Li, E. Bertino and H. Jin, "Differentially private k-means clustering" (CODASPY
+2016) and "Differentially private k-means clustering and a hybrid approach to private optimization" (TOPS
+2017) for EUGkM, DPLloyd-Impr and the hybrid; A. Blum, C. Dwork, F. McSherry and K. Nissim, "Practical
+privacy: the SuLQ framework" (PODS 2005) for DPLloyd; J. Lei, "Differentially private M-estimators" (NIPS
+2011) for the grid of MkM; S. Ray and R. Turi (1999) for the index that chooses k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Whole
+from penstock.errors import UsageError
+from penstock.kinds.points.data import Points
+from penstock.kinds.points.privtree import PrivTree
+from penstock.learn.clusters.lloyd import CAP, Found, cluster, measured, most_valid
+from penstock.learn.clusters.packing import Boundary, packed_starts, uniform_starts
+from penstock.learn.clusters.planning import (
+    Sizing,
+    affordable_rounds,
+    cells_wanted,
+    hybrid_share,
+    side,
+)
+from penstock.learn.clusters.release import MOST_CELLS, ClustersRelease, Counted
+from penstock.learn.clusters.rounds import Sparse, Split, noisy_round
+from penstock.learn.clusters.synopsis import (
+    GridSynopsis,
+    GrownSynopsis,
+    Signs,
+    Synopsis,
+    weighted,
+)
+from penstock.learn.clusters.unit_box import UnitBox
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import noise
+from penstock.releases.error_bars import Noises, bar
+from penstock.schema import Schema
+
+Reals = NDArray[np.float64]
+
+Preset = Literal["hybrid", "half", "eugkm", "ugkm", "mkm", "dplloyd", "dplloyd-impr", "grown"]
+Cut = Literal["none", "grown"] | Sizing
+Rule = Literal["fitted", "half", "never"]
+Schedule = Literal["even", "geometric"]
+Start = Literal["packed", "anywhere"]
+
+SIZE_SHARE = Fraction(1, 100)
+"""Of the budget, for the number of points where the schema does not declare it."""
+MOST_K = 200
+MOST_HALVINGS = 20
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Every parameter of a preset with its value."""
+
+    synopsis: Cut = "eug"
+    rule: Rule = "fitted"
+    rounds: int | None = 1
+    split: Split = "optimal"
+    schedule: Schedule = "even"
+    start: Start = "packed"
+    starts: int = 30
+
+
+PRESETS: dict[Preset, Recipe] = {
+    "hybrid": Recipe(),
+    "half": Recipe(rule="half"),
+    "eugkm": Recipe(rule="never"),
+    "ugkm": Recipe(synopsis="ug", rule="never"),
+    "mkm": Recipe(synopsis="mkm", rule="never"),
+    "dplloyd": Recipe(synopsis="none", rounds=5, split="equal", start="anywhere", starts=1),
+    "dplloyd-impr": Recipe(synopsis="none", rounds=None, starts=1),
+    "grown": Recipe(synopsis="grown"),
+}
+
+
+@dataclass(frozen=True)
+class KMeans(Method[Points]):
+    """Centres of k clusters, and how many points each has.
+
+    `k` is the number of clusters; without one, that between `least_k` and `most_k` whose clusters on the
+    synopsis are the most compact and the furthest apart is taken, at no further cost. `preset` names the
+    other parameters together:
+
+    * ``hybrid``: a grid of about (n epsilon/10)^(2d/(2+d)) cells is counted and clustered, and one round of
+      Lloyd's algorithm follows with the rest of the budget, where that pays; ``half`` is the same with half
+      of the budget for each. ``grown`` has a tree of PrivTree in place of the grid.
+    * ``eugkm``, ``ugkm``, ``mkm``: the grid alone, in three published sizes.
+    * ``dplloyd``: five rounds from a random start, and ``dplloyd-impr``: as many as the budget allows, from
+      centres that lie apart.
+
+    What is given beside it changes the preset: `synopsis` how cells are cut, `rule` whether a round follows
+    them, `rounds` how many (None: by the preset), `schedule` what each of them gets of the budget. `starts`
+    is how many starts are tried on the synopsis, `draw` which of all random starts they are, and `boundary`
+    what they keep away from. `signs` says whether counts below zero count, `sparse` what becomes of centres
+    with hardly any points; `cap` is the most rounds on the synopsis and `most_cells` its largest size.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> from penstock.schema import Schema
+    >>> schema = Schema.from_yaml('''
+    ... kind: points
+    ... fields:
+    ...   - {name: x, type: number, constraints: {minimum: 0, maximum: 1}}
+    ...   - {name: y, type: number, constraints: {minimum: 0, maximum: 1}}
+    ... ''')
+    >>> frame = pl.DataFrame({"x": [0.1] * 500 + [0.9] * 500, "y": [0.2] * 500 + [0.7] * 500})
+    >>> points = Points.open(frame, schema)
+    >>> release = KMeans(k=2).fit(points, Budget(1, randomness=Randomness.seeded(1)))
+    >>> release.predict(frame)["cluster"].n_unique()
+    2
+    >>> release.receipt.epsilon
+    Fraction(1, 1)
+    """
+
+    name: ClassVar[str] = "kmeans"
+
+    k: Annotated[int | None, Whole(1, MOST_K)] = None
+    preset: Preset = "hybrid"
+    least_k: Annotated[int, Whole(2, MOST_K)] = 2
+    most_k: Annotated[int, Whole(2, MOST_K)] = 8
+    synopsis: Cut | None = None
+    rule: Rule | None = None
+    rounds: Annotated[int | None, Whole(1, 200)] = None
+    schedule: Schedule | None = None
+    starts: Annotated[int | None, Whole(1, 200)] = None
+    draw: Annotated[int, Whole(0, 1 << 31)] = 0
+    boundary: Boundary = "corner"
+    signs: Signs = "signed"
+    sparse: Sparse = "clip"
+    cap: Annotated[int, Whole(1, 1000)] = CAP
+    most_cells: Annotated[int, Whole(1, MOST_CELLS)] = MOST_CELLS
+
+    @property
+    def recipe(self) -> Recipe:
+        """The preset with what was given beside it."""
+        named = {name: getattr(self, name) for name in ("synopsis", "rule", "rounds", "schedule", "starts")}
+        given = {name: value for name, value in named.items() if value is not None}
+        return replace(PRESETS[self.preset], **given)
+
+    @property
+    def candidates(self) -> Sequence[int]:
+        """The numbers of clusters that may come out."""
+        return range(self.least_k, self.most_k + 1) if self.k is None else (self.k,)
+
+    def check(self, schema: Schema) -> None:
+        """Refuse fields without bounds, and what contradicts itself."""
+        UnitBox.of(schema)
+        recipe = self.recipe
+        if self.k is None and self.least_k > self.most_k:
+            raise UsageError(
+                f"least_k is {self.least_k} and most_k {self.most_k}; exchange them. Nothing was spent."
+            )
+        if recipe.synopsis == "none" and self.k is None:
+            raise UsageError(
+                "Without a synopsis there is nothing to choose the number of clusters on; give k. "
+                "Nothing was spent."
+            )
+        if recipe.schedule == "geometric" and (recipe.rounds or 0) > MOST_HALVINGS:
+            raise UsageError(
+                f"A budget that is halved {recipe.rounds} times leaves nothing; ask for {MOST_HALVINGS} "
+                "rounds at most. Nothing was spent."
+            )
+        if recipe.synopsis == "grown":
+            PrivTree().check(schema)
+
+    def cells(self, schema: Schema) -> int:
+        """Those of the largest grid there may be."""
+        return min(self.most_cells, super().cells(schema))
+
+    def fit(self, points: Points, budget: Budget) -> ClustersRelease:
+        """Make a synopsis and cluster it, then the rounds that pay; spends the whole budget."""
+        self.ready(points, budget)
+        return _Fit(self, self.recipe, points, budget).release()
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """One run of the method."""
+
+    method: KMeans
+    recipe: Recipe
+    points: Points
+    budget: Budget
+
+    @property
+    def box(self) -> UnitBox:
+        return UnitBox.of(self.points.schema)
+
+    def release(self) -> ClustersRelease:
+        n, rest = self._number()
+        share = self._share(n, rest)
+        synopsis, sizes, errors, counted = None, None, None, None
+        if share > 0:
+            for_cells = rest.rest("synopsis") if share == 1 else rest.part("synopsis", share)
+            synopsis = self._synopsis(n, for_cells)
+            centres = self._clustered(synopsis).centres
+            (sizes, errors), counted = self._sizes(synopsis, centres), _CELLS
+        else:
+            centres = self._starts(self.method.candidates[0])[0]
+        if share < 1:
+            epsilon = float(rest.left[0]) / self.points.schema.unit.records
+            for pay in self._shares_of_rounds(n, len(centres), epsilon, rest.rest("rounds")):
+                made = noisy_round(
+                    self.points, self.box, centres, pay, split=self.recipe.split, sparse=self.method.sparse
+                )
+                centres, sizes = made.centres, made.sizes
+                errors, counted = np.full(len(sizes), made.error), _LAST
+        assert sizes is not None
+        assert errors is not None
+        order = np.argsort(-sizes, kind="stable")
+        return ClustersRelease(
+            method=self.method.name,
+            schema=self.points.schema,
+            parameters=self._parameters(share, len(centres)),
+            receipt=self.budget.receipt(self.points.schema.unit, self.points.relation),
+            centres=self.box.values(centres)[order],
+            sizes=sizes[order],
+            errors=errors[order],
+            counted=counted,
+            synopsis=synopsis,
+        )
+
+    def _number(self) -> tuple[float, Budget]:
+        """About how many points there are, public or paid for (1 if unneeded), and what is left to spend."""
+        recipe, declared = self.recipe, self.points.schema.size
+        needed = recipe.synopsis not in ("none", "grown") or (
+            recipe.rounds is None if recipe.synopsis == "none" else recipe.rule != "never"
+        )
+        if declared is not None or not needed:
+            return float(declared or 1), self.budget
+        for_number, rest = self.budget.split(number_of_points=SIZE_SHARE, clusters=1 - SIZE_SHARE)
+        return max(1.0, float(noise.counts(self.points.size(), pay=for_number)[0])), rest
+
+    def _share(self, n: float, rest: Budget) -> Fraction:
+        """What the synopsis gets of the budget."""
+        if self.recipe.synopsis == "none":
+            return Fraction(0)
+        if self.recipe.rule == "never":
+            return Fraction(1)
+        epsilon = float(rest.left[0]) / self.points.schema.unit.records
+        return hybrid_share(self.recipe.rule, n, max(self.method.candidates), self.box.dimensions, epsilon)
+
+    def _synopsis(self, n: float, pay: Budget) -> Synopsis:
+        cut = self.recipe.synopsis
+        if cut == "grown":
+            grown = PrivTree(most_nodes=self.method.most_cells).fit(self.points, pay)
+            assert grown.deviation is not None
+            return GrownSynopsis(grown.partition, np.asarray(grown.counts, dtype=np.int64), grown.deviation)
+        assert cut != "none"
+        dimensions = self.box.dimensions
+        epsilon = float(pay.epsilon) / self.points.schema.unit.records
+        wanted = cells_wanted(cut, n, dimensions, epsilon)
+        sides = (side(wanted, dimensions, self.method.most_cells),) * dimensions
+        sealed = self.points.histogram(sides)
+        deviation = noise.standard_deviation(sealed.sensitivity.l1, pay.epsilon)
+        return GridSynopsis(sides, noise.counts(sealed, pay=pay), deviation)
+
+    def _clustered(self, synopsis: Synopsis) -> Found:
+        """The clusters of the cells with the least error, or the most valid where their number is open."""
+        cells = weighted(synopsis, self.method.signs)
+        results = [cluster(cells, self._starts(k), self.method.cap) for k in self.method.candidates]
+        place = most_valid(results) if len(results) > 1 else 0
+        return results[place or 0][0]
+
+    def _starts(self, k: int) -> Reals:
+        many, dimensions = self.recipe.starts, self.box.dimensions
+        if self.recipe.start == "anywhere":
+            return uniform_starts(k, dimensions, many, self.method.draw)
+        return packed_starts(k, dimensions, many, self.method.draw, self.method.boundary)
+
+    def _sizes(self, synopsis: Synopsis, centres: Reals) -> tuple[Reals, Reals]:
+        """The noisy counts of every cluster's cells, added up, and how wide the noise of so many is."""
+        assigned, weights, _ = measured(weighted(synopsis, "signed"), centres[None])
+        many = [_about(each) for each in np.bincount(assigned[0], minlength=len(centres)).tolist()]
+        return weights[0], np.array([bar([Noises(1.0, synopsis.deviation, each)]).half for each in many])
+
+    def _shares_of_rounds(self, n: float, k: int, epsilon: float, pay: Budget) -> list[Budget]:
+        many = self.recipe.rounds or affordable_rounds(n, k, self.box.dimensions, epsilon)
+        labels = [f"round {number}" for number in range(1, many + 1)]
+        if self.recipe.schedule == "even":
+            return pay.evenly(labels)
+        halved = [pay.part(label, Fraction(1, 1 << number)) for number, label in enumerate(labels[:-1], 1)]
+        return [*halved, pay.rest(labels[-1])]
+
+    def _parameters(self, share: Fraction, k: int) -> dict[str, Any]:
+        """What was chosen, and what followed from it and the budget."""
+        method = self.method
+        given = {field.name: getattr(method, field.name) for field in fields(method)}
+        return {
+            **given,
+            **{f.name: getattr(self.recipe, f.name) for f in fields(Recipe)},
+            "k": k,
+            "share": str(share),
+        }
+
+
+def _about(cells: int) -> int:
+    """No fewer cells, and an eighth more at most: widths of bars are dear, and many clusters share these.
+
+    >>> [_about(cells) for cells in (7, 17, 1000, 1030)]
+    [7, 18, 1024, 1152]
+    """
+    step = 1 << max(0, cells.bit_length() - 4)
+    return -(-cells // step) * step
+
+
+_CELLS: Counted = "cells"
+_LAST: Counted = "last round"

@@ -1,0 +1,119 @@
+"""Synopses: noisy counts of disjoint cells that cover the cube, on which clustering costs nothing.
+
+Counts stay as noise left them, below zero too: in a large cluster positive and negative noise cancel, and
+cutting single cells off at zero would add phantom points wherever there are none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kinds.points.partition import Partition
+
+Reals = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+Signs = Literal["signed", "non-negative"]
+
+MOST_BLOCKS = 1 << 12
+"""So many blocks are clustered from every start; the best results then go on with all cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Points of the cube with weights: `sums` and `squares` are those of the weighted cells behind each.
+
+    Where a point stands for one cell, its sum is weight times place; a block of cells has the exact sums of
+    all of them, and is moved from one cluster to another as a whole.
+    """
+
+    places: Reals
+    weights: Reals
+    sums: Reals
+    squares: Reals
+
+    @classmethod
+    def of(cls, places: Reals, weights: Reals) -> Cells:
+        sums = places * weights[:, None]
+        return cls(places, weights, sums, (places * sums).sum(axis=1))
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def blocks(self, most: int = MOST_BLOCKS) -> Cells:
+        """The same in blocks of neighbouring cells, where there are too many: `most` blocks at most."""
+        if len(self) <= most:
+            return self
+        dimensions = self.places.shape[1]
+        side = max(1, int(most ** (1 / dimensions) + 1e-9))
+        index = np.minimum(((self.places + 1) / 2 * side).astype(np.int64), side - 1)
+        _, block, cells = np.unique(
+            np.ravel_multi_index(tuple(index.T), (side,) * dimensions),
+            return_inverse=True,
+            return_counts=True,
+        )
+
+        def added(values: Reals) -> Reals:
+            return np.bincount(block, weights=values, minlength=len(cells)).astype(np.float64, copy=False)
+
+        def added_up(rows: Reals) -> Reals:
+            return np.column_stack([added(column) for column in rows.T])
+
+        return Cells(
+            added_up(self.places) / cells[:, None],
+            added(self.weights),
+            added_up(self.sums),
+            added(self.squares),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GridSynopsis:
+    """A regular grid over the cube, cells in C order; `deviation` is that of the noise of every count."""
+
+    sides: tuple[int, ...]
+    counts: Numbers
+    deviation: float
+
+    @cached_property
+    def places(self) -> Reals:
+        """The middle of every cell."""
+        axes = [-1 + (2 * np.arange(side) + 1) / side for side in self.sides]
+        return np.stack([each.ravel() for each in np.meshgrid(*axes, indexing="ij")], axis=1)
+
+    @property
+    def words(self) -> str:
+        return f"a regular grid of {' x '.join(map(str, self.sides))} cells"
+
+
+@dataclass(frozen=True, eq=False)
+class GrownSynopsis:
+    """The leaves of a tree that PrivTree grew, level by level."""
+
+    partition: Partition
+    counts: Numbers
+    deviation: float
+
+    @cached_property
+    def places(self) -> Reals:
+        """The middle of every leaf."""
+        leaves = self.partition.leaves
+        length = np.array([axis.length for axis in self.partition.space.axes])
+        return np.asarray((self.partition.low[leaves] + self.partition.high[leaves]) / length - 1)
+
+    @property
+    def words(self) -> str:
+        return f"a tree of boxes with {len(self.counts):,} leaves, fine where points are many"
+
+
+Synopsis = GridSynopsis | GrownSynopsis
+
+
+def weighted(synopsis: Synopsis, signs: Signs) -> Cells:
+    """The cells of a synopsis with their counts as weights, as they are or rounded up to zero."""
+    counts = synopsis.counts if signs == "signed" else np.maximum(synopsis.counts, 0)
+    return Cells.of(synopsis.places, counts.astype(np.float64))

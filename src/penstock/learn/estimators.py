@@ -1,0 +1,163 @@
+"""What all scikit-learn estimators of this house share: public bounds, a budget, and the release behind them.
+
+An estimator is a method with scikit-learn's manners: parameters in the constructor, `fit`, attributes with a
+trailing underscore. What it learned is a release like any other, in `release_`: save it, look at its receipt.
+
+Two things differ from other estimators, because privacy needs them. The range of every column is a public
+fact that somebody declares, in `bounds` or in a `schema`; it is never read off the data. And fitting costs:
+every call of `fit` spends epsilon, so a search over parameters or a cross-validation spends it many times. A
+`ledger` with an `account` keeps the book.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.contracts.method import Method
+from penstock.errors import PenstockWarning, UsageError
+from penstock.privacy.budgets.amounts import Amount
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.budgets.till import Account
+from penstock.privacy.ledger.ledger import Ledger
+from penstock.privacy.randomness.generator import Randomness
+from penstock.releases.release import Release
+from penstock.schema import Schema
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Bounds = tuple[float, float] | Sequence[tuple[float, float]] | Mapping[str, tuple[float, float]]
+Seed = int | np.random.RandomState | None
+
+UNBOUNDED = (-1.0, 1.0)
+"""The range of columns for which nobody declared one."""
+
+
+class Paying(Protocol):
+    """The parameters by which every private estimator is paid."""
+
+    epsilon: Amount
+    delta: Amount
+    ledger: Ledger | str | PathLike[str] | None
+    account: str | None
+    random_state: Seed
+
+
+def bounded_fields(names: Sequence[str], bounds: Bounds | None) -> list[dict[str, Any]]:
+    """Numeric fields with these public bounds: one pair for all columns, one for each, or by name.
+
+    Without bounds every column is taken to lie between -1 and 1, and a warning says so: nothing is read off
+    the data. Values outside are moved onto the bounds.
+
+    >>> [field["constraints"] for field in bounded_fields(["a", "b"], (0, 5))]
+    [{'minimum': 0.0, 'maximum': 5.0}, {'minimum': 0.0, 'maximum': 5.0}]
+    """
+    if bounds is None:
+        warnings.warn(
+            "No bounds were declared, so every column is taken to lie between -1 and 1 and values outside "
+            "are moved there. Bounds are public facts: give them in 'bounds', from what you know and not "
+            "from the data.",
+            PenstockWarning,
+            stacklevel=4,
+        )
+        bounds = UNBOUNDED
+    if isinstance(bounds, Mapping):
+        lacking = [name for name in names if name not in bounds]
+        if lacking:
+            raise UsageError(
+                f"bounds has no entry for {', '.join(map(repr, lacking[:5]))}. Nothing was spent."
+            )
+        pairs: list[Any] = [bounds[name] for name in names]
+    else:
+        listed: list[Any] = list(bounds)
+        whole = len(listed) == 2 and not any(isinstance(each, Sequence | np.ndarray) for each in listed)
+        pairs = [(listed[0], listed[1])] * len(names) if whole else listed
+    if len(pairs) != len(names):
+        raise UsageError(
+            f"bounds has {len(pairs)} pairs and there are {len(names)} columns; give one pair for all of "
+            "them, or one for each. Nothing was spent."
+        )
+    found = []
+    for name, pair in zip(names, pairs, strict=True):
+        low, high = _pair(name, pair)
+        found.append(
+            {
+                "name": name,
+                "type": "number",
+                "constraints": {"minimum": low, "maximum": high},
+                "outside": "clamp",
+            }
+        )
+    return found
+
+
+def _pair(name: str, pair: object) -> tuple[float, float]:
+    """Two finite numbers, the smaller first."""
+    try:
+        low, high = (float(each) for each in pair)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        low, high = np.nan, np.nan
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise UsageError(
+            f"The bounds of '{name}' must be two finite numbers, the smaller first. Nothing was spent."
+        )
+    return low, high
+
+
+def column_names(estimator: Any) -> list[str]:
+    """The names of the columns that an estimator has validated: their own, or x0, x1, ... for an array."""
+    own = getattr(estimator, "feature_names_in_", None)
+    return [f"x{place}" for place in range(estimator.n_features_in_)] if own is None else list(map(str, own))
+
+
+def framed(values: NDArray[Any], names: Sequence[str]) -> pl.DataFrame:
+    """Columns of an array under these names."""
+    import polars as pl
+
+    return pl.DataFrame({name: np.ascontiguousarray(values[:, place]) for place, name in enumerate(names)})
+
+
+def paid_release(estimator: Paying, method: Method[Any], frame: Any, schema: Schema) -> Release:
+    """The release that a method makes of these records, paid as the estimator says.
+
+    The order is that of `penstock.release`: what is wrong with the request is found before the ledger hears
+    of it, the ledger is asked before the records are coded, and only then anything is spent.
+    """
+    name = type(estimator).__name__
+    method.check(schema)
+    Budget(estimator.epsilon, estimator.delta)
+    account, seed = _account(estimator, name), _seed(estimator.random_state)
+    randomness = None if seed is None else Randomness.seeded(seed)
+    budget = Budget(estimator.epsilon, estimator.delta, randomness=randomness, account=account)
+    budget.protect(schema.unit)
+    budget.check(schema.relation)
+    order_key = None if seed is None else f"seed {seed}".encode()
+    records, rest = method.takes().open(frame, schema, order_key=order_key).prepared(budget)
+    release = method.fit(records, rest)
+    budget.complete(f"{name}, not saved")
+    return release
+
+
+def _account(estimator: Paying, label: str) -> Account | None:
+    if estimator.ledger is None and estimator.account is None:
+        return None
+    if estimator.ledger is None or estimator.account is None:
+        missing = "ledger" if estimator.ledger is None else "account"
+        raise UsageError(f"What is booked needs both a ledger and an account; '{missing}' is missing.")
+    opened = estimator.ledger if isinstance(estimator.ledger, Ledger) else Ledger.open(estimator.ledger)
+    return opened.account(estimator.account, label)
+
+
+def _seed(random_state: Seed) -> int | None:
+    """A seed for repeatable noise, which nobody may publish; None for real noise."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(1 << 31))
+    return int(random_state)

@@ -1,0 +1,88 @@
+"""`penstock predict`: what is said about every row of a file, and to whom."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.cli.desk import Cli
+
+import penstock
+from penstock.schema import Schema
+
+SCHEMA = """
+kind: points
+fields:
+  - {name: x, type: number, constraints: {minimum: 0, maximum: 1}, missing: value}
+  - {name: y, type: number, constraints: {minimum: 0, maximum: 1}, missing: value}
+"""
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two clusters that lie far apart, found with plenty of budget."""
+    place = tmp_path_factory.mktemp("clusters")
+    frame = pl.DataFrame({"x": [0.1] * 400 + [0.9] * 200, "y": [0.2] * 400 + [0.8] * 200})
+    release = penstock.release(
+        frame, Schema.from_yaml(SCHEMA), epsilon=10, method="kmeans", parameters={"k": 2}, seed=1
+    )
+    return release.save(place / "clusters")
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.csv"
+    path.write_text("y,name,x\n0.9,ada,0.8\n0.1,bob,0.2\n,cyd,0.2\n0.3,dan,-5\n", encoding="utf-8")
+    return path
+
+
+def test_one_row_for_each_row_in_order_and_null_where_a_coordinate_is_missing(
+    cli: Cli, clusters: Path, rows: Path
+) -> None:
+    found = cli("predict", clusters, rows)
+    assert found.code == 0
+    assert found.out.splitlines() == ["cluster", "1", "0", "", "0"]
+    shown = json.loads(cli("predict", clusters, rows, "--json").out)
+    assert [row["cluster"] for row in shown] == [1, 0, None, 0]
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_what_is_written_is_for_its_owner_alone_and_overwrites_nothing(
+    cli: Cli, clusters: Path, rows: Path, tmp_path: Path, name: str
+) -> None:
+    out = tmp_path / name
+    assert cli("predict", clusters, rows, "-o", out).code == 0
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    read = pl.read_csv if name.endswith("csv") else pl.read_parquet
+    assert read(out)["cluster"].to_list() == [1, 0, None, 0]
+    again = cli("predict", clusters, rows, "-o", out)
+    assert (again.code, again.sentences) == (2, 1)
+    assert "--force" in again.err
+    assert cli("predict", clusters, rows, "-o", out, "--force").code == 0
+
+
+def test_nothing_about_single_rows_is_written_into_a_release(cli: Cli, clusters: Path, rows: Path) -> None:
+    refused = cli("predict", clusters, rows, "-o", clusters / "out.csv")
+    assert refused.code == 2
+    assert "which is public" in refused.err
+    assert not (clusters / "out.csv").exists()
+
+
+def test_mistakes_are_told_in_a_sentence(
+    cli: Cli, clusters: Path, release_folder: Path, rows: Path, tmp_path: Path
+) -> None:
+    lacking = tmp_path / "lacking.csv"
+    lacking.write_text("x,z\n0.5,0.5\n", encoding="utf-8")
+    for words, arguments in (
+        ("lack the column y", (clusters, lacking)),
+        ("predicts nothing", (release_folder, rows)),
+        ("must end in .csv or .parquet", (clusters, rows, "-o", tmp_path / "out.xlsx")),
+        ("rows.tsv", (clusters, tmp_path / "rows.tsv")),
+    ):
+        said = cli("predict", *arguments)
+        assert said.code in (1, 2)
+        assert words in said.err
+        assert "Traceback" not in said.err

@@ -1,0 +1,133 @@
+"""Hierarchies from the schema, and the grids made of their levels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.learn.classification.adult import MULTICLASS, SIZES
+
+from penstock.errors import SchemaError, UsageError
+from penstock.learn.classification.grids import grids, partition
+from penstock.learn.classification.partition import ANY, Hierarchy, hierarchies, named, target_of
+from penstock.schema import Schema
+
+YAML = """
+fields:
+  - name: work
+    taxonomy: [Never, {Worked: [Without-pay, {Paid: [Private, {Gov: [State, Local]}]}]}]
+  - name: gain
+    type: integer
+    constraints: {minimum: 0, maximum: 100}
+    bins: {edges: [0, 6, 11, 16, 21, 100], coarser: [[11, 21], [21]]}
+    missing: value
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 79}, bins: {count: 8}}
+  - {name: constant, constraints: {enum: [same]}}
+  - {name: rich, constraints: {enum: ['yes', 'no']}}
+target: rich
+"""
+SCHEMA = Schema.from_yaml(YAML)
+
+
+def sizes_of(schema: Schema) -> dict[str, tuple[int, ...]]:
+    return {hierarchy.name: hierarchy.sizes for hierarchy in hierarchies(schema.attributes, "rich")}
+
+
+def test_levels_come_from_the_schema_and_shallow_leaves_stay_what_they_are() -> None:
+    assert sizes_of(SCHEMA) == {
+        "work": (1, 2, 3, 4, 5),
+        "gain": (1, 3, 4, 6),  # a missing value is a group of its own at every level but the root
+        "age": (1, 2, 4, 8),
+        "constant": (1,),
+    }
+    work = Hierarchy.of(SCHEMA.attribute("work"))
+    assert work.levels[2].labels == ("Never", "Without-pay", "Paid")
+    assert work.levels[0].labels == (ANY,)
+
+
+def test_every_level_is_a_partition_that_the_next_one_refines() -> None:
+    for hierarchy in hierarchies(SCHEMA.attributes, "rich"):
+        for coarse, fine in zip(hierarchy.levels, hierarchy.levels[1:], strict=False):
+            assert coarse.size < fine.size
+            assert len({(f, c) for f, c in zip(fine.of, coarse.of, strict=True)}) == fine.size
+        for groups in hierarchy.levels:
+            assert sorted(set(groups.of.tolist())) == list(range(groups.size))
+
+
+def test_coarser_bins_are_read_back_and_refused_where_no_bin_ends() -> None:
+    again = Schema.from_yaml(SCHEMA.to_yaml())
+    assert again == SCHEMA
+    assert sizes_of(again) == sizes_of(SCHEMA)
+    gain = Hierarchy.of(SCHEMA.attribute("gain"))
+    assert gain.levels[1].labels == ("0..20", "21..100", "(missing)")
+    for coarser in ("[[12]]", "[[11], [6]]"):
+        with pytest.raises(SchemaError, match="not among the inner"):
+            Schema.from_yaml(YAML.replace("[[11, 21], [21]]", coarser))
+
+
+def test_the_target_is_a_column_of_categories() -> None:
+    assert target_of(SCHEMA, None) == "rich"
+    assert target_of(SCHEMA, "work") == "work"
+    for stated in ("age", "constant", "nobody"):
+        with pytest.raises(UsageError, match="target"):
+            target_of(SCHEMA, stated)
+    with pytest.raises(UsageError, match="Say which column"):
+        target_of(Schema.from_yaml("fields: [{name: a, type: boolean}]"), None)
+
+
+@pytest.mark.parametrize(
+    ("most_cells", "number"), [(1, 1), (2, 8), (4, 36), (10, 168), (50, 2343), (100, 5858), (244, 17418)]
+)
+def test_there_are_as_many_grids_of_adult_as_the_specification_counts(most_cells: int, number: int) -> None:
+    assert len(grids(list(SIZES.values()), most_cells, 10**9)) == number
+
+
+def test_grids_of_adult_by_their_number_of_columns() -> None:
+    found = Counter(len(grid) for grid in grids(list(SIZES.values()), 100, 10**9))
+    assert found == {0: 1, 1: 35, 2: 488, 3: 2079, 4: 2433, 5: 761, 6: 61}
+    assert prod(map(len, SIZES.values())) == 27_993_600
+    assert prod(map(len, MULTICLASS.values())) == 13_996_800
+    assert len(grids(list(MULTICLASS.values()), 100, 10**9)) == 4886
+    assert len(grids(list(MULTICLASS.values()), 244, 10**9)) == 13_999
+
+
+SIZED = st.lists(st.lists(st.integers(2, 9), max_size=3, unique=True).map(lambda more: (1, *sorted(more))))
+
+
+@given(SIZED.filter(lambda sizes: len(sizes) <= 4), st.integers(0, 60), st.integers(1, 40))
+def test_grids_are_all_that_fit_each_once_and_a_limit_cuts_the_list_short(
+    sizes: list[tuple[int, ...]], most_cells: int, most_grids: int
+) -> None:
+    every = grids(sizes, most_cells, 10**9)
+    assert len(set(every)) == len(every)
+    fitting = {
+        tuple((column, int(level)) for column, level in enumerate(levels) if level)
+        for levels in np.ndindex(*map(len, sizes))
+        if prod(some[level] for some, level in zip(sizes, levels, strict=True)) <= most_cells
+    }
+    assert set(every) == fitting | {()}
+    assert grids(sizes, most_cells, most_grids) == every[:most_grids]
+
+
+def test_rows_are_sorted_into_cells_by_the_groups_of_their_codes() -> None:
+    columns = hierarchies(SCHEMA.attributes, "rich")
+    cells = partition(((0, 1), (2, 1)), columns)
+    assert (cells.names, cells.shape, cells.cells) == (("work", "age"), (2, 2), 4)
+    codes = {"work": np.array([0, 1, 4]), "age": np.array([0, 7, 3])}
+    assert cells.cells_of(codes, 3).tolist() == [0, 3, 2]
+    assert cells.places().tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert partition((), columns).cells_of(codes, 3).tolist() == [0, 0, 0]
+
+
+def test_groups_are_called_as_the_schema_calls_them() -> None:
+    work = SCHEMA.attribute("work")
+    assert named(work, np.array([0, 0, 1, 1, 1])).labels == ("Never, Without-pay", "Paid")
+    age = SCHEMA.attribute("age")
+    assert named(age, np.array([0, 0, 1, 1, 1, 1, 1, 1])).labels == (
+        "0..19",
+        "20..29, 30..39, 40..49 and 3 more",
+    )
