@@ -96,12 +96,12 @@ def test_blocks_keep_all_sums_and_the_best_of_them_goes_on_with_all_cells() -> N
     rng = np.random.default_rng(3)
     counts = rng.poisson(3, 10_000) + rng.integers(-5, 6, 10_000)
     cells = weighted(GridSynopsis((100, 100), counts, 1.0), "signed")
-    blocks = cells.blocks(400)
-    assert len(blocks) == 400
+    blocks = cells.blocks()
+    assert len(blocks) == 32 * 32
     assert blocks.weights.sum() == pytest.approx(cells.weights.sum())
     assert blocks.sums.sum(axis=0) == pytest.approx(cells.sums.sum(axis=0))
     assert blocks.squares.sum() == pytest.approx(cells.squares.sum())
-    assert cells.blocks(10_000) is cells
+    assert blocks.blocks() is blocks
     best = cluster(cells, packed_starts(4, 2, 5, 0))[0]
     assert measured(cells, best.centres[None]).errors[0] == pytest.approx(best.error)
 

@@ -20,9 +20,7 @@ Reals = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 CAP = 100
-POLISHED = 3
-"""So many of the best results on blocks go on with all cells."""
-PATIENCE = 8
+PATIENCE = 5
 """So many rounds may pass without a better one; with weights of zero and more every round is better."""
 AT_ONCE = 1 << 20
 
@@ -61,14 +59,13 @@ class Found:
 def cluster(cells: Cells, starts: Reals, cap: int = CAP) -> list[Found]:
     """What Lloyd's algorithm finds from every start, the least error first.
 
-    Many cells are clustered in blocks from all starts, and the best results then with all of them.
+    Many cells are clustered in blocks from all starts, and the best result then goes on with all of them.
     """
     blocks = cells.blocks()
     found = sorted(lloyd(blocks, starts, cap), key=lambda each: each.error)
     if blocks is cells:
         return found
-    best = np.stack([each.centres for each in found[:POLISHED]])
-    return sorted(lloyd(cells, best, cap), key=lambda each: each.error)
+    return lloyd(cells, found[0].centres[None], cap)
 
 
 def lloyd(cells: Cells, starts: Reals, cap: int = CAP) -> list[Found]:
