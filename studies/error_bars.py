@@ -276,6 +276,7 @@ def cases() -> list[Case]:
     rows, points, pages, goods = people(), places(), visits(), baskets()
     asked = {question: float(parse(question, table).holds(rows).sum()) for question in QUESTIONS}
     some = {question: asked[question] for question in QUESTIONS if question != "age >= 0"}
+    labels = {question: asked[question] for question in ("smoker = true", "age >= 0", "age < 40")}
     boxes = {box: float(parse(box, Schema.from_yaml(POINTS)).holds(points).sum()) for box in BOXES}
     strings = {each: float(occurrences(pages["pages"].to_list(), each)) for each in STRINGS}
     graph, links = Schema.from_yaml(FRIENDS), friends()
@@ -321,6 +322,10 @@ def cases() -> list[Case]:
         of("contingency", "table", rows, table, asked, "contingency"),
         of("laplace-marginals", "table", rows, table, asked, "laplace-marginals"),
         of("fourier-marginals", "table", rows, table, asked, "fourier-marginals"),
+        *(
+            of(method, "table", rows, table, labels, method, target="smoker")
+            for method in ("privpfc", "diffgen", "pph", "majority-label")
+        ),
         of("privtree", "points", points, Schema.from_yaml(POINTS), boxes, "privtree"),
         of("uniform-grid", "points", points, Schema.from_yaml(POINTS), boxes, "uniform-grid", side=8),
         of("simple-tree", "points", points, Schema.from_yaml(POINTS), boxes, "simple-tree", height=4),
