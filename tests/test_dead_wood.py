@@ -30,6 +30,7 @@ NOT_YET: dict[str, str] = {
 is used; that of a common name is found by reading."""
 
 BY_OTHERS = {
+    "learn/classification/cells.py replicated_table": "users whose learners take no weights",
     "kinds/itemsets/release.py compact": "users of the library: sets with how often each of them occurs",
     "schema/document.py construct_object": "PyYAML calls it",
     "schema/document.py ignore_aliases": "PyYAML calls it",
