@@ -110,7 +110,7 @@ class PrivPfC(Method[Table]):
             found["number"] = exact(self.size_share, "size_share")
         if self.features is not None and self.features < len(schema.fields) - 1:
             found["columns"] = exact(self.features_share, "features_share")
-        return {**found, "grid": exact(self.choice_share, "choice_share")}
+        return {**found, "choice": exact(self.choice_share, "choice_share")}
 
     def cells(self, schema: Schema) -> int:
         """No grid has more counts than this."""
@@ -137,7 +137,7 @@ class PrivPfC(Method[Table]):
         if len(pool) > 1:  # a single candidate needs no choice, and all that is left is for its counts
             with progress("scoring grids"):
                 scores = sealed_scores(table, target, columns, pool, quality, self.calibration)
-            part = budget.part("grid", shares["grid"])
+            part = budget.part("choice of a grid", shares["choice"])
             cells = partition(pool[choice.best(scores, part, method=self.chosen_by)], columns)
         return counted(
             self.name, table, target, cells, budget, parameters=self._said(target), number=(number, spread)
