@@ -60,7 +60,7 @@ class ItemTree:
         order = np.array([codes[label] for label in leaves], dtype=np.int64)
         return cls(order, tuple(builder.groups))
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of items."""
         return len(self.order)
@@ -143,7 +143,7 @@ class Operation:
     cut: Cut
     group: int
 
-    @property
+    @cached_property
     def members(self) -> tuple[int, ...]:
         return self.tree.members(self.group)
 
@@ -157,6 +157,10 @@ class Operation:
         single = all(node < self.tree.size for node in self.rest)
         first = [place for place, member in enumerate(self.members) if single and member < self.tree.size]
         return first + [place for place in range(len(self.members)) if place not in set(first)]
+
+    @cached_property
+    def _ordered(self) -> list[int]:
+        return [self.members[place] for place in self._order]
 
     @cached_property
     def _single(self) -> int:
@@ -176,10 +180,13 @@ class Operation:
         return (1 << len(self.members)) - (1 << self._single)
 
     @cached_property
-    def bits(self) -> NDArray[np.int32]:
+    def bits(self) -> NDArray[np.unsignedinteger]:
         """The bit of each place below the group in the number of a choice: whole ones are the smallest."""
         low = int(self.tree.bounds[self.group, 0])
-        found = np.zeros(int(self.tree.bounds[self.group, 1]) - low, dtype=np.int32)
+        narrow = np.uint16 if len(self.members) < 16 else np.uint32
+        found: NDArray[np.unsignedinteger] = np.zeros(
+            int(self.tree.bounds[self.group, 1]) - low, dtype=narrow
+        )
         for bit, place in enumerate(self._order):
             begin, end = self.tree.bounds[self.members[place]]
             found[begin - low : end - low] = 1 << bit
@@ -187,7 +194,7 @@ class Operation:
 
     def cut_of(self, choice: int) -> Cut:
         """The cut of a sub-part: the other nodes, and the chosen members."""
-        chosen = [self.members[place] for bit, place in enumerate(self._order) if choice >> bit & 1]
+        chosen = [member for bit, member in enumerate(self._ordered) if choice >> bit & 1]
         return (*self.rest, *chosen)
 
     def whole_choice(self, cell: int) -> int:

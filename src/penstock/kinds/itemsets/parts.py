@@ -44,17 +44,19 @@ class Sets:
     def begins(self) -> Numbers:
         return np.cumsum(self.sizes) - self.sizes
 
-    def choices(self, operation: Operation) -> Numbers:
-        """For every set the number of the members of a group that it meets."""
+    def choices(self, operation: Operation) -> NDArray[np.unsignedinteger]:
+        """For every set the number of the members of a group that it meets, in few bytes."""
         if not self.size:
-            return np.zeros(0, dtype=np.int64)
+            return operation.bits[:0]
         low, high = operation.tree.bounds[operation.group]
         if (low, high) == (0, operation.tree.size):
             hits = operation.bits[self.places]
         else:
-            inside = (self.places >= low) & (self.places < high)
-            hits = np.where(inside, operation.bits[np.where(inside, self.places - low, 0)], 0)
-        return np.bitwise_or.reduceat(hits, self.begins).astype(np.int64)
+            # places below come out as huge numbers, and all that are not inside meet nothing
+            inside = np.minimum((self.places - low).astype(np.uint32), high - low)
+            hits = np.append(operation.bits, operation.bits.dtype.type(0))[inside]
+        found: NDArray[np.unsignedinteger] = np.bitwise_or.reduceat(hits, self.begins)
+        return found
 
     def of_choice(self, rows: Numbers, done: NDArray[np.bool_]) -> Sets:
         """Some of the sets, without the items at places that are done with."""
@@ -82,7 +84,7 @@ class Sorted:
     def by(cls, sets: Sets, operation: Operation) -> Sorted:
         choices = sets.choices(operation)
         order = np.argsort(choices, kind="stable")
-        return cls(sets, order, choices[order])
+        return cls(sets, order, choices[order].astype(np.int64))
 
     @cached_property
     def runs(self) -> tuple[Numbers, Numbers]:

@@ -36,6 +36,10 @@ PRUNED = (
     "Sets that are rare were left out and others may be there by chance, so that nobody knows how far this "
     "number is from the truth; for rare sets it is mostly too small."
 )
+MODELLED = (
+    "The number comes from synthetic sets that agree with noisy counts as well as they can; where sets of "
+    "items are rare nobody knows how far it is from the truth."
+)
 
 
 def whole(text: str, what: str) -> int:
@@ -82,13 +86,18 @@ class ItemSetsRelease(Release):
         words = [self.universe[code] for code in codes]
         return ",".join(f"'{word}'" if "," in word or word != word.strip() else word for word in words)
 
+    @property
+    def reason(self) -> str:
+        """Why counts have no error bar."""
+        return MODELLED
+
     def count(self, text: Text) -> Answer:
         """How many sets hold all of some items, written with commas between them."""
         return self.estimate(parse(text, self.universe))
 
     def estimate(self, items: Sequence[int]) -> Answer:
         """The number of sets that hold all of these items, and what it rests on."""
-        caveats = (PRUNED, *contributions(self.schema))
+        caveats = (self.reason, *contributions(self.schema))
         return Answer(float(self.synthetic.support(items)), None, "sets", "model", caveats)
 
     def estimates(self, asked: Sequence[Sequence[int]]) -> NDArray[np.float64]:
@@ -235,7 +244,7 @@ class ItemSetsRelease(Release):
         return pictures.of(self)
 
     def limits(self) -> Sequence[str]:
-        return [PRUNED]
+        return [self.reason]
 
 
 def _listed(many: int) -> int:
@@ -279,6 +288,10 @@ class SetsRelease(ItemSetsRelease):
     left_out: int
 
     @property
+    def reason(self) -> str:
+        return PRUNED if self.divided else MODELLED
+
+    @property
     def synthetic(self) -> WeightedSets:
         return self.sets
 
@@ -288,7 +301,7 @@ class SetsRelease(ItemSetsRelease):
 
     @property
     def number(self) -> Answer:
-        caveats = (PRUNED, *contributions(self.schema))
+        caveats = (self.reason, *contributions(self.schema))
         return Answer(float(self.sets.total + self.empty), None, "sets", "model", caveats)
 
     def explain(self) -> Sequence[str]:

@@ -96,16 +96,16 @@ class WeightedSets:
         return np.repeat(np.arange(len(self)), self.sizes)
 
     @cached_property
-    def _by_item(self) -> tuple[Numbers, Numbers]:
-        """Items ascending, and the sets that hold each, ascending."""
+    def _by_item(self) -> tuple[Numbers, list[int]]:
+        """The sets that hold each item, ascending, item after item, and where those of each item begin."""
         order = np.argsort(self.items, kind="stable")
-        return self.items[order], self.owners[order]
+        last = int(self.items.max(initial=-1)) + 1
+        return self.owners[order], np.searchsorted(self.items[order], np.arange(last + 1)).tolist()
 
     def holders(self, item: int) -> Numbers:
         """The sets that hold an item."""
-        items, owners = self._by_item
-        begin, end = np.searchsorted(items, [item, item + 1])
-        return owners[begin:end]
+        owners, begins = self._by_item
+        return owners[begins[item] : begins[item + 1]] if item + 1 < len(begins) else owners[:0]
 
     def supports(self, universe: int) -> Numbers:
         """For every item, how many sets hold it."""
@@ -113,14 +113,16 @@ class WeightedSets:
 
     def holding(self, items: Sequence[int]) -> Numbers:
         """The sets that hold all of some items."""
-        lists = sorted((self.holders(item) for item in items), key=len)
+        lists = [self.holders(item) for item in items]
         if not lists:
             return np.arange(len(self))
-        rows = lists[0]
-        for more in lists[1:]:
+        if not all(map(len, lists)):
+            return lists[0][:0]
+        rows, *others = sorted(lists, key=len)
+        for more in others:
+            rows = np.intersect1d(rows, more, assume_unique=True)
             if not len(rows):
                 break
-            rows = np.intersect1d(rows, more, assume_unique=True)
         return rows
 
     def support(self, items: Sequence[int]) -> int:
