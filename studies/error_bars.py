@@ -406,8 +406,8 @@ def page(found: Sequence[Coverage], seconds: float) -> Page:
         found=[
             f"**{good} of {len(found)} figures are what bars promise** ({len(smooth)} kinds of bar at two "
             f"budgets). What was covered differs from what the answers declare by at most {100 * off:.1f} "
-            f"percentage points; {100 * TOLERANCE:.0f} are allowed. Where noise is a smooth curve (ε {SMALL}), "
-            "bars cover "
+            f"percentage points; {100 * TOLERANCE:.0f} are allowed. Where noise is a smooth curve "
+            f"(ε {SMALL}), bars cover "
             f"between {min(exact):.3f} and {max(exact):.3f} of the truths.{beyond if bounds else ''} At ε "
             f"{LARGE} noise takes few whole values: no interval has exactly 95 %, and the smallest with at "
             "least as much covers more. In the order of what was covered:",
