@@ -15,7 +15,7 @@ from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import STEPS, ItemSets
 from penstock.kinds.itemsets.mining import superset_sums
 from penstock.kinds.itemsets.release import SetsRelease
-from penstock.kinds.itemsets.supports import Sizes, likely, whole
+from penstock.kinds.itemsets.supports import RANGES, Sizes, likely, whole
 from penstock.kinds.table.data import Table
 from penstock.learn.sluice.method import Sluice, as_sets
 from penstock.learn.sluice.smoothing import plausible
@@ -57,7 +57,7 @@ def test_one_set_more_moves_supports_and_sizes_by_what_is_stated(
     with_it, without = opened(sets), opened(sets[:-1])
     for ask in (
         lambda data: data.supports_within(most),
-        lambda data: data.sizes(3),
+        lambda data: data.sizes([0, 1, 3]),
         lambda data: data.table(),
     ):
         one, two = ask(with_it), ask(without)
@@ -151,13 +151,16 @@ def test_counts_of_nothing_or_all_believed_come_through(counts: list[int]) -> No
     assert found.tolist() == [max(0, count) for count in counts]
 
 
-def test_sizes_are_made_plausible_before_anything_follows_from_them() -> None:
+def test_sizes_are_counted_in_ranges_and_made_plausible() -> None:
     sizes = Sizes.plausible(np.array([0, 90, 60, 50]))
     assert (sizes.number, sizes.usual, sizes.mean) == (200, 2, 1.8)
     assert sizes.mean_within(2) == 1.55
     nothing = Sizes.plausible(np.array([-3, -1, -2]))
     assert (nothing.number, nothing.usual) == (1, 1)
     assert nothing.mean_within(1) > 0
+    found = open_seal(opened([{0}, {0, 1}, {1}, set(), {0, 1, 2, 3, 4}]).sizes(RANGES))
+    assert found.tolist() == [1, 2, 1, 0, 0, 1] + [0] * (len(RANGES) - 6)
+    assert len(Sizes.plausible(found).counts) == 65
 
 
 def test_likely_supports_are_nearer_than_noisy_ones_and_than_those_above_a_threshold() -> None:

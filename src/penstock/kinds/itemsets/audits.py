@@ -29,6 +29,7 @@ items: {item: basket}
 fields:
   - {name: basket, constraints: {enum: [a, b]}}
 """
+SINGLE = PAIR.replace("[a, b]", "[a]")
 FOUR = PAIR.replace("[a, b]", "[a, b, c, d]")
 GROUPED = """
 kind: itemsets
@@ -158,7 +159,21 @@ METHODS: tuple[MethodAudit, ...] = (
         read_off=seen_items,
     ),
     MethodAudit("privtree-sets", FOUR, LARGE, label="deep"),
-    MethodAudit("top-sets", PAIR, SINGLES, parameters={"k": 2, "longest": 1}, read_off=seen_items),
+    MethodAudit(
+        "top-sets",
+        SINGLE,
+        SINGLES[:1],
+        copies=("halved-sensitivity", "forgotten-noise", "budget-used-twice", "fixed-seed"),
+    ),
+    MethodAudit(
+        "top-sets",
+        PAIR,
+        SINGLES,
+        parameters={"k": 2, "longest": 1},
+        read_off=seen_items,
+        label="every item",
+        copies=("domain-from-data",),
+    ),
     MethodAudit("top-sets", FOUR, LARGE, parameters={"k": 2, "longest": 2, "items": 3}, label="chosen items"),
     MethodAudit("set-histogram", PAIR, SINGLES, read_off=seen_items),
     MethodAudit("set-histogram", PAIR, BASKETS, parameters={"negative": "cut"}, label="cut", copies=()),

@@ -276,13 +276,15 @@ class ItemSets(Data):
             "many sets as the schema allows",
         )
 
-    def sizes(self, most: int) -> Sealed[NDArray[np.int64]]:
-        """How many sets have each number of items of the universe; the last is for so many or more."""
+    def sizes(self, begins: Sequence[int]) -> Sealed[NDArray[np.int64]]:
+        """How many sets have a size in each range; a range ends where the next begins, the last nowhere."""
+        place = np.searchsorted(np.asarray(begins), self._incidence.sizes, side="right") - 1
         return Sealed(
-            np.bincount(np.minimum(self._incidence.sizes, most), minlength=most + 1),
+            np.bincount(place, minlength=len(begins)),
             self._per_set,
             Relation.ADD_REMOVE,
-            because="a set has one size and is counted there once; a unit has as many sets as its bound says",
+            because="a set has one size and is counted in its range once; a unit has as many sets as the "
+            "schema allows",
         )
 
     def supports_within(self, most: int) -> Sealed[NDArray[np.int64]]:

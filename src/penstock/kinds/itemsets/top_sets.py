@@ -6,9 +6,10 @@ Why: four looks at the records, whose parts of the budget add up to the whole.
 1. *Number of sets*: one noisy count.
 2. *Items*, where the universe has more than `items`: so many with the largest supports, in one shot.
 3. *Sets of items*: of all sets of up to `longest` of these items, the `k` with the largest supports, in one
-   shot. Which candidates there are depends on the universe and on the items that step 2 has made public,
-   never on what occurs together. One set more raises the supports of all candidates that it holds by one
-   each; for a choice it matters how far one score moves, and that all move in one direction, not how many do.
+   shot, where there are more. Which candidates there are depends on the universe and on the items that step 2
+   has made public, never on what occurs together. One set more raises the supports of all candidates that it
+   holds by one each; for a choice it matters how far one score moves, and that all move in one direction, not
+   how many do.
 4. *Supports* of the chosen ones: a set holds k of them at most, which is their L1 sensitivity.
 
 What follows is post-processing: synthetic sets whose supports come as near to the noisy ones as sets of 0 or
@@ -81,12 +82,13 @@ class TopSets(Method[ItemSets]):
         if len(items) > self.items:
             for_items, rest = rest.split(items="1/5", sets="4/5")
             items = sorted(choice.best_several(sets.lattice(items, 1), self.items, for_items))
-        for_choice, for_counts = rest.split(choice="1/3", counts="2/3")
         candidates = lattice(items, self.longest)
-        scores = sets.lattice(items, self.longest)
-        places = choice.best_several(scores, min(self.k, len(candidates)), for_choice)
-        chosen = [candidates[place] for place in sorted(places)]
-        noisy = np.asarray(noise.counts(sets.lattice(items, self.longest, sorted(places)), pay=for_counts))
+        places = list(range(len(candidates)))
+        if len(candidates) > self.k:
+            for_choice, rest = rest.split(choice="1/3", counts="2/3")
+            places = sorted(choice.best_several(sets.lattice(items, self.longest), self.k, for_choice))
+        chosen = [candidates[place] for place in places]
+        noisy = np.asarray(noise.counts(sets.lattice(items, self.longest, places), pay=rest))
         found = fitting(chosen, noisy)
         return SetsRelease(
             method=self.name,

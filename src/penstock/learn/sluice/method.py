@@ -50,6 +50,8 @@ MOST_CELLS_OF = 18
 """Universes of more items have too many sets to count each of them."""
 CLEAR = 4
 """A column is worth its noise when its item's support is so many times the scale of the supports' noise."""
+FREQUENT = 0.02
+"""And when so large a share of the sets has it: what goes with rarer items is next to independent of them."""
 DENSE = 0.1
 """Sets that have a larger share of all items, on average, are described by their frequent items alone."""
 SPARSE = 0.1
@@ -144,7 +146,8 @@ class Sluice(Method[ItemSets]):
             for_supports, budget = rest.split(supports=share, table=1 - share)
             counted = Supports.paid(sets, sizes, for_supports)
             order = np.argsort(-counted.noisy, kind="stable")
-            clear = int(np.count_nonzero(counted.noisy > CLEAR * counted.scale))
+            least = max(CLEAR * counted.scale, FREQUENT * sizes.number)
+            clear = int(np.count_nonzero(counted.noisy > least))
             cut = min(self.columns, max(2, clear))
             items, others = np.sort(order[:cut]), order[cut:]
             if not dense:
