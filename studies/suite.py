@@ -3,6 +3,7 @@
     python studies/suite.py                            # a day of one processor
     python studies/suite.py --dataset "bank 2000" --budget 1
     python studies/suite.py --show                     # the table of what is there
+    python studies/suite.py --show --write             # and the pages in docs/studies
 
 Every table of `frame/suite.py`, whole and in samples of 500, 2,000 and 10,000 rows, at six budgets. Errors
 are the mean total variation distances of pairs (Q2) and triples (Q3) of columns between a table and as many
@@ -13,12 +14,16 @@ the default as it was before the suite was made, saved in `frame/suite_before.js
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import exp, log, nan
+from math import exp, hypot, log, nan
 from pathlib import Path
 
-from frame import Dataset, Reference, Results, Statement, Study, Verdict, main
+from frame import Dataset, Reference, Results, Statement, Study, Verdict, all_of, run
+from frame.page import Page, listed
+from frame.results import Summary
+from frame.statements import checked, refuted, statement_table, tally
 from frame.study import Method
 from frame.suite import BUDGETS, CHOOSING, CONFIRMING, SIZES, SUITE
 from frame.table import markdown
@@ -71,36 +76,79 @@ def runs(dataset: str, epsilon: str) -> int:
 
 # What came out --------------------------------------------------------------------------------------------
 
-
-def ratio(results: Results, dataset: str, epsilon: str, base: str, metric: str) -> float:
-    """The error of the default over that of another method."""
-    return results.mean(dataset, "confluence", epsilon, metric) / results.mean(dataset, base, epsilon, metric)
-
-
-def ratios(results: Results, base: str, half: Sequence[str]) -> dict[tuple[str, str, str], float]:
-    """All that were measured, on these tables."""
-    found = {
-        (dataset, epsilon, metric): ratio(results, dataset, epsilon, base, metric)
-        for dataset in results.study.datasets
-        if dataset.partition(" ")[0] in half
-        for epsilon in results.study.budgets
-        for metric in METRICS
-    }
-    return {key: value for key, value in found.items() if value == value}
+BASES = ("independent", "plain", "before", "resampled")
+MOST = 1.02
+NEAR = 1.3
+HALVES = {"choosing": CHOOSING, "confirming": CONFIRMING}
 
 
-def mean_ratio(found: Sequence[float]) -> float:
-    return exp(sum(map(log, found)) / len(found)) if found else nan
+@dataclass(frozen=True)
+class Ratio:
+    """The error of the default over that of another method, and how uncertain that is."""
+
+    dataset: str
+    epsilon: str
+    metric: str
+    value: float
+    error: float
+
+    def above(self, most: float) -> bool:
+        """Beyond two standard errors."""
+        return self.value - 2 * self.error > most
+
+    @property
+    def where(self) -> str:
+        return f"{self.dataset} ε {self.epsilon} {self.metric}"
+
+
+def ratios(results: Results, base: str, half: str, epsilons: Sequence[str] = BUDGETS) -> list[Ratio]:
+    """All that were measured, on the tables of one half."""
+    before = {(one.dataset, one.epsilon, one.metric): one for one in results.study.references}
+    found = []
+    for dataset in results.study.datasets:
+        for epsilon in epsilons if dataset.partition(" ")[0] in HALVES[half] else ():
+            for metric in METRICS:
+                ours = results.get(dataset, "confluence", epsilon, metric)
+                if base == "before":
+                    told = before.get((dataset, epsilon, metric))
+                    theirs = told and Summary(told.value, told.deviation or 0.0, told.runs)
+                else:
+                    theirs = results.get(dataset, base, epsilon, metric)
+                if ours and theirs:
+                    value = ours.mean / theirs.mean
+                    error = value * hypot(ours.error / ours.mean, theirs.error / theirs.mean)
+                    found.append(Ratio(dataset, epsilon, metric, value, error))
+    return found
+
+
+def mean_of(found: Sequence[Ratio]) -> float:
+    return exp(sum(log(one.value) for one in found) / len(found)) if found else nan
+
+
+def in_short(results: Results) -> str:
+    """For each half and each other method: the mean ratio, and how often it is too large."""
+    rows = []
+    for half in HALVES:
+        for base in BASES:
+            found = ratios(results, base, half)
+            if found:
+                worst = max(found, key=lambda one: one.value)
+                above = sum(one.value > MOST for one in found)
+                sure = sum(one.above(MOST) for one in found)
+                row = [f"{half}, to {base}", f"{mean_of(found):.3f}", f"{above} of {len(found)}", str(sure)]
+                rows.append([*row, f"{worst.value:.2f} ({worst.where})"])
+    heads = ["half", "mean ratio", f"above {MOST}", "beyond two standard errors", "largest"]
+    return "\n".join(markdown(heads, rows))
 
 
 def summary(results: Results) -> str:
     """One line for each cell: errors, and ratios of the default to the others, pairs / triples."""
     heads = ["half, table, ε", "independent", "plain", "before", "confluence", "resampled"]
-    heads += [f"to {base}" for base in ("independent", "plain", "before", "resampled")]
-    before = {(r.dataset, r.epsilon, r.metric): r.value for r in results.study.references}
+    heads += [f"to {base}" for base in BASES]
+    before = {(one.dataset, one.epsilon, one.metric): one.value for one in results.study.references}
     rows = []
     for dataset in results.study.datasets:
-        half = "choosing" if dataset.partition(" ")[0] in CHOOSING else "confirming"
+        half = next(name for name, tables in HALVES.items() if dataset.partition(" ")[0] in tables)
         for epsilon in results.study.budgets:
             errors = {
                 method: [results.mean(dataset, method, epsilon, metric) for metric in METRICS]
@@ -112,30 +160,36 @@ def summary(results: Results) -> str:
             row = [f"{half}, {dataset}, {epsilon}", *(_both(errors[head], 3) for head in heads[1:6])]
             ours = errors["confluence"]
             row += [
-                _both([one / two for one, two in zip(ours, errors[base], strict=True)], 2)
-                for base in ("independent", "plain", "before", "resampled")
+                _both([one / two for one, two in zip(ours, errors[base], strict=True)], 2) for base in BASES
             ]
             rows.append(row)
-    return "\n".join(markdown(heads, rows))
+    return "\n".join([in_short(results), "", *markdown(heads, rows)])
 
 
 def _both(values: Sequence[float], digits: int) -> str:
     return " / ".join(f"{value:.{digits}f}" if value == value else "-" for value in values)
 
 
-def never_worse(base: str, half: Sequence[str], most: float) -> Statement:
-    name = "choosing" if half == tuple(CHOOSING) else "confirming"
-
+def never_worse(
+    number: str, base: str, half: str, most: float, epsilons: Sequence[str] = BUDGETS
+) -> Statement:
     def check(results: Results) -> Verdict:
-        found = ratios(results, base, half)
+        found = ratios(results, base, half, epsilons)
         if not found:
             return Verdict(None, "")
-        worst = max(found, key=lambda key: found[key])
-        above = sum(value > most for value in found.values())
-        text = f"mean {mean_ratio(list(found.values())):.3f}; {above} of {len(found)} figures above {most}; "
-        return Verdict(above == 0, text + f"worst {' ε '.join(worst[:2])} {worst[2]}: {found[worst]:.3f}")
+        sure = [one for one in found if one.above(most)]
+        worst = max(found, key=lambda one: one.value)
+        text = f"{len(sure)} of {len(found)} figures are above beyond two standard errors; "
+        return Verdict(
+            not sure, text + f"mean {mean_of(found):.3f}, largest {worst.value:.2f} ({worst.where})"
+        )
 
-    return Statement(name, f"The error is at most {most} times that of `{base}` in every cell.", check)
+    at = "" if epsilons is BUDGETS else f" at ε {' and '.join(epsilons)}"
+    return Statement(
+        number,
+        f"On the {half} half the error is at most {most} times that of `{base}` in every cell{at}.",
+        check,
+    )
 
 
 def study() -> Study:
@@ -156,9 +210,13 @@ def study() -> Study:
         references=[Reference(**each) for each in saved],
         source="before",
         statements=[
-            never_worse(base, tuple(half), most)
-            for half in (CHOOSING, CONFIRMING)
-            for base, most in (("independent", 1.02), ("plain", 1.02))
+            never_worse("1", "independent", "choosing", MOST),
+            never_worse("2", "plain", "choosing", MOST),
+            never_worse("3", "independent", "confirming", MOST),
+            never_worse("4", "plain", "confirming", MOST),
+            never_worse("5", "before", "confirming", 1.0),
+            never_worse("6", "resampled", "choosing", NEAR, BUDGETS[-1:]),
+            never_worse("7", "resampled", "confirming", NEAR, BUDGETS[-1:]),
         ],
         summary=summary,
         notes=(
@@ -168,5 +226,59 @@ def study() -> Study:
     )
 
 
+ASKED = """Is the default of tables at least as good as single columns, and as the published network under the
+same relation (`privbayes`, `preset: plain`), on tables of many kinds and at any budget? Knobs were chosen on
+the 16 tables of the first half; the 19 of the second only confirm."""
+
+AGAIN = """`python studies/suite.py` makes every cell (a day of one processor), with `--seconds 600` as many
+as fit; `--show --write` writes these pages from what is there."""
+
+HOW = """## How it was done
+
+Every table is cut to 500, 2,000 and 10,000 rows; errors are mean total variation distances of pairs (Q2) and
+triples (Q3) of columns, over at most a hundred sets of columns, between a table and as many synthetic rows. A
+ratio below 1 is in favour of the default. *before* is the default as it was before the suite was made,
+measured once and saved in `studies/frame/suite_before.json`; *resampled* is the table itself, drawn with
+replacement. All methods protect one record added or removed, with a private number of records, at pure ε.
+
+Part of the second half had been run once before, two runs a cell, with an earlier version of the default;
+these figures were not used to choose. Those on this page are of the one run that followed the last change of
+a knob. Not all cells were run: what is missing is not in the tables."""
+
+
+def page(results: Results) -> Page:
+    """The findings on one screen, the statements below it, every cell in the appendix."""
+    every = checked(results)
+    few, many = results.runs()
+    best, sure = (mean_of(ratios(results, base, "confirming")) for base in ("independent", "plain"))
+    return Page(
+        name="suite",
+        title="The suite: tables to choose by, and tables to confirm",
+        asked=ASKED,
+        found=[
+            f"""On the tables that only confirm the error is {best:.2f} times that of single columns and
+            {sure:.2f} times that of `plain` on average. {tally(every, "statements")}.""",
+            in_short(results),
+            "What does not hold:",
+            listed(refuted(every)),
+        ],
+        again=AGAIN,
+        rests_on=f"""Means of {few} to {many} seeded runs a figure: with so few a single ratio is uncertain
+            by 5 to 10 % where noise dominates.""",
+        details=[HOW, "## The statements", statement_table(every), "## The tables", listed(_entries())],
+        tables=[f"## Ratios and errors\n\n{summary(results)}"],
+    )
+
+
+def _entries() -> list[str]:
+    return [
+        f"{half}: {name}, {entry.source}" for half, tables in HALVES.items() for name, entry in tables.items()
+    ]
+
+
+def pages() -> Page:
+    return page(run(study(), seconds=-1))
+
+
 if __name__ == "__main__":
-    main(study)
+    all_of(["suite"], pages, sys.argv[1:])
