@@ -50,7 +50,7 @@ MOST_CELLS_OF = 18
 """Universes of more items have too many sets to count each of them."""
 CLEAR = 4
 """A column is worth its noise when its item's support is so many times the scale of the supports' noise."""
-FREQUENT = 0.02
+FREQUENT = 0.03
 """And when so large a share of the sets has it: what goes with rarer items is next to independent of them."""
 DENSE = 0.1
 """Sets that have a larger share of all items, on average, are described by their frequent items alone."""
