@@ -162,7 +162,8 @@ def release(
     `data` is a CSV or Parquet file, a database URL with `table`, or a frame (Polars, pandas, Arrow,
     Ibis); `header` says where a text file's names are, as in `draft`. A `seed` makes the run reproducible,
     and for that very reason the release unpublishable. Most methods with a pure guarantee have no use for a
-    `delta`, and none is booked for it; `confluence` is pure without, and less noisy with one.
+    `delta`, and none is booked for it; `confluence` is pure without one, and books it where it is given, even
+    where few tables leave it nothing to gain: it takes the noise that is smaller.
 
     An account of a ledger is about one unit. Where the release protects another, say how many of its units
     one of the account's `holds_at_most` in these data (how many records a user has, say): it is booked at the

@@ -69,6 +69,7 @@ OPENINGS = {
     "kinds/points/audits.py OnlyOccupied.fans": "a mistake made on purpose, in a broken copy",
     "kinds/graph/audits/features.py by_true_counts": "a mistake made on purpose, in a broken copy",
     "kinds/table/audits/gaps.py Step.choice_law": "the exact law of a choice on a made-up table",
+    "learn/classification/audits/grids.py Step.law": "the exact law of a choice on a made-up table",
     "kinds/table/audits/dependence.py Step.law": "the exact law of a noisy number on a made-up table",
 }
 """Module and function that call `open_seal`, and why they may."""

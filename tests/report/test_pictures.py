@@ -7,7 +7,7 @@ import pytest
 
 from penstock.errors import UsageError
 from penstock.report import diagrams, maps, pictures
-from penstock.report.theme import PALETTE, ink_on, luminance, safe
+from penstock.report.theme import LIGHT, PALETTE, ink_on, luminance, safe
 from penstock.schema import Schema
 
 
@@ -160,3 +160,10 @@ def test_ink_on_every_palette_colour_meets_wcag_aa() -> None:
     for colour in PALETTE:
         high, low = sorted((luminance(colour), luminance(ink_on(colour))), reverse=True)
         assert (high + 0.05) / (low + 0.05) >= 4.5, colour
+
+
+def test_a_picture_that_is_shown_by_itself_has_the_house_style() -> None:
+    picture = pictures.bars("b", ["x", "y"], [1, 2])
+    shown = picture._repr_html_()
+    assert LIGHT["layout"]["font"]["color"] in shown
+    assert picture.figure.layout.template.layout.font.color is None  # and is as it was

@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = ["PrivPfCClassifier", "PrivateDecisionTree", "PrivateKMeans", "PrivateOneVsRest"]
 
-_ROOMS = {
-    "PrivPfCClassifier": "penstock.learn.classification.estimators",
-    "PrivateDecisionTree": "penstock.learn.classification.estimators",
-    "PrivateKMeans": "penstock.learn.clusters.estimator",
-    "PrivateOneVsRest": "penstock.learn.classification.estimators",
-}
+_PLACES = (
+    "penstock.learn.classification.estimators:PrivPfCClassifier",
+    "penstock.learn.classification.estimators:PrivateDecisionTree",
+    "penstock.learn.classification.estimators:PrivateOneVsRest",
+    "penstock.learn.clusters.estimator:PrivateKMeans",
+)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return getattr(import_module(_ROOMS[name]), name)
+    for place in _PLACES:
+        module, _, known = place.partition(":")
+        if known == name:
+            return getattr(import_module(module), name)
     raise AttributeError(f"module 'penstock.learn' has no attribute '{name}'")

@@ -78,11 +78,16 @@ def open_graph(source: Any, schema: Schema, *, table: str | None = None) -> Simp
                 "false' there if the file has no names above its columns."
             )
     frame = records.frame(layout.ends)
-    for name in layout.ends:
-        if frame[name].null_count():
-            row = int(frame[name].is_null().arg_max() or 0) + 1
+    for column in frame:
+        if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
             raise DataError(
-                f"{name}: row {row} has no node here. An edge has two ends; fix or remove the row."
+                f"{column.name}: the column holds no names or numbers of nodes. Give one in each row."
+            )
+        missing = column.is_nan() | column.is_null() if column.dtype.is_float() else column.is_null()
+        if bool(missing.any()):
+            row = int(missing.arg_max() or 0) + 1
+            raise DataError(
+                f"{column.name}: row {row} has no node here. An edge has two ends; fix or remove the row."
             )
     if layout.labels(schema) is not None:
         ends = _listed(frame, schema)

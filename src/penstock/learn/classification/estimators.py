@@ -266,7 +266,8 @@ class PrivateOneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """How likely each label is against the others, made to add up to one."""
         check_is_fitted(self)
         each = np.column_stack([one.predict_proba(X)[:, 1] for one in self.estimators_])
-        return each / each.sum(axis=1, keepdims=True)
+        shares: Reals = each / each.sum(axis=1, keepdims=True)
+        return shares
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The label that is likeliest against the others."""

@@ -21,6 +21,7 @@ and no sensitivity; here weights rise with the score and its range is paid for. 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -46,6 +47,7 @@ from penstock.learn.classification.quality import Calibration, Noise, Quality
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice
+from penstock.privacy.seals.sealed import Sealed
 from penstock.progress import progress
 from penstock.schema import Schema
 
@@ -108,7 +110,7 @@ class PrivPfC(Method[Table]):
             found["number"] = exact(self.size_share, "size_share")
         if self.features is not None and self.features < len(schema.fields) - 1:
             found["columns"] = exact(self.features_share, "features_share")
-        return {**found, "grid": exact(self.choice_share, "choice_share")}
+        return {**found, "choice": exact(self.choice_share, "choice_share")}
 
     def cells(self, schema: Schema) -> int:
         """No grid has more counts than this."""
@@ -133,8 +135,10 @@ class PrivPfC(Method[Table]):
         pool = grids([column.sizes for column in columns], most_cells, self.most_grids)
         cells = Partition()
         if len(pool) > 1:  # a single candidate needs no choice, and all that is left is for its counts
-            chosen = self._grid(table, target, columns, pool, quality, budget.part("grid", shares["grid"]))
-            cells = partition(chosen, columns)
+            with progress("scoring grids"):
+                scores = sealed_scores(table, target, columns, pool, quality, self.calibration)
+            part = budget.part("choice of a grid", shares["choice"])
+            cells = partition(pool[choice.best(scores, part, method=self.chosen_by)], columns)
         return counted(
             self.name, table, target, cells, budget, parameters=self._said(target), number=(number, spread)
         )
@@ -174,28 +178,6 @@ class PrivPfC(Method[Table]):
         found = choice.best_several(scores, min(self.features, len(columns)), pay)
         return tuple(columns[place] for place in sorted(found))
 
-    def _grid(
-        self,
-        table: Table,
-        target: str,
-        columns: tuple[Hierarchy, ...],
-        pool: list[Grid],
-        quality: Quality,
-        pay: Budget,
-    ) -> Grid:
-        """One of the grids of the pool, likely a good one."""
-        labels = table.schema.sizes[target]
-        with progress("scoring grids"):
-            scores = table.scored(
-                [partition(grid, columns).marginal(target) for grid in pool],
-                lambda tables: each(tables, quality, labels),
-                quality.sensitivity(table.schema.unit.records, len(pool), self.calibration),
-                because="a record is in one cell of every grid, and raises that cell's expected number of "
-                "right answers by a number between -D and 1 + D, rounding included; a unit of m records "
-                "moves a score m times as far",
-            )
-        return pool[choice.best(scores, pay, method=self.chosen_by)]
-
     def _said(self, target: str) -> dict[str, object]:
         return {
             "target": target,
@@ -210,6 +192,26 @@ class PrivPfC(Method[Table]):
             "chosen_by": self.chosen_by,
             "shuffle": self.shuffle,
         }
+
+
+def sealed_scores(
+    table: Table,
+    target: str,
+    columns: Sequence[Hierarchy],
+    pool: Sequence[Grid],
+    quality: Quality,
+    calibration: Calibration,
+) -> Sealed[Counts]:
+    """What each grid of a public pool would be worth, sealed."""
+    labels = table.schema.sizes[target]
+    return table.scored(
+        [partition(grid, columns).marginal(target) for grid in pool],
+        lambda tables: each(tables, quality, labels),
+        quality.sensitivity(table.schema.unit.records, len(pool), calibration),
+        because="a record is in one cell of every grid, and raises that cell's expected number of right "
+        "answers by a number between -D and 1 + D, rounding included; a unit of m records moves a score m "
+        "times as far",
+    )
 
 
 def each(tables: list[Counts], quality: Quality, labels: int) -> Counts:

@@ -1,13 +1,15 @@
 """Lloyd's algorithm on a synopsis, from many starts at once: post-processing, reads no records.
 
 With weights below zero it need not settle: a cluster's centre may leap, and rounds may repeat each other. So
-there is a cap, a repetition is noticed, and what counts is the best round on the way.
+there is a cap, a repetition is noticed, rounds that do not make it better are counted, and what counts is the
+best round on the way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +20,9 @@ Reals = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 CAP = 100
-POLISHED = 3
-"""So many of the best results on blocks go on with all cells."""
-AT_ONCE = 1 << 22
+PATIENCE = 5
+"""So many rounds may pass without a better one; with weights of zero and more every round is better."""
+AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,41 +59,41 @@ class Found:
 def cluster(cells: Cells, starts: Reals, cap: int = CAP) -> list[Found]:
     """What Lloyd's algorithm finds from every start, the least error first.
 
-    Many cells are clustered in blocks from all starts, and the best results then with all of them.
+    Many cells are clustered in blocks from all starts, and the best result then goes on with all of them.
     """
     blocks = cells.blocks()
     found = sorted(lloyd(blocks, starts, cap), key=lambda each: each.error)
     if blocks is cells:
         return found
-    best = np.stack([each.centres for each in found[:POLISHED]])
-    return sorted(lloyd(cells, best, cap), key=lambda each: each.error)
+    return lloyd(cells, found[0].centres[None], cap)
 
 
 def lloyd(cells: Cells, starts: Reals, cap: int = CAP) -> list[Found]:
-    """The best round from every start: until nothing changes, a round repeats, or `cap` rounds are made.
+    """The best round from every start: until a round repeats, too many were no better, or `cap` are made.
 
     Starts whose cells are assigned as they were from any start before go the same way from there on, and are
     not followed further.
     """
     centres, marks = starts.copy(), _marks(len(cells))
     best_centres, best_weights = starts.copy(), np.zeros(starts.shape[:2])
-    best_errors = np.full(len(starts), np.inf)
+    best_errors, waited = np.full(len(starts), np.inf), np.zeros(len(starts), dtype=np.int64)
     seen, going = np.zeros(0, dtype=np.uint64), np.arange(len(starts))
     for number in range(cap + 1):
-        assigned, weights, errors = measured(cells, centres[going])
-        better = errors < best_errors[going]
+        found = measured(cells, centres[going])
+        better = found.errors < best_errors[going]
+        waited[going] = np.where(better, 0, waited[going] + 1)
         chosen = going[better]
-        best_centres[chosen], best_weights[chosen] = centres[chosen], weights[better]
-        best_errors[chosen] = errors[better]
-        marked = (assigned.astype(np.uint64) + np.uint64(1)) @ marks
+        best_centres[chosen], best_weights[chosen] = centres[chosen], found.weights[better]
+        best_errors[chosen] = found.errors[better]
+        marked = (found.assigned.astype(np.uint64) + np.uint64(1)) @ marks
         _, first = np.unique(marked, return_index=True)
-        kept = first[~np.isin(marked[first], seen)]
+        kept = first[~np.isin(marked[first], seen) & (waited[going[first]] <= PATIENCE)]
         if number == cap or not len(kept):
             break
         seen, going = np.concatenate([seen, marked[kept]]), going[kept]
-        centres[going] = moved(cells, assigned[kept], centres[going])
-    found = zip(best_centres, best_weights, best_errors.tolist(), strict=True)
-    return [Found(*each) for each in found]
+        centres[going] = moved(found.weights[kept], found.sums[kept], centres[going])
+    best = zip(best_centres, best_weights, best_errors.tolist(), strict=True)
+    return [Found(*each) for each in best]
 
 
 def _marks(many: int) -> NDArray[np.uint64]:
@@ -100,8 +102,17 @@ def _marks(many: int) -> NDArray[np.uint64]:
     return drawn * np.uint64(2) + np.uint64(1)
 
 
-def measured(cells: Cells, centres: Reals) -> tuple[Numbers, Reals, Reals]:
-    """The nearest centre of every cell, for many sets of centres; the clusters' weights, and the errors."""
+class Measured(NamedTuple):
+    """For many sets of centres: the nearest of every cell, the clusters' weights and sums, and the errors."""
+
+    assigned: Numbers
+    weights: Reals
+    sums: Reals
+    errors: Reals
+
+
+def measured(cells: Cells, centres: Reals) -> Measured:
+    """What there is around many sets of centres."""
     sets, k, dimensions = centres.shape
     assigned = np.empty((sets, len(cells)), dtype=np.int64)
     lengths = (centres**2).sum(axis=2).ravel()
@@ -114,7 +125,7 @@ def measured(cells: Cells, centres: Reals) -> tuple[Numbers, Reals, Reals]:
     weights, sums = totals(cells, assigned, k)
     squares = float(cells.squares.sum())
     errors = squares + ((centres**2).sum(axis=2) * weights - 2 * (centres * sums).sum(axis=2)).sum(axis=1)
-    return assigned, weights, errors
+    return Measured(assigned, weights, sums, errors)
 
 
 def totals(cells: Cells, assigned: Numbers, k: int) -> tuple[Reals, Reals]:
@@ -130,15 +141,15 @@ def totals(cells: Cells, assigned: Numbers, k: int) -> tuple[Reals, Reals]:
     return added(cells.weights), sums
 
 
-def moved(cells: Cells, assigned: Numbers, centres: Reals) -> Reals:
+def moved(weights: Reals, sums: Reals, centres: Reals) -> Reals:
     """Every centre moved to the weighted mean of its cells, within the cube; without weight it stays.
 
     >>> cells = Cells.of(np.array([[-0.75], [-0.25], [0.25], [0.75]]), np.array([5.0, -1.0, 2.0, 4.0]))
     >>> start = np.array([[[-0.5], [0.5]]])
-    >>> moved(cells, measured(cells, start)[0], start).round(6).tolist()
+    >>> around = measured(cells, start)
+    >>> moved(around.weights, around.sums, start).round(6).tolist()
     [[[-0.875], [0.583333]]]
     """
-    weights, sums = totals(cells, assigned, centres.shape[1])
     some = weights != 0
     means = sums / np.where(some, weights, 1.0)[:, :, None]
     return np.where(some[:, :, None], np.clip(means, -1.0, 1.0), centres)

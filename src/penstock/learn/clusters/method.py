@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from math import sqrt
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -68,6 +69,7 @@ SIZE_SHARE = Fraction(1, 100)
 """Of the budget, for the number of points where the schema does not declare it."""
 MOST_K = 200
 MOST_HALVINGS = 20
+MANY_CELLS = 64
 
 
 @dataclass(frozen=True)
@@ -292,9 +294,9 @@ class _Fit:
 
     def _sizes(self, synopsis: Synopsis, centres: Reals) -> tuple[Reals, Reals]:
         """The noisy counts of every cluster's cells, added up, and how wide the noise of so many is."""
-        assigned, weights, _ = measured(weighted(synopsis, "signed"), centres[None])
-        many = [_about(each) for each in np.bincount(assigned[0], minlength=len(centres)).tolist()]
-        return weights[0], np.array([bar([Noises(1.0, synopsis.deviation, each)]).half for each in many])
+        found = measured(weighted(synopsis, "signed"), centres[None])
+        many = np.bincount(found.assigned[0], minlength=len(centres)).tolist()
+        return found.weights[0], np.array([_width(synopsis.deviation, cells) for cells in many])
 
     def _shares_of_rounds(self, n: float, k: int, epsilon: float, pay: Budget) -> list[Budget]:
         many = self.recipe.rounds or affordable_rounds(n, k, self.box.dimensions, epsilon)
@@ -316,14 +318,11 @@ class _Fit:
         }
 
 
-def _about(cells: int) -> int:
-    """No fewer cells, and an eighth more at most: widths of bars are dear, and many clusters share these.
-
-    >>> [_about(cells) for cells in (7, 17, 1000, 1030)]
-    [7, 18, 1024, 1152]
-    """
-    step = 1 << max(0, cells.bit_length() - 4)
-    return -(-cells // step) * step
+def _width(deviation: float, cells: int) -> float:
+    """How wide the noise of so many cells is, added up: that of many is next to normal."""
+    if cells < MANY_CELLS:
+        return bar([Noises(1.0, deviation, cells)]).half
+    return bar([Noises(1.01, deviation * sqrt(cells), 1, gaussian=True)]).half
 
 
 _CELLS: Counted = "cells"

@@ -19,8 +19,9 @@ Reals = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 Signs = Literal["signed", "non-negative"]
 
-MOST_BLOCKS = 1 << 12
-"""So many blocks are clustered from every start; the best results then go on with all cells."""
+MOST_BLOCKS, IN_FEW_DIMENSIONS = 1 << 12, 1 << 10
+"""So many blocks are clustered from every start; fewer where dimensions are few and blocks small enough."""
+FEW = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +45,12 @@ class Cells:
     def __len__(self) -> int:
         return len(self.weights)
 
-    def blocks(self, most: int = MOST_BLOCKS) -> Cells:
-        """The same in blocks of neighbouring cells, where there are too many: `most` blocks at most."""
-        if len(self) <= most:
-            return self
+    def blocks(self) -> Cells:
+        """The same in blocks of neighbouring cells, where there are many more."""
         dimensions = self.places.shape[1]
+        most = IN_FEW_DIMENSIONS if dimensions <= FEW else MOST_BLOCKS
+        if len(self) <= MOST_BLOCKS:
+            return self
         side = max(1, int(most ** (1 / dimensions) + 1e-9))
         index = np.minimum(((self.places + 1) / 2 * side).astype(np.int64), side - 1)
         _, block, cells = np.unique(

@@ -14,6 +14,7 @@ become so, the decay is lowered.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ _REPAIRS = 60
 _TRIES = 11
 _FEW_TRIES = 6
 _MANY_LINKS = 2_000_000
+_REMEMBERED = 64
+"""Graphs of so few nodes are fitted over and over by audits, mostly to the same few numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +178,17 @@ def fitted(degrees: Numbers, wanted: float, *, seed: int = 0) -> Closeness:
 
     By bisection over drawn graphs, which are counted; all of them are drawn from the given numbers alone.
     """
+    if degrees.size <= _REMEMBERED:
+        return _fitted_before(degrees.astype(np.int64).tobytes(), float(wanted), seed)
+    return _fitted(degrees, wanted, seed)
+
+
+@lru_cache(maxsize=1024)
+def _fitted_before(degrees: bytes, wanted: float, seed: int) -> Closeness:
+    return _fitted(np.frombuffer(degrees, dtype=np.int64), wanted, seed)
+
+
+def _fitted(degrees: Numbers, wanted: float, seed: int) -> Closeness:
     n = degrees.size
     tries = _TRIES if int(degrees.sum()) < 2 * _MANY_LINKS else _FEW_TRIES
 

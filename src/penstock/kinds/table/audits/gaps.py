@@ -30,9 +30,10 @@ from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.table.audits.yes_no import Records, yes_no_table
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
-from penstock.kinds.table.confluence.tiers import PureTier, RhoTier
+from penstock.kinds.table.confluence.tiers import PureTier
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import ParentSet
+from penstock.privacy.budgets.accounting import range_of
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.randomness.generator import Randomness
@@ -109,11 +110,10 @@ class Step:
     def cost_in_rho(self, first: Records, second: Records) -> float:
         """What a choice costs, of the rho that it is paid: from the exact scores of both."""
         (_, sealed), (_, other) = self.gaps(first), self.gaps(second)
-        paid = Budget(self.promise.epsilon, SLACK).concentrated("choice")
+        rho = Budget(self.promise.epsilon, SLACK).concentrated("choice").rho
         moved = [*(open_seal(sealed) - open_seal(other)).tolist(), 0]
-        tier, share = RhoTier(paid), self.share
-        spread = (max(moved) - min(moved)) / tier.distinguishes(sealed.sensitivity, share)
-        return spread**2 / 8 / float(paid.rho)
+        losses = (max(moved) - min(moved)) * range_of(rho * self.share) / sealed.sensitivity.spread
+        return float(losses**2 / 8 / rho)
 
     # The sum of all gaps -------------------------------------------------------------------------------
 

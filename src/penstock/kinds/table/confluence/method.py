@@ -5,20 +5,22 @@ how the network is made, is not.
 
 Guarantee: pure epsilon for one unit added or removed, or one record replaced where the schema says so;
 (epsilon, delta) where a delta is given.
-Why: every look at the records is one of these, and their parts of the budget add up to the whole: parts of
-epsilon, or with a delta parts of the rho that both buy (`tiers`).
+Why: every look at the records is one of these, and their parts of the budget add up to the whole. The first
+two are paid in epsilon, the others in epsilon or in the rho that the rest of (epsilon, delta) buys (`tiers`).
 
 1. *Number of records*, where it is not public: one noisy count. It decides how the rest is divided.
-2. *Dependence*: one noisy number that says how far pairs are from independent on average (`dependence`).
-   Where the noise of the one-way counts alone would be large, or larger than what pairs have to tell, all
-   that is left goes to the one-way counts, and the release is one of independent columns.
+2. *Dependence*: one noisy number that says how far pairs are from independent along the spanning tree where
+   they are furthest (`dependence`). It is not asked for where the noise of a tree of pairs would exceed
+   whatever it could say. Where it says too little to be worth that noise, all that is left goes to the
+   one-way counts, and the release is one of independent columns.
 3. *One-way counts* of every attribute, budget in proportion to the square root of its size. They also
    tell which codes to merge so that groups hold enough records (`coarsening`).
-4. *Views.* Either all pairs, arranged in as few tables as an affine plane needs (`planes`), when the
-   mean gap exceeds what their noise would be; or the pairs, and the levels of both their attributes,
-   that noise-aware choices find worth counting (`pairs`), until none is. The first choices connect
-   attributes that nothing connects yet. Where the schema names a target, its pairs with all others are
-   counted whatever they are worth: which pairs these are is public.
+4. *Views.* One noisy number says how large the gaps of all pairs are on average (`pairs`). Where it exceeds
+   what their noise would be, all pairs are counted, arranged in as few tables as an affine plane needs
+   (`planes`); else the pairs, and the levels of both their attributes, that noise-aware choices find worth
+   counting (`pairs`), until none is. The first choices connect attributes that nothing connects yet. Where
+   the schema names a target, its pairs with all others are counted whatever they are worth: which pairs
+   these are is public.
 5. *Noisy counts* of the views, and once more of the attributes that no view sees in full, budget by the
    price of each (`packing`).
 
@@ -72,26 +74,28 @@ MOST_PAIR_CELLS = 1 << 22
 class Knobs:
     """Public numbers that decide how the budget is spent; chosen on half of the tables of `studies/suite.py`.
 
-    `size`, `dependence` and `choices` are shares of the budget. Views are hopeless where the expected error
-    of a column, if everything went to the one-way counts, exceeds `hopeless`, or where the strength of
-    dependence, less `doubt` times its own noise, stays below `worth` times that error. The share of the
-    one-way counts grows with their expected error: it is 1 / (1 + sqrt(balance / (2 error))); the views get
-    the rest, and beside them, with the weight `detail`, the one-way counts of attributes that no view sees
-    in full. There are at most `choices_each` choices for each attribute, and no more than keep the noise of
-    one of them below `choice_noise` of all records or `choice_gap` of the mean gap. With `tree` they first
-    connect what is not connected. `caution` is the part of its expected noise that a gap must exceed to be
-    counted, beyond `apparent` times what the noise of the one-way counts alone would show; `plane` is that
-    of the noise of all pairs which the mean gap must exceed for counting them all; with fewer choices than
-    attributes it is less, down to `few_choices` of it. Pairs with the target of the schema are counted in
-    `aimed` groups each. Pairs are looked at with at most `finest` groups of an attribute. `even` gives
-    every table the same budget instead of what it needs. `studies/privbayes_variants.py` changes one at a
-    time.
+    `size`, `dependence`, `gap` and `choices` are shares of the budget. The least views that connect all
+    columns are a tree of coarse pairs. `worth` times the expected error of these and of the columns, if they
+    got everything, is what the strength of dependence must reach, less `doubt` times its own noise; beyond
+    `many` columns, of whose pairs a tree holds few, more by the square root. Where that is above `hopeless`,
+    nobody asks. The share of the one-way counts grows with their expected error: it is 1 / (1 + sqrt(balance
+    / (2 error))); the views get the rest, and beside them, with the weight `detail`, the one-way counts of
+    attributes that no view sees in full. There are at most `choices_each` choices for each attribute, and no
+    more than keep the noise of one of them below `choice_noise` of all records or `choice_gap` of the mean
+    gap. With `tree` they first connect what is not connected. `caution` is the part of its expected noise
+    that a gap must exceed to be counted, beyond `apparent` times what chance and the noise of the one-way
+    counts alone would show; `plane` is that of the noise of all pairs which the mean gap must exceed for
+    counting them all; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with
+    the target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest`
+    groups of an attribute. `even` gives every table the same budget instead of what it needs.
+    `studies/privbayes_variants.py` changes one at a time.
     """
 
     size: Fraction = Fraction(1, 100)
-    hopeless: float = 0.4
+    hopeless: float = 0.25
     dependence: Fraction = Fraction(1, 25)
-    worth: float = 3.0
+    worth: float = 2.5
+    many: int = 25
     doubt: float = 0.5
     gap: Fraction = Fraction(1, 100)
     balance: float = 0.03
@@ -105,7 +109,6 @@ class Knobs:
     aimed: int = 8
     detail: float = 1.0
     apparent: float = 1.0
-    stop: float = 0.0
     caution: float = 0.5
     finest: int = 32
     sizes: tuple[int, ...] = SIZES
@@ -227,12 +230,12 @@ class _Fit:
         """How far the pairs of a tree are from independent; None where no view would be worth its noise."""
         if len(self.variables) == 1:
             return None
-        planned = self._planned(len(self.variables) - 1)  # the least that connects all
-        least = self.knobs.worth * min(self.start.totals(planned, self.sensitivity)) / (2 * n * len(planned))
+        planned = self._planned(len(self.variables) - 1)
+        error = min(self.start.totals(planned, self.sensitivity)) / (2 * n * len(planned))
+        least = self.knobs.worth * max(1.0, sqrt(len(self.variables) / self.knobs.many)) * error
         if least > self.knobs.hopeless:
             return None
-        columns = [self.table.schema.attribute(variable.attribute) for variable in self.variables]
-        dependence, share = Dependence(self.table, columns), self.knobs.dependence
+        dependence, share = Dependence(self.table, self.table.attributes), self.knobs.dependence
         found = dependence.strength(self.tier, share, n)
         return found if found - self.knobs.doubt * dependence.doubt(self.tier, share, n) > least else None
 
@@ -307,7 +310,6 @@ class _Fit:
             caution=self.knobs.caution,
             method=self.knobs.choice,
             apparent=self.knobs.apparent * apparent,
-            stop=self.knobs.stop,
             beside=self.knobs.detail * price(alone),
             tree=self.knobs.tree,
             given=aimed,

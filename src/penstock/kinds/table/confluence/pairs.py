@@ -6,8 +6,7 @@ were independent. The gap of a pair is ||C - Q||, the sum over cells of |count -
 in one cell of C and Q is fixed, so adding or removing a record moves the gap of any pair, at any
 levels of generalisation, by at most 1; replacing one moves it by at most 2 (a unit of m records: m
 times as much). The gaps of all candidates are integers. What is subtracted from a gap before a choice
-is made, the price of counting that pair, is computed from public numbers and moves nothing. Nor does what
-is added to the score of stopping.
+is made, the price of counting that pair, is computed from public numbers and moves nothing.
 
 The sum of the gaps of all pairs moves by their number times as much, and their mean by no more than one.
 """
@@ -19,7 +18,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,7 +155,6 @@ def choose(
     method: choice.Method = "permute-and-flip",
     apparent: Reals | None = None,
     beside: float = 0.0,
-    stop: float = 0.0,
     tree: bool = False,
     given: Sequence[ParentSet] = (),
 ) -> list[ParentSet]:
@@ -166,9 +163,7 @@ def choose(
     With W the sum of the weights of all tables, those counted `beside` the chosen ones included, the
     expected noise of all of them together is scale * W² (Gaussian noise: scale * W^3/2; see `tiers`), and a
     table costs what it adds to that. A candidate's score is its gap minus `caution` times that, and minus
-    the `apparent` gap that it would have without any dependence. Stopping has a score of 0, or `stop` times
-    what many candidates without worth would reach together: a choice prefers one of m equal scores to a
-    single one of the same height m times as often, unless that is higher by the logarithm of m.
+    the `apparent` gap that it would have without any dependence; stopping has score 0.
 
     With `tree`, pairs that connect what is not connected yet come first: the candidates are those between
     different groups of attributes until there is one group, and all others after that. Pairs that are `given`
@@ -193,12 +188,8 @@ def choose(
         prices = np.rint(caution * dilution + seeming[places])
         costs = np.minimum(prices, float(_FITS)).astype(np.int64)  # a difference must not wrap around
 
-        sure = round(stop * tier.distinguishes(gaps.sensitivity, share) * log(len(places)))
-
-        def scores(
-            values: Counts, places: NDArray[np.intp] = places, costs: Counts = costs, sure: int = sure
-        ) -> Counts:
-            return np.append(values[places] - costs, sure)
+        def scores(values: Counts, places: NDArray[np.intp] = places, costs: Counts = costs) -> Counts:
+            return np.append(values[places] - costs, 0)
 
         sealed = gaps.claim(
             scores,

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import BudgetError
-from penstock.privacy.budgets.accounting import range_of, rho_of, sigma_squared
+from penstock.privacy.budgets.accounting import rho_of, sigma_squared
 from penstock.privacy.budgets.budget import Budget, Rho
 from penstock.privacy.mechanisms import choice, noise
 from penstock.privacy.seals.sealed import Sealed
@@ -78,10 +78,6 @@ class Tier(ABC):
     @abstractmethod
     def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
         """How many choices this share pays for if each may tell apart scores that differ by that much."""
-
-    @abstractmethod
-    def distinguishes(self, sensitivity: Sensitivity, share: Fraction) -> float:
-        """The difference of two scores at which a choice paid so much prefers one e times as often."""
 
     @abstractmethod
     def number(self, sealed: Sealed[NDArray[np.int64]], label: str, share: Fraction) -> int:
@@ -137,9 +133,6 @@ class PureTier(Tier):
     def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
         return bearable * float(share * self.epsilon / sensitivity.spread)
 
-    def distinguishes(self, sensitivity: Sensitivity, share: Fraction) -> float:
-        return float(sensitivity.spread / (share * self.epsilon))
-
     def number(self, sealed: Sealed[NDArray[np.int64]], label: str, share: Fraction) -> int:
         return int(noise.counts(sealed, pay=self.part(label, share))[0])
 
@@ -172,9 +165,6 @@ class RhoTier(Tier):
 
     def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
         return 8 * float(self.rho.rho * share) * (bearable / float(sensitivity.spread)) ** 2
-
-    def distinguishes(self, sensitivity: Sensitivity, share: Fraction) -> float:
-        return float(sensitivity.spread / range_of(self.rho.rho * share))
 
     def number(self, sealed: Sealed[NDArray[np.int64]], label: str, share: Fraction) -> int:
         return int(noise.gaussian(sealed, pay=self.part(label, share))[0])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
 from penstock.audit.sabotage import seen_categories
+from penstock.learn.classification.audits import grids
+from penstock.schema import Schema
 
 RICH = Fraction(64)
 """So much that two records have more than one candidate grid."""
@@ -27,10 +31,37 @@ fields:
 SHAPE_RECORDS = (("red", 0, "a"), ("green", 9, "b"), ("blue", None, "c"), ("green", 4, "a"))
 USERS = f"unit: {{protects: user, column: person, at_most: 2}}{COLOURS}"
 
+AGES = """
+target: large
+fields:
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 9}, bins: {count: 2}}
+  - {name: large, constraints: {enum: ['yes', 'no']}}
+"""
+AGE_RECORDS = ((0, "yes"), (4, "no"), (9, "no"))
+
+
+def seen_bounds(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
+    """Bounds that are the smallest and the largest value that occurs, instead of public ones."""
+    facts = schema.model_dump(by_alias=True, exclude_defaults=True)
+    for place, described in enumerate(facts["fields"]):
+        if "bins" in described:
+            seen = [record[place] for record in records]
+            described["constraints"] = {"minimum": min(seen), "maximum": max(seen) + 1}
+    return Schema.model_validate(facts)
+
+
 AUDITS = Audits(
     (
         MethodAudit("privpfc", COLOURS, COLOUR_RECORDS, read_off=seen_categories),
         MethodAudit("privpfc", COLOURS, COLOUR_RECORDS, label="choice", epsilon=RICH, copies=()),
+        MethodAudit(
+            "privpfc",
+            AGES,
+            AGE_RECORDS,
+            label="bounds",
+            read_off=seen_bounds,
+            copies=("domain-from-data",),
+        ),
         MethodAudit(
             "privpfc",
             SHAPES,
@@ -89,6 +120,7 @@ AUDITS = Audits(
         ),
         MethodAudit("majority-label", COLOURS, COLOUR_RECORDS, copies=SUBTLE),
     ),
+    grids.targets,
     grounds=(
         Ground("labels of three sorts", SHAPES, SHAPE_RECORDS, parameters={"target": "kind"}),
         Ground("users with labels", USERS, COLOUR_RECORDS, parameters={"target": "large"}),
