@@ -226,7 +226,7 @@ def page(known: dict[str, Any]) -> Page:
         [
             f"{close} of {len(rows)} median errors lie within 10 % of figures computed independently "
             f"(largest gap {100 * max(off):.0f} %). {holding} of {len(told)} sentences hold. Of the five "
-            f"statistics, degree-triangle is nearer than kronecker in {wins}; so that it is the default. "
+            f"statistics, degree-triangle is nearer than kronecker in {wins}: it is the default. "
             + _fast(known["speed"])
             + _large(known["scaling"]),
             _error_table(known["counts"], ("GrQc", "HepPh"), ("0.1", "0.8")),
