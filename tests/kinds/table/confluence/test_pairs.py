@@ -284,7 +284,7 @@ def test_the_first_choices_connect_what_is_not_connected() -> None:
 
 
 def test_a_column_that_is_not_worth_connecting_does_not_end_the_choices() -> None:
-    """Three columns that agree and one on its own: its pairs are refused once, then the third equal pair comes.
+    """Three columns that agree and one on its own: it is refused once, then the third equal pair comes.
 
     Equal pairs have a gap of 4000, others below 300, and 500 are expected: a wrong choice has chance e^-50.
     """
