@@ -292,7 +292,8 @@ def _large(found: dict[str, dict[str, float]]) -> str:
     took = sum(one[part] for part in STEPS)
     return (
         f" A made-up graph of {one['nodes']:,.0f} nodes and {one['edges']:,.0f} edges took "
-        f"{took / 60:.0f} CPU minutes and {one['MiB']:,.0f} MiB for degrees, triangle ladder, fit and one synthetic graph."
+        f"{took / 60:.0f} CPU minutes and {one['MiB']:,.0f} MiB for degrees, triangle ladder, fit and one "
+        "synthetic graph."
     )
 
 
