@@ -353,5 +353,5 @@ PLACES: dict[str, Callable[[], str]] = {
 }
 NAMED_PLACES: dict[str, Callable[[str], str]] = {
     r"<!-- the modules of ([a-z_.]+) -->": room,
-    r"<!-- the parameters of ([a-z-]+) -->": parameters,
+    r"<!-- the parameters of ([a-z0-9-]+) -->": parameters,
 }

@@ -86,3 +86,25 @@ def test_mistakes_are_told_in_a_sentence(
         assert said.code in (1, 2)
         assert words in said.err
         assert "Traceback" not in said.err
+
+
+def test_a_classifier_says_labels_with_their_probabilities(cli: Cli, tmp_path: Path) -> None:
+    """From a file and a schema to answers about other people, by commands alone."""
+    (tmp_path / "people.schema.yaml").write_text(
+        "fields:\n- {name: smoker, type: boolean}\n- {name: coughs, constraints: {enum: [never, often]}}\n",
+        encoding="utf-8",
+    )
+    people = pl.DataFrame(
+        {"smoker": [True] * 300 + [False] * 500, "coughs": ["often"] * 300 + ["never"] * 500}
+    )
+    people.write_csv(tmp_path / "people.csv")
+    made = cli(
+        *("release", tmp_path / "people.csv", "--schema", tmp_path / "people.schema.yaml", "--epsilon", "4"),
+        *("--method", "privpfc", "--param", "target=coughs", "--seed", "1", "--out", tmp_path / "coughs"),
+    )
+    assert made.code == 0, made.err
+    (tmp_path / "new.csv").write_text("name,smoker\nada,true\nbob,false\ncyd,perhaps\n", encoding="utf-8")
+    told = json.loads(cli("predict", tmp_path / "coughs", tmp_path / "new.csv", "--json").out)
+    assert [row["coughs"] for row in told] == ["often", "never", None]
+    assert told[0]["p(often)"] > 0.9
+    assert told[0]["p(often)"] + told[0]["p(never)"] == pytest.approx(1)

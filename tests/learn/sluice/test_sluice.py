@@ -17,6 +17,7 @@ from penstock.kinds.itemsets.mining import superset_sums
 from penstock.kinds.itemsets.release import SetsRelease
 from penstock.kinds.itemsets.supports import RANGES, Sizes, likely, whole
 from penstock.kinds.table.data import Table
+from penstock.learn.sluice import method
 from penstock.learn.sluice.method import Sluice, as_sets
 from penstock.learn.sluice.smoothing import plausible
 from penstock.privacy.budgets.budget import Budget
@@ -117,6 +118,16 @@ def test_frequent_sets_of_a_large_universe_are_found() -> None:
     assert release.parameters["taken"] == "columns"
     assert abs(release.count("i0,i1").value - 1500) < 200
     assert set(release.top(3)["items"]) == {"i0", "i1", "i0,i1"}
+
+
+def test_few_rows_stand_for_many_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the limit on rows: about as many sets as there are, and items as often."""
+    sets = [{0, 1}, {2}, {5}] * 500
+    for most in (4000, 1000, 110):
+        monkeypatch.setattr(method, "MOST_DRAWN", most)
+        release = fitted(sets, items=40)
+        assert abs(release.number.value - 1500) < 150
+        assert abs(release.count("i0").value - 500) < 200
 
 
 def test_it_is_the_default() -> None:

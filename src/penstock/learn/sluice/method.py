@@ -50,14 +50,14 @@ MOST_CELLS_OF = 18
 """Universes of more items have too many sets to count each of them."""
 CLEAR = 4
 """A column is worth its noise when its item's support is so many times the scale of the supports' noise."""
-FREQUENT = 0.02
+FREQUENT = 0.03
 """And when so large a share of the sets has it: what goes with rarer items is next to independent of them."""
 DENSE = 0.1
 """Sets that have a larger share of all items, on average, are described by their frequent items alone."""
 SPARSE = 0.1
 """Items are spread by chance if a smaller share of the sets has them."""
 MOST_DRAWN = 4_000_000
-"""So many rows of the table are drawn; each stands for several sets where there seem to be more."""
+"""No more rows of the table are drawn; each stands for several sets where there seem to be more."""
 
 Way = Literal["auto", "cells", "columns"]
 
@@ -156,8 +156,8 @@ class Sluice(Method[ItemSets]):
                 beside, supports = others[rare], guess[rare]
         table = sets.as_columns(Table, items.tolist())
         release = Confluence().fit(table, budget)
-        drawn = release.sample(min(release.size, MOST_DRAWN), seed=0).select(table.schema.names)
-        times = max(1, release.size // MOST_DRAWN)
+        times = max(1, -(-release.size // MOST_DRAWN))
+        drawn = release.sample(round(release.size / times), seed=0).select(table.schema.names)
         rows = np.column_stack([column.to_numpy() for column in drawn])
         found, empty = as_sets(rows, items, beside, supports // times)
         return WeightedSets(found.sizes, found.items, found.weights * times), empty * times
