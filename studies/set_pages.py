@@ -200,10 +200,11 @@ def _scale(got: dict[str, Any]) -> list[Told]:
     if not got:
         return []
     peaks = [value for name, value in got.items() if name.endswith("peak MiB")]
+    done = [layout for layout in LAYOUTS if f"{layout}|sluice|peak MiB" in got]
     return [
         (
-            f"Ours: {got['records']:,} sets go through DuckDB within 4 GiB, as texts and one item a row",
-            max(peaks) <= LIMIT_MIB and len(peaks) == 2 * len(LAYOUTS),
+            f"Ours: {got['records']:,} sets go through DuckDB within 4 GiB ({' and '.join(done)})",
+            max(peaks) <= LIMIT_MIB,
             f"at most {max(peaks):,.0f} MiB",
         )
     ]
@@ -367,6 +368,7 @@ def _further(known: dict[str, Any]) -> list[str]:
             for shown in [("wall", "cpu", "peak MiB")]
             for layout in LAYOUTS
             for method in ("diffpart", "sluice")
+            if f"{layout}|{method}|wall" in known["scale"]
         ]
         parts += [
             f"## {known['scale']['records']:,} sets through DuckDB, ε = 1",
