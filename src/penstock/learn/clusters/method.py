@@ -59,7 +59,7 @@ from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
 
-Preset = Literal["hybrid", "half", "eugkm", "ugkm", "mkm", "dplloyd", "dplloyd-impr", "grown"]
+Preset = Literal["grown", "hybrid", "half", "eugkm", "ugkm", "mkm", "dplloyd", "dplloyd-impr"]
 Cut = Literal["none", "grown"] | Sizing
 Rule = Literal["fitted", "half", "never"]
 Schedule = Literal["even", "geometric"]
@@ -83,9 +83,11 @@ class Recipe:
     schedule: Schedule = "even"
     start: Start = "packed"
     starts: int = 30
+    sparse: Sparse = "clip"
 
 
 PRESETS: dict[Preset, Recipe] = {
+    "grown": Recipe(synopsis="grown", sparse="keep"),
     "hybrid": Recipe(),
     "half": Recipe(rule="half"),
     "eugkm": Recipe(rule="never"),
@@ -93,7 +95,6 @@ PRESETS: dict[Preset, Recipe] = {
     "mkm": Recipe(synopsis="mkm", rule="never"),
     "dplloyd": Recipe(synopsis="none", rounds=5, split="equal", start="anywhere", starts=1),
     "dplloyd-impr": Recipe(synopsis="none", rounds=None, starts=1),
-    "grown": Recipe(synopsis="grown"),
 }
 
 
@@ -105,9 +106,10 @@ class KMeans(Method[Points]):
     synopsis are the most compact and the furthest apart is taken, at no further cost. `preset` names the
     other parameters together:
 
-    * ``hybrid``: a grid of about (n epsilon/10)^(2d/(2+d)) cells is counted and clustered, and one round of
-      Lloyd's algorithm follows with the rest of the budget, where that pays; ``half`` is the same with half
-      of the budget for each. ``grown`` has a tree of PrivTree in place of the grid.
+    * ``grown``, our own: a tree of PrivTree, fine where points are many, is counted and clustered, and one
+      round of Lloyd's algorithm follows with the rest of the budget, where that pays.
+    * ``hybrid``, as published: the same on a grid of about (n epsilon/10)^(2d/(2+d)) cells; ``half``: with
+      half of the budget for each.
     * ``eugkm``, ``ugkm``, ``mkm``: the grid alone, in three published sizes.
     * ``dplloyd``: five rounds from a random start, and ``dplloyd-impr``: as many as the budget allows, from
       centres that lie apart.
@@ -139,7 +141,7 @@ class KMeans(Method[Points]):
     name: ClassVar[str] = "kmeans"
 
     k: Annotated[int | None, Whole(1, MOST_K)] = None
-    preset: Preset = "hybrid"
+    preset: Preset = "grown"
     least_k: Annotated[int, Whole(2, MOST_K)] = 2
     most_k: Annotated[int, Whole(2, MOST_K)] = 8
     synopsis: Cut | None = None
@@ -150,14 +152,15 @@ class KMeans(Method[Points]):
     draw: Annotated[int, Whole(0, 1 << 31)] = 0
     boundary: Boundary = "corner"
     signs: Signs = "signed"
-    sparse: Sparse = "clip"
+    sparse: Sparse | None = None
     cap: Annotated[int, Whole(1, 1000)] = CAP
     most_cells: Annotated[int, Whole(1, MOST_CELLS)] = MOST_CELLS
 
     @property
     def recipe(self) -> Recipe:
         """The preset with what was given beside it."""
-        named = {name: getattr(self, name) for name in ("synopsis", "rule", "rounds", "schedule", "starts")}
+        names = ("synopsis", "rule", "rounds", "schedule", "starts", "sparse")
+        named = {name: getattr(self, name) for name in names}
         given = {name: value for name, value in named.items() if value is not None}
         return replace(PRESETS[self.preset], **given)
 
@@ -225,7 +228,7 @@ class _Fit:
             epsilon = float(rest.left[0]) / self.points.schema.unit.records
             for pay in self._shares_of_rounds(n, len(centres), epsilon, rest.rest("rounds")):
                 made = noisy_round(
-                    self.points, self.box, centres, pay, split=self.recipe.split, sparse=self.method.sparse
+                    self.points, self.box, centres, pay, split=self.recipe.split, sparse=self.recipe.sparse
                 )
                 centres, sizes = made.centres, made.sizes
                 errors, counted = np.full(len(sizes), made.error), _LAST
