@@ -20,12 +20,15 @@ __all__ = ["PrivPfCClassifier", "PrivateDecisionTree", "PrivateKMeans", "Private
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'penstock.learn' has no attribute '{name}'")
+    if name == "PrivateKMeans":
+        from penstock.learn.clusters.estimator import PrivateKMeans
+
+        return PrivateKMeans
     from penstock.learn.classification.estimators import (
         PrivateDecisionTree,
         PrivateOneVsRest,
         PrivPfCClassifier,
     )
-    from penstock.learn.clusters.estimator import PrivateKMeans
 
-    found = (PrivateDecisionTree, PrivateKMeans, PrivateOneVsRest, PrivPfCClassifier)
-    return {each.__name__: each for each in found}[name]
+    found = (PrivPfCClassifier, PrivateDecisionTree, PrivateOneVsRest)
+    return {estimator.__name__: estimator for estimator in found}[name]
