@@ -20,7 +20,7 @@ privacy: the SuLQ framework" (PODS 2005) for DPLloyd; J. Lei, "Differentially pr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from math import sqrt
 from typing import Annotated, Any, ClassVar, Literal
@@ -311,14 +311,7 @@ class _Fit:
 
     def _parameters(self, share: Fraction, k: int) -> dict[str, Any]:
         """What was chosen, and what followed from it and the budget."""
-        method = self.method
-        given = {field.name: getattr(method, field.name) for field in fields(method)}
-        return {
-            **given,
-            **{f.name: getattr(self.recipe, f.name) for f in fields(Recipe)},
-            "k": k,
-            "share": str(share),
-        }
+        return {**asdict(self.method), **asdict(self.recipe), "k": k, "share": str(share)}
 
 
 def _width(deviation: float, cells: int) -> float:
