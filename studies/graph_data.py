@@ -22,6 +22,7 @@ FILES = {
 }
 BUDGETS = ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6")
 FITTED = ("GrQc", "HepTh", "AS20")
+NOISES = ("none", "1", "0.2")
 SHAPED = (*FITTED, "CondMat", "HepPh", "AstroPh")
 NOISY_RUNS = 2001
 RUNS = 60

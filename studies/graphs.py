@@ -11,11 +11,15 @@ is measured is kept in studies/results/graphs.json, part by part.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from math import log
 from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
@@ -29,6 +33,7 @@ from graph_data import (
     GRAPHS,
     KRONFIT,
     KRONMOM,
+    NOISES,
     NOISY_RUNS,
     PATTERNS,
     PRIVATE,
@@ -266,34 +271,30 @@ def degrees(runs: int) -> dict[str, Any]:
 # Shapes ----------------------------------------------------------------------------------------------
 
 
-def shapes(runs: int, name: str) -> dict[str, Any]:
-    """The five distances of both models, without noise and under two budgets."""
-    found: dict[str, Any] = {}
+def shapes(runs: int, name: str, epsilon: str) -> dict[str, Any]:
+    """The five distances of both models, without noise (none) or under a budget."""
     truth, levels = statistics(graph(name)), kronecker.levels_of(FILES[name][1])
     sealed = sealed_triangles(name)
-    for epsilon in ("none", "1", "0.2"):
-        rows: dict[str, list[list[float]]] = {"degree-triangle": [], "kronecker": []}
-        for seed in range(1 if epsilon == "none" else runs):
-            rng = np.random.default_rng(seed)
-            if epsilon == "none":
-                features, whole = truths(graph(name)), graph(name).degrees[::-1].copy()
-            else:
-                features, noisy = private_counts(name, sealed, epsilon, "0", seed)
-                whole = noisy.whole
-            closeness = degree_triangle.fitted(whole, max(0.0, features["triangle"]))
-            made, _ = kronecker.fit(features, levels)
-            drawn = {
-                "degree-triangle": SimpleGraph.of(whole.size, *degree_triangle.draw(whole, closeness, rng)),
-                "kronecker": SimpleGraph.of(2**levels, *kronecker.draw(made, levels, rng)),
-            }
-            for model, one in drawn.items():
-                other = statistics(one)
-                distances = [distance(truth, other) for distance in DISTANCES.values()]
-                rows[model].append([*distances, float(other.triangles)])
-        for model, values in rows.items():
-            found[f"{model}|{name}|{epsilon}"] = np.mean(values, axis=0).tolist()
-        print(name, epsilon, flush=True)
-    return found
+    rows: dict[str, list[list[float]]] = {"degree-triangle": [], "kronecker": []}
+    for seed in range(1 if epsilon == "none" else runs):
+        rng = np.random.default_rng(seed)
+        if epsilon == "none":
+            features, whole = truths(graph(name)), graph(name).degrees[::-1].copy()
+        else:
+            features, noisy = private_counts(name, sealed, epsilon, "0", seed)
+            whole = noisy.whole
+        closeness = degree_triangle.fitted(whole, max(0.0, features["triangle"]))
+        made, _ = kronecker.fit(features, levels)
+        drawn = {
+            "degree-triangle": SimpleGraph.of(whole.size, *degree_triangle.draw(whole, closeness, rng)),
+            "kronecker": SimpleGraph.of(2**levels, *kronecker.draw(made, levels, rng)),
+        }
+        for model, one in drawn.items():
+            other = statistics(one)
+            distances = [distance(truth, other) for distance in DISTANCES.values()]
+            rows[model].append([*distances, float(other.triangles)])
+    print(name, epsilon, flush=True)
+    return {f"{model}|{name}|{epsilon}": np.mean(values, axis=0).tolist() for model, values in rows.items()}
 
 
 PARTS: dict[str, Callable[[int], dict[str, Any]]] = {
@@ -312,14 +313,15 @@ def main() -> int:
     for name in (*PARTS, "shapes", "all", "write"):
         parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--graphs", nargs="+", choices=SHAPED, default=SHAPED, help="for --shapes")
+    parser.add_argument("--budgets", nargs="+", choices=NOISES, default=NOISES, help="for --shapes")
     parser.add_argument("--runs", type=int, default=RUNS)
     given = parser.parse_args()
     for name, measure in PARTS.items():
         if given.all or getattr(given, name):
             keep(name, measure(given.runs))
     if given.all or given.shapes:
-        for name in given.graphs:
-            keep("shapes", shapes(SHAPE_RUNS, name))
+        for epsilon, name in product(given.budgets, given.graphs):
+            keep("shapes", shapes(SHAPE_RUNS, name, epsilon))
     if given.write:
         graph_pages.page(known()).write()
     return 0
