@@ -35,7 +35,7 @@ from penstock.privacy.randomness.generator import Randomness
 BUDGETS = ("0.05", "0.1", "0.5", "1")
 SMALL, LARGE = BUDGETS[:2], BUDGETS[2:]
 NICV = "NICV"
-FLAT = ("s1", "gowalla-visits", "roads", "pixels")
+FLAT = ("s1", "gowalla-visits", "roads")
 DATASETS = (*REAL, *MADE)
 
 # Rough figures of the project's specification, from an independent prototype (section 8.5).
@@ -58,9 +58,9 @@ OTHER_SOFTWARE = {"0.1": 4 * 0.0875, "1": 4 * 0.0627}
 """diffprivlib's KMeans on the same six columns and bounds, in our unit; without noise it had 4 x 0.0474."""
 
 METHODS: dict[str, Method] = {
-    "Hybrid": Clustered(KMeans),
+    "Grown": Clustered(KMeans),
+    "Hybrid": Clustered(KMeans, {"preset": "hybrid"}),
     "Hybrid, half": Clustered(KMeans, {"preset": "half"}),
-    "Grown": Clustered(KMeans, {"preset": "grown"}),
     "EUGkM": Clustered(KMeans, {"preset": "eugkm"}),
     "EUGkM, non-negative": Clustered(KMeans, {"preset": "eugkm", "signs": "non-negative"}),
     "UGkM": Clustered(KMeans, {"preset": "ugkm"}),
@@ -204,12 +204,12 @@ STATEMENTS = (
     Statement(
         "A2",
         "The default halves what diffprivlib's clusters have above those without noise, on Adult.",
-        lambda r: excess(r, "Hybrid"),
+        lambda r: excess(r, "Grown"),
     ),
     Statement(
         "A3",
-        "A tree in place of the grid is no worse in most cases.",
-        lambda r: below(r, "Grown", ["Hybrid"], needed=0.5),
+        "A tree in place of the grid is no worse, in nine of ten cases.",
+        lambda r: below(r, "Grown", ["Hybrid"], needed=0.9),
     ),
 )
 
@@ -239,7 +239,7 @@ def study() -> Study:
 
 # Choosing k ------------------------------------------------------------------------------------------
 
-RANGES = {"s1": range(2, 17), "gowalla-visits": range(2, 7), "adult-num": range(2, 7), "pixels": range(2, 5)}
+RANGES = {"s1": range(2, 17), "gowalla-visits": range(2, 7), "adult-num": range(2, 7)}
 PUBLISHED = {("s1", 15): 0.061424, ("s1", 14): 0.092348, ("s1", 13): 0.116655, ("adult-num", 2): 0.090091}
 
 

@@ -484,8 +484,8 @@ MUTANTS: tuple[Mutant, ...] = (
     tests(
         "records of a user are sampled by their place in the file",
         "engine/bound.py",
-        '    return Users(users.rank("dense").to_numpy().astype(np.uint32) - np.uint32(1), users)\n',
-        "    return Users(np.arange(len(users), dtype=np.uint32), users)\n",
+        '    return Users(written.rank("dense").to_numpy().astype(np.uint32) - np.uint32(1), written)\n',
+        "    return Users(np.arange(len(written), dtype=np.uint32), written)\n",
         "tests/engine/test_bound.py",
     ),
 )

@@ -18,8 +18,8 @@ TOP = 100
 SCALE = 10_000_000
 CHOSEN_ON = ("groceries", "mushroom", "bms")
 """What the constants of our default were chosen on, where items are columns."""
-CONFIRMING = ("retail", "kosarak")
-"""Where they were then tried, unchanged. msnbc, the only small universe, is counted set by set instead."""
+CHOSE_NOTHING = ("retail", "kosarak")
+"""Where they were then tried, unchanged. msnbc, the only small universe, is mostly counted set by set."""
 
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "sluice": ("sluice", {}),
@@ -200,10 +200,11 @@ def _scale(got: dict[str, Any]) -> list[Told]:
     if not got:
         return []
     peaks = [value for name, value in got.items() if name.endswith("peak MiB")]
+    done = [layout for layout in LAYOUTS if f"{layout}|sluice|peak MiB" in got]
     return [
         (
-            f"Ours: {got['records']:,} sets go through DuckDB within 4 GiB, as texts and one item a row",
-            max(peaks) <= LIMIT_MIB and len(peaks) == 2 * len(LAYOUTS),
+            f"Ours: {got['records']:,} sets go through DuckDB within 4 GiB ({' and '.join(done)})",
+            max(peaks) <= LIMIT_MIB,
             f"at most {max(peaks):,.0f} MiB",
         )
     ]
@@ -214,7 +215,7 @@ def _ours(found: Found) -> list[Told]:
     cases = found.cases("sluice")
     errors = [(found.error("sluice", *case), found.error("diffpart", *case)) for case in cases]
     useful = [(found.useful("sluice", *case), found.useful("diffpart", *case)) for case in cases]
-    unseen = [pair for pair, (name, _) in zip(errors, cases, strict=True) if name in CONFIRMING]
+    unseen = [pair for pair, (name, _) in zip(errors, cases, strict=True) if name in CHOSE_NOTHING]
     no_worse = sum(ours <= theirs for ours, theirs in errors)
     better, confirmed = (sum(ours <= 0.7 * theirs for ours, theirs in some) for some in (errors, unseen))
     more = sum(ours >= theirs for ours, theirs in useful)
@@ -227,7 +228,7 @@ def _ours(found: Found) -> list[Told]:
         (
             "Ours: the default's error is 30 % less on half of them",
             2 * better >= len(errors),
-            f"{better} of {len(errors)}; on the data that confirm, {confirmed} of {len(unseen)}",
+            f"{better} of {len(errors)}; on data that chose nothing, {confirmed} of {len(unseen)}",
         ),
         (
             "Ours: the default's top-100 utility is at least DiffPart's, everywhere",
@@ -275,9 +276,9 @@ def page(known: dict[str, Any]) -> Page:
         f"others, and {QUERIES:,} random sets of items in each of five groups (the paper: 10 releases, "
         "10,000 sets). msnbc is the paper's; its transit data are not public, and made-up sets of their "
         "shape stand in for them. The default's constants for items as columns were chosen on "
-        f"{', '.join(CHOSEN_ON)}; {' and '.join(CONFIRMING)} confirm them. Those for counting every set have "
-        "no data that confirm them: msnbc is the only small universe here, and was known when they were set. "
-        "Seconds are CPU seconds, the least of three runs that took turns.",
+        f"{', '.join(CHOSEN_ON)}, and nothing on {' and '.join(CHOSE_NOTHING)}. Those for counting every set "
+        "were set with msnbc in view, the only small universe here. "
+        "Empty cells were not measured. Seconds are CPU seconds, the least of three runs that took turns.",
         ["## Sentences", _sentence_table(told)],
         [
             "## Mean relative error over the five groups, and utility of the 100 most frequent sets",
@@ -367,6 +368,7 @@ def _further(known: dict[str, Any]) -> list[str]:
             for shown in [("wall", "cpu", "peak MiB")]
             for layout in LAYOUTS
             for method in ("diffpart", "sluice")
+            if f"{layout}|{method}|wall" in known["scale"]
         ]
         parts += [
             f"## {known['scale']['records']:,} sets through DuckDB, ε = 1",

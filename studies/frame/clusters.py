@@ -98,12 +98,13 @@ def taxi() -> ClusterData:
     return ClusterData("taxi", scaled(frame.to_numpy().astype(float)), 5)
 
 
-def pixels() -> ClusterData:
-    """The colours of 34,160 pixels of a photograph that comes with scikit-learn; needs no file."""
-    from sklearn.datasets import load_sample_image
+CALLS = ("age", "duration", "campaign", "euribor3m", "cons.conf.idx")
 
-    image = load_sample_image("china.jpg").reshape(-1, 3)[::8].astype(float)
-    return ClusterData("pixels", image / 127.5 - 1, 3)
+
+def bank() -> ClusterData:
+    """41,188 calls of a bank to its customers, five numeric columns."""
+    frame = pl.read_csv(file("bank/bank_additional_full.csv.gz"))
+    return ClusterData("bank-num", scaled(frame.select(CALLS).to_numpy().astype(float)), 4)
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ REAL = {
     "gowalla-visits": gowalla_visits,
     "roads": roads,
     "taxi": taxi,
-    "pixels": pixels,
+    "bank-num": bank,
 }
 MADE = {
     each.name: each for each in (Synthetic(4, 2), Synthetic(6, 4), Synthetic(5, 8), Synthetic(5, 3, True))

@@ -86,3 +86,39 @@ def test_mistakes_are_told_in_a_sentence(
         assert said.code in (1, 2)
         assert words in said.err
         assert "Traceback" not in said.err
+
+
+def test_a_classifier_says_labels_with_their_probabilities(cli: Cli, tmp_path: Path) -> None:
+    """From a file and a schema to answers about other people, by commands alone."""
+    (tmp_path / "people.schema.yaml").write_text(
+        "fields:\n- {name: smoker, type: boolean}\n- {name: coughs, constraints: {enum: [never, often]}}\n",
+        encoding="utf-8",
+    )
+    people = pl.DataFrame(
+        {"smoker": [True] * 300 + [False] * 500, "coughs": ["often"] * 300 + ["never"] * 500}
+    )
+    people.write_csv(tmp_path / "people.csv")
+    made = cli(
+        *("release", tmp_path / "people.csv", "--schema", tmp_path / "people.schema.yaml", "--epsilon", "4"),
+        *("--method", "privpfc", "--param", "target=coughs", "--seed", "1", "--out", tmp_path / "coughs"),
+    )
+    assert made.code == 0, made.err
+    (tmp_path / "new.csv").write_text("name,smoker\nada,true\nbob,false\ncyd,perhaps\n", encoding="utf-8")
+    told = json.loads(cli("predict", tmp_path / "coughs", tmp_path / "new.csv", "--json").out)
+    assert [row["coughs"] for row in told] == ["often", "never", None]
+    assert told[0]["p(often)"] > 0.9
+    assert told[0]["p(often)"] + told[0]["p(never)"] == pytest.approx(1)
+
+
+def test_a_model_that_looks_at_no_column_answers_once_for_every_row(cli: Cli, tmp_path: Path) -> None:
+    schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}, {name: coughs, type: boolean}]")
+    frame = pl.DataFrame({"smoker": [True] * 50, "coughs": [True] * 40 + [False] * 10})
+    release = penstock.release(
+        frame, schema, epsilon=5, method="majority-label", parameters={"target": "coughs"}, seed=1
+    )
+    folder = release.save(tmp_path / "majority")
+    for name in ("ids.csv", "ids.parquet"):
+        ids, path = pl.DataFrame({"id": [1, 2, 3]}), tmp_path / name
+        _ = ids.write_csv(path) if path.suffix == ".csv" else ids.write_parquet(path)
+        found = cli("predict", folder, path)
+        assert [line.partition(",")[0] for line in found.out.splitlines()] == ["coughs"] + ["true"] * 3

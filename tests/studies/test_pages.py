@@ -15,7 +15,18 @@ from frame.statements import Checked, Verdict, refuted, statement_table, tally
 from race.peers import PEERS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "studies"
-NAMES = ("coverage", "diffpart", "fuzzing", "graphs", "privbayes", "privtree", "race", "scaling", "selection")
+NAMES = (
+    "coverage",
+    "diffpart",
+    "fuzzing",
+    "graphs",
+    "privbayes",
+    "privtree",
+    "race",
+    "scaling",
+    "selection",
+    "suite",
+)
 ROW = re.compile(r"^\| (\S+) \| (.+) \| \*\*(holds|does not hold|not measured)\*\* \| (.*) \|$", re.MULTILINE)
 HOLDS = {"holds": True, "does not hold": False, "not measured": None}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -61,14 +62,24 @@ def test_every_preset_finds_clusters_that_lie_apart(preset: str) -> None:
 
 
 def test_the_parts_of_a_hybrid_are_one_charge_each() -> None:
-    paid = charges(made(epsilon=1, k=3))
+    paid = charges(made(epsilon=1, k=3, preset="hybrid"))
     assert list(paid) == ["number of points", "synopsis", "round 1"]
     assert paid["number of points"] == Fraction(1, 100)
     assert sum(paid.values()) == 1
 
 
+def test_a_tree_is_grown_and_counted_with_the_part_of_the_synopsis() -> None:
+    release = made(epsilon=1, k=3)
+    paid = charges(release)
+    assert list(paid) == ["number of points", "shape", "counts", "round 1"]
+    assert paid["shape"] == paid["counts"]
+    assert sum(paid.values()) == 1
+    assert release.synopsis is not None
+    assert "fine where points are many" in release.synopsis.words
+
+
 def test_a_declared_number_of_points_costs_nothing() -> None:
-    release = made(k=3, schema=f"size: 6000{SQUARE}")
+    release = made(k=3, preset="hybrid", schema=f"size: 6000{SQUARE}")
     assert list(charges(release)) == ["synopsis", "round 1"]
 
 
@@ -88,7 +99,7 @@ def test_rounds_get_equal_parts_or_halves() -> None:
 
 
 def test_a_fall_back_to_the_grid_alone_is_decided_by_noisy_and_public_numbers() -> None:
-    release = made(epsilon="1/100", k=3)
+    release = made(epsilon="1/100", k=3, preset="hybrid")
     assert list(charges(release)) == ["number of points", "synopsis"]
     assert release.counted == "cells"
     assert release.parameters["share"] == "1"
@@ -208,6 +219,8 @@ def test_dates_have_centres_too() -> None:
     assert release.predict(days)["cluster"].n_unique() == 2
 
 
-def test_a_method_without_a_seed_can_be_published() -> None:
-    assert KMeans(k=3).recipe == PRESETS["hybrid"]
+def test_what_is_given_changes_the_preset() -> None:
+    assert KMeans(k=3).recipe == PRESETS["grown"]
     assert KMeans(preset="eugkm", rule="fitted").recipe == PRESETS["hybrid"]
+    changed = replace(PRESETS["hybrid"], synopsis="grown", sparse="keep")
+    assert KMeans(preset="hybrid", synopsis="grown", sparse="keep").recipe == changed

@@ -52,7 +52,7 @@ class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ign
         epsilon: Amount = 1,
         bounds: Bounds | None = None,
         schema: Schema | None = None,
-        preset: Preset = "hybrid",
+        preset: Preset = "grown",
         ledger: Ledger | str | PathLike[str] | None = None,
         account: str | None = None,
         random_state: Seed = None,

@@ -20,7 +20,7 @@ privacy: the SuLQ framework" (PODS 2005) for DPLloyd; J. Lei, "Differentially pr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from math import sqrt
 from typing import Annotated, Any, ClassVar, Literal
@@ -34,7 +34,7 @@ from penstock.errors import UsageError
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.privtree import PrivTree
 from penstock.learn.clusters.lloyd import CAP, Found, cluster, measured, most_valid
-from penstock.learn.clusters.packing import Boundary, packed_starts, uniform_starts
+from penstock.learn.clusters.packing import Boundary, packed_starts, spread_starts, uniform_starts
 from penstock.learn.clusters.planning import (
     Sizing,
     affordable_rounds,
@@ -45,6 +45,7 @@ from penstock.learn.clusters.planning import (
 from penstock.learn.clusters.release import MOST_CELLS, ClustersRelease, Counted
 from penstock.learn.clusters.rounds import Sparse, Split, noisy_round
 from penstock.learn.clusters.synopsis import (
+    Cells,
     GridSynopsis,
     GrownSynopsis,
     Signs,
@@ -59,11 +60,11 @@ from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
 
-Preset = Literal["hybrid", "half", "eugkm", "ugkm", "mkm", "dplloyd", "dplloyd-impr", "grown"]
+Preset = Literal["grown", "hybrid", "half", "eugkm", "ugkm", "mkm", "dplloyd", "dplloyd-impr"]
 Cut = Literal["none", "grown"] | Sizing
 Rule = Literal["fitted", "half", "never"]
 Schedule = Literal["even", "geometric"]
-Start = Literal["packed", "anywhere"]
+Start = Literal["packed", "anywhere", "spread"]
 
 SIZE_SHARE = Fraction(1, 100)
 """Of the budget, for the number of points where the schema does not declare it."""
@@ -83,9 +84,11 @@ class Recipe:
     schedule: Schedule = "even"
     start: Start = "packed"
     starts: int = 30
+    sparse: Sparse = "clip"
 
 
 PRESETS: dict[Preset, Recipe] = {
+    "grown": Recipe(synopsis="grown", sparse="keep", start="spread"),
     "hybrid": Recipe(),
     "half": Recipe(rule="half"),
     "eugkm": Recipe(rule="never"),
@@ -93,7 +96,6 @@ PRESETS: dict[Preset, Recipe] = {
     "mkm": Recipe(synopsis="mkm", rule="never"),
     "dplloyd": Recipe(synopsis="none", rounds=5, split="equal", start="anywhere", starts=1),
     "dplloyd-impr": Recipe(synopsis="none", rounds=None, starts=1),
-    "grown": Recipe(synopsis="grown"),
 }
 
 
@@ -105,9 +107,10 @@ class KMeans(Method[Points]):
     synopsis are the most compact and the furthest apart is taken, at no further cost. `preset` names the
     other parameters together:
 
-    * ``hybrid``: a grid of about (n epsilon/10)^(2d/(2+d)) cells is counted and clustered, and one round of
-      Lloyd's algorithm follows with the rest of the budget, where that pays; ``half`` is the same with half
-      of the budget for each. ``grown`` has a tree of PrivTree in place of the grid.
+    * ``grown``, our own: a tree of PrivTree, fine where points are many, is counted and clustered, and one
+      round of Lloyd's algorithm follows with the rest of the budget, where that pays.
+    * ``hybrid``, as published: the same on a grid of about (n epsilon/10)^(2d/(2+d)) cells; ``half``: with
+      half of the budget for each.
     * ``eugkm``, ``ugkm``, ``mkm``: the grid alone, in three published sizes.
     * ``dplloyd``: five rounds from a random start, and ``dplloyd-impr``: as many as the budget allows, from
       centres that lie apart.
@@ -139,7 +142,7 @@ class KMeans(Method[Points]):
     name: ClassVar[str] = "kmeans"
 
     k: Annotated[int | None, Whole(1, MOST_K)] = None
-    preset: Preset = "hybrid"
+    preset: Preset = "grown"
     least_k: Annotated[int, Whole(2, MOST_K)] = 2
     most_k: Annotated[int, Whole(2, MOST_K)] = 8
     synopsis: Cut | None = None
@@ -150,14 +153,15 @@ class KMeans(Method[Points]):
     draw: Annotated[int, Whole(0, 1 << 31)] = 0
     boundary: Boundary = "corner"
     signs: Signs = "signed"
-    sparse: Sparse = "clip"
+    sparse: Sparse | None = None
     cap: Annotated[int, Whole(1, 1000)] = CAP
     most_cells: Annotated[int, Whole(1, MOST_CELLS)] = MOST_CELLS
 
     @property
     def recipe(self) -> Recipe:
         """The preset with what was given beside it."""
-        named = {name: getattr(self, name) for name in ("synopsis", "rule", "rounds", "schedule", "starts")}
+        names = ("synopsis", "rule", "rounds", "schedule", "starts", "sparse")
+        named = {name: getattr(self, name) for name in names}
         given = {name: value for name, value in named.items() if value is not None}
         return replace(PRESETS[self.preset], **given)
 
@@ -225,7 +229,7 @@ class _Fit:
             epsilon = float(rest.left[0]) / self.points.schema.unit.records
             for pay in self._shares_of_rounds(n, len(centres), epsilon, rest.rest("rounds")):
                 made = noisy_round(
-                    self.points, self.box, centres, pay, split=self.recipe.split, sparse=self.method.sparse
+                    self.points, self.box, centres, pay, split=self.recipe.split, sparse=self.recipe.sparse
                 )
                 centres, sizes = made.centres, made.sizes
                 errors, counted = np.full(len(sizes), made.error), _LAST
@@ -282,15 +286,22 @@ class _Fit:
     def _clustered(self, synopsis: Synopsis) -> Found:
         """The clusters of the cells with the least error, or the most valid where their number is open."""
         cells = weighted(synopsis, self.method.signs)
-        results = [cluster(cells, self._starts(k), self.method.cap) for k in self.method.candidates]
+        results = [cluster(cells, self._starts(k, cells), self.method.cap) for k in self.method.candidates]
         place = most_valid(results) if len(results) > 1 else 0
         return results[place or 0][0]
 
-    def _starts(self, k: int) -> Reals:
-        many, dimensions = self.recipe.starts, self.box.dimensions
+    def _starts(self, k: int, cells: Cells | None = None) -> Reals:
+        """Sets of k centres to begin with; where they are spread, half of them follow the cells' counts."""
+        many, dimensions, draw = self.recipe.starts, self.box.dimensions, self.method.draw
         if self.recipe.start == "anywhere":
-            return uniform_starts(k, dimensions, many, self.method.draw)
-        return packed_starts(k, dimensions, many, self.method.draw, self.method.boundary)
+            return uniform_starts(k, dimensions, many, draw)
+        if self.recipe.start == "packed" or cells is None:
+            return packed_starts(k, dimensions, many, draw, self.method.boundary)
+        blocks, half = cells.blocks(), many // 2
+        spread = spread_starts(blocks.places, blocks.weights, k, many - half, draw)
+        if not half:
+            return spread
+        return np.concatenate([packed_starts(k, dimensions, half, draw, self.method.boundary), spread])
 
     def _sizes(self, synopsis: Synopsis, centres: Reals) -> tuple[Reals, Reals]:
         """The noisy counts of every cluster's cells, added up, and how wide the noise of so many is."""
@@ -308,14 +319,7 @@ class _Fit:
 
     def _parameters(self, share: Fraction, k: int) -> dict[str, Any]:
         """What was chosen, and what followed from it and the budget."""
-        method = self.method
-        given = {field.name: getattr(method, field.name) for field in fields(method)}
-        return {
-            **given,
-            **{f.name: getattr(self.recipe, f.name) for f in fields(Recipe)},
-            "k": k,
-            "share": str(share),
-        }
+        return {**asdict(self.method), **asdict(self.recipe), "k": k, "share": str(share)}
 
 
 def _width(deviation: float, cells: int) -> float:

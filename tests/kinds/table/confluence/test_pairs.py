@@ -283,6 +283,31 @@ def test_the_first_choices_connect_what_is_not_connected() -> None:
     assert [3 in pair for pair in couples[False]] == [False, False, False]
 
 
+def test_a_column_that_is_not_worth_connecting_does_not_end_the_choices() -> None:
+    """Three columns that agree and one on its own: it is refused once, then the third equal pair comes.
+
+    Equal pairs have a gap of 4000, others below 300, and 500 are expected: a wrong choice has chance e^-50.
+    """
+    rng = np.random.default_rng(1)
+    same = rng.integers(0, 2, 4000)
+    gaps = gaps_of(np.column_stack([same, same, same, rng.integers(0, 2, 4000)]), schema_of([2] * 4))
+    budget = paid(50)
+    chosen = choose(
+        gaps.of_all({couple: np.full((2, 2), 1000) for couple in gaps.couples}),
+        gaps.candidates,
+        [v.sizes for v in gaps.variables],
+        PureTier(budget),
+        most=6,
+        share=Fraction(1, 10),
+        scale=0.0,
+        caution=1.0,
+        apparent=np.full(len(gaps.candidates), 500.0),
+        tree=True,
+    )
+    assert sorted((a.variable, b.variable) for a, b in chosen) == [(0, 1), (0, 2), (1, 2)]
+    assert budget.receipt().epsilon == 25  # three pairs, and two refusals
+
+
 def test_a_gap_that_noise_alone_would_show_is_not_chosen() -> None:
     rng = np.random.default_rng(0)
     gaps = gaps_of(rng.integers(0, 2, size=(2000, 3)), schema_of([2] * 3))

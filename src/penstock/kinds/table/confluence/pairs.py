@@ -166,8 +166,8 @@ def choose(
     the `apparent` gap that it would have without any dependence; stopping has score 0.
 
     With `tree`, pairs that connect what is not connected yet come first: the candidates are those between
-    different groups of attributes until there is one group, and all others after that. Pairs that are `given`
-    are among the chosen without a choice.
+    different groups of attributes until there is one group, or none of them seems worth its noise, and all
+    others after that. Pairs that are `given` are among the chosen without a choice.
     """
     weights = np.array([(sizes[a][i] * sizes[b][j]) ** tier.power for (a, i), (b, j) in candidates])
     couple = np.array([a * len(sizes) + b for (a, _), (b, _) in candidates])
@@ -181,9 +181,13 @@ def choose(
         group[group == group[a]] = group[b]
         total += float((sizes[a][i] * sizes[b][j]) ** tier.power)
         open_ &= couple != a * len(sizes) + b
-    while len(chosen) < most + len(given) and open_.any():
+    connecting = tree
+    for number in range(1, most + 1):
         apart = open_ & (group[ends[:, 0]] != group[ends[:, 1]])
-        places = np.flatnonzero(apart if tree and apart.any() else open_)
+        connecting = connecting and bool(apart.any())
+        places = np.flatnonzero(apart if connecting else open_)
+        if not len(places):
+            break
         dilution = scale * ((total + weights[places]) ** (1 / tier.power) - total ** (1 / tier.power))
         prices = np.rint(caution * dilution + seeming[places])
         costs = np.minimum(prices, float(_FITS)).astype(np.int64)  # a difference must not wrap around
@@ -197,9 +201,12 @@ def choose(
             shape=(len(places) + 1,),
             because="subtracting public prices, and a constant for stopping, moves nothing",
         )
-        index = tier.choose(sealed, f"choice {len(chosen) - len(given) + 1}", share, method)
-        if index == len(places):
+        index = tier.choose(sealed, f"choice {number}", share, method)
+        if index == len(places) and not connecting:
             break
+        if index == len(places):
+            connecting = False  # what is left apart is not worth connecting; others may be worth more views
+            continue
         best = places[index]
         chosen.append(candidates[best])
         group[group == group[ends[best, 0]]] = group[ends[best, 1]]

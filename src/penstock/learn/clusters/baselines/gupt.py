@@ -43,6 +43,20 @@ class GuptKMeans(Method[Points]):
 
     There are n**`power` blocks, of which each is clustered without noise from the same public start. The
     centres of a block are sorted by their second coordinate, so that those of several blocks can be averaged.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> schema = Schema.from_yaml('''
+    ... kind: points
+    ... fields:
+    ...   - {name: x, type: number, constraints: {minimum: 0, maximum: 1}}
+    ...   - {name: y, type: number, constraints: {minimum: 0, maximum: 1}}
+    ... ''')
+    >>> frame = pl.DataFrame({"x": [0.1] * 500 + [0.9] * 500, "y": [0.2] * 500 + [0.7] * 500})
+    >>> points = Points.open(frame, schema)
+    >>> release = GuptKMeans(k=2).fit(points, Budget(1, randomness=Randomness.seeded(1)))
+    >>> release.predict(frame).columns
+    ['cluster']
     """
 
     name: ClassVar[str] = "gupt-kmeans"

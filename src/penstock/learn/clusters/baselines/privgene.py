@@ -41,6 +41,20 @@ class PrivGeneKMeans(Method[Points]):
 
     `rounds` is the number of choices (None: n epsilon / 8000, eight at least), `sigma` how far a coordinate
     of a child is moved at random, where the box is a cube from -1 to 1.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> schema = Schema.from_yaml('''
+    ... kind: points
+    ... fields:
+    ...   - {name: x, type: number, constraints: {minimum: 0, maximum: 1}}
+    ...   - {name: y, type: number, constraints: {minimum: 0, maximum: 1}}
+    ... ''')
+    >>> frame = pl.DataFrame({"x": [0.1] * 500 + [0.9] * 500, "y": [0.2] * 500 + [0.7] * 500})
+    >>> points = Points.open(frame, schema)
+    >>> release = PrivGeneKMeans(k=2).fit(points, Budget(1, randomness=Randomness.seeded(1)))
+    >>> release.predict(frame).columns
+    ['cluster']
     """
 
     name: ClassVar[str] = "privgene-kmeans"
