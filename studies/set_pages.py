@@ -278,7 +278,7 @@ def page(known: dict[str, Any]) -> Page:
         "shape stand in for them. The default's constants for items as columns were chosen on "
         f"{', '.join(CHOSEN_ON)}, and nothing on {' and '.join(CHOSE_NOTHING)}. Those for counting every set "
         "were set with msnbc in view, the only small universe here. "
-        "Seconds are CPU seconds, the least of three runs that took turns.",
+        "Empty cells were not measured. Seconds are CPU seconds, the least of three runs that took turns.",
         ["## Sentences", _sentence_table(told)],
         [
             "## Mean relative error over the five groups, and utility of the 100 most frequent sets",

@@ -108,3 +108,17 @@ def test_a_classifier_says_labels_with_their_probabilities(cli: Cli, tmp_path: P
     assert [row["coughs"] for row in told] == ["often", "never", None]
     assert told[0]["p(often)"] > 0.9
     assert told[0]["p(often)"] + told[0]["p(never)"] == pytest.approx(1)
+
+
+def test_a_model_that_looks_at_no_column_answers_once_for_every_row(cli: Cli, tmp_path: Path) -> None:
+    schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}, {name: coughs, type: boolean}]")
+    frame = pl.DataFrame({"smoker": [True] * 50, "coughs": [True] * 40 + [False] * 10})
+    release = penstock.release(
+        frame, schema, epsilon=5, method="majority-label", parameters={"target": "coughs"}, seed=1
+    )
+    folder = release.save(tmp_path / "majority")
+    for name in ("ids.csv", "ids.parquet"):
+        ids, path = pl.DataFrame({"id": [1, 2, 3]}), tmp_path / name
+        _ = ids.write_csv(path) if path.suffix == ".csv" else ids.write_parquet(path)
+        found = cli("predict", folder, path)
+        assert [line.partition(",")[0] for line in found.out.splitlines()] == ["coughs"] + ["true"] * 3

@@ -69,6 +69,8 @@ OPENINGS = {
     "kinds/points/audits.py OnlyOccupied.fans": "a mistake made on purpose, in a broken copy",
     "kinds/graph/audits/features.py by_true_counts": "a mistake made on purpose, in a broken copy",
     "kinds/table/audits/gaps.py Step.choice_law": "the exact law of a choice on a made-up table",
+    "kinds/table/audits/gaps.py Step.cost_in_rho": "how far scores move between two made-up tables",
+    "kinds/table/audits/gaps.py Step.sum_law": "the exact law of a noisy number on a made-up table",
     "learn/classification/audits/grids.py Step.law": "the exact law of a choice on a made-up table",
     "kinds/table/audits/dependence.py Step.law": "the exact law of a noisy number on a made-up table",
 }

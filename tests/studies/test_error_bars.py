@@ -14,7 +14,7 @@ from error_bars import SMALL, Coverage, Told, cases, measured
 from penstock import catalogue
 from penstock.errors import PenstockError
 from penstock.releases import Answer, Release
-from penstock.releases.error_bars import Bar
+from penstock.releases.answer import Bar
 from penstock.schema import Schema
 
 RELEASES = 40

@@ -14,7 +14,7 @@ from penstock.engine.header import Header
 from penstock.engine.source import read
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.seals.sealed import Sealed
-from penstock.privacy.unit import Relation
+from penstock.privacy.unit import Relation, Unit
 from penstock.schema import Schema
 
 
@@ -35,6 +35,8 @@ class Data(Handle, ABC):
     repeatable: bool = False
     """Whether the records that users keep were chosen by a key that is known: such a release is not for the
     public."""
+    made_of: Unit | None = None
+    """The unit of the data that these records were made of, one for one; None: they are what was opened."""
 
     @final
     @classmethod
@@ -76,6 +78,11 @@ class Data(Handle, ABC):
     def relation(self) -> Relation:
         """Against which change the records are protected."""
         return self.schema.relation
+
+    @property
+    def booked(self) -> Unit:
+        """The unit as a ledger keeps it."""
+        return self.made_of or self.schema.booked
 
     @property
     def declared(self) -> Schema:

@@ -60,7 +60,7 @@ class Method(ABC, Generic[D]):
         make whatever the budget pays for unpublishable.
         """
         self.check(data.declared)
-        budget.protect(data.schema.booked)
+        budget.protect(data.booked)
         budget.ready(data.relation)
         if data.repeatable:
             budget.mark_repeatable()

@@ -27,7 +27,8 @@ def streamed(
     """Raw: these columns of all records, in pieces, in no particular order.
 
     Records that have the same values in the columns `together`, blanks around them aside, come one after the
-    other. `memory` limits DuckDB, which spills what is more (`penstock.engine.connection.Duck`).
+    other: of DuckDB certainly, of another database where it takes no other texts for equal. `memory` limits
+    DuckDB, which spills what is more (`penstock.engine.connection.Duck`).
 
     >>> import polars as pl
     >>> source = FrameSource(pl.DataFrame({"who": ["b", "a", "b "]}), "a frame")
@@ -43,7 +44,7 @@ def streamed(
     try:
         table = records.table(names, duck=duck)
         if together:
-            table = table.order_by([user_in_database(table[name]) for name in together])
+            table = table.order_by([_by_bytes(user_in_database(table[name])) for name in together])
         for batch in _batches(table):
             piece = pl.from_arrow(batch)
             assert isinstance(piece, pl.DataFrame)
@@ -54,6 +55,25 @@ def streamed(
         if stopped(problem):
             raise KeyboardInterrupt from None
         raise (too_large(problem) or records.failure(problem)) from problem
+
+
+def _by_bytes(column: ir.Value) -> ir.Value:
+    """What DuckDB sorts a column by so that only equal texts stand together.
+
+    A column may have a collation that takes other texts for equal ones, 'A' for 'a'; sorted by it, the
+    records of both would stand in any order.
+    """
+    if not column.type().is_string() or column.get_backend().name != "duckdb":
+        return column
+    import ibis
+
+    @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]  # untyped library
+    def encode(text: str) -> bytes:
+        """The bytes of a text: DuckDB has this function, and runs its own."""
+        raise NotImplementedError
+
+    found: ir.Value = encode(column)
+    return found
 
 
 def _batches(table: ir.Table) -> Iterator[Any]:

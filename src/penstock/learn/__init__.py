@@ -6,7 +6,6 @@ They are loaded when they are first asked for.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,17 +16,19 @@ if TYPE_CHECKING:
 
 __all__ = ["PrivPfCClassifier", "PrivateDecisionTree", "PrivateKMeans", "PrivateOneVsRest"]
 
-_PLACES = (
-    "penstock.learn.classification.estimators:PrivPfCClassifier",
-    "penstock.learn.classification.estimators:PrivateDecisionTree",
-    "penstock.learn.classification.estimators:PrivateOneVsRest",
-    "penstock.learn.clusters.estimator:PrivateKMeans",
-)
-
 
 def __getattr__(name: str) -> Any:
-    for place in _PLACES:
-        module, _, known = place.partition(":")
-        if known == name:
-            return getattr(import_module(module), name)
-    raise AttributeError(f"module 'penstock.learn' has no attribute '{name}'")
+    if name not in __all__:
+        raise AttributeError(f"module 'penstock.learn' has no attribute '{name}'")
+    if name == "PrivateKMeans":
+        from penstock.learn.clusters.estimator import PrivateKMeans
+
+        return PrivateKMeans
+    from penstock.learn.classification.estimators import (
+        PrivateDecisionTree,
+        PrivateOneVsRest,
+        PrivPfCClassifier,
+    )
+
+    found = (PrivPfCClassifier, PrivateDecisionTree, PrivateOneVsRest)
+    return {estimator.__name__: estimator for estimator in found}[name]

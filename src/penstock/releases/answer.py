@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from penstock import catalogue
 from penstock.report.numbers import percent, readable
 
 if TYPE_CHECKING:
-    from penstock.releases.error_bars import Bar
     from penstock.schema import Schema
 
 Basis = Literal["counted", "spread evenly", "model", "declared"]
@@ -26,6 +25,16 @@ Basis = Literal["counted", "spread evenly", "model", "declared"]
 BASES: tuple[Basis, ...] = get_args(Basis)
 CONFIDENCE = 0.95
 _NOTABLE = 0.97  # what a 95 % bar may cover without being told
+
+
+class Bar(NamedTuple):
+    """An error bar: the error lies within -half ... half with the probability `covers`.
+
+    `covers` is None where it is at least 95 % and how much more depends on the records.
+    """
+
+    half: float
+    covers: float | None
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,6 @@ class Answer:
         Where the bar reaches zero, noise that would make a count too low by more than the bar no longer
         does, so that the bar covers up to half of what it else misses.
 
-        >>> from penstock.releases.error_bars import Bar
         >>> print(Answer.counted(-3.0, Bar(10.0, 0.95), "records"))
         0 ± 10 records (counted)
         """

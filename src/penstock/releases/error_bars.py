@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.releases.answer import CONFIDENCE
+from penstock.releases.answer import CONFIDENCE, Bar
 
 if TYPE_CHECKING:
     from penstock.privacy.budgets.receipt import Receipt
@@ -44,16 +44,6 @@ class Noises(NamedTuple):
     deviation: float
     number: int
     gaussian: bool = False
-
-
-class Bar(NamedTuple):
-    """An error bar: the error lies within -half ... half with the probability `covers`.
-
-    `covers` is None where it is at least 95 % and how much more depends on the records.
-    """
-
-    half: float
-    covers: float | None
 
 
 EXACT = Bar(0.0, 1.0)

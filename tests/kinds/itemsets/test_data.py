@@ -13,6 +13,7 @@ import pytest
 from penstock.drafting.proposal import draft
 from penstock.engine import streaming
 from penstock.errors import DataError, SchemaError
+from penstock.kinds.itemsets import reading
 from penstock.kinds.itemsets.incidence import Incidence
 from penstock.kinds.itemsets.reading import open_itemsets
 from penstock.schema import Schema
@@ -259,3 +260,45 @@ def test_duckdb_says_what_is_wrong_with_an_item_or_an_owner() -> None:
         open_itemsets(rows, schema(top=PEOPLE, field=", outside: other"), engine="duckdb")
     with pytest.raises(DataError, match="basket: some record names no user"):
         open_itemsets(rows, schema(", transaction: basket", field=", outside: other"), engine="duckdb")
+
+
+def mixed_case(path: Path) -> str:
+    """Six baskets of A and six of a, in a database that takes both names for equal where it sorts."""
+    import duckdb
+
+    with duckdb.connect(path) as database:
+        database.execute("CREATE TABLE t (who VARCHAR COLLATE NOCASE, basket VARCHAR, product VARCHAR)")
+        rows = [(who, str(number), "ale") for number in range(6) for who in "Aa"]
+        database.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+    return f"duckdb:///{path}"
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+def test_a_collation_makes_no_further_users_and_no_further_sets(engine: str, tmp_path: Path) -> None:
+    """Sorted by it the rows of A and a may alternate, and every run of them looks like a user of its own."""
+    source = mixed_case(tmp_path / "sales.duckdb")
+    unit = "unit: {protects: user, column: who, at_most: 1}\n"
+    assert open_itemsets(source, schema(", transaction: basket", unit), table="t", engine=engine).size == 2
+    assert open_itemsets(source, schema(", transaction: who"), table="t", engine=engine).size == 2
+
+
+@pytest.mark.parametrize(
+    ("columns", "top"),
+    [
+        (", transaction: who", ""),
+        (", transaction: basket", "unit: {protects: user, column: who, at_most: 1}\n"),
+        ("", "unit: {protects: user, column: who, at_most: 1}\n"),
+    ],
+)
+def test_a_database_that_does_not_keep_names_together_is_refused(
+    columns: str, top: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [(who, str(number), "ale") for number in range(3) for who in "Aa"]
+    torn = pl.DataFrame(rows, schema=["who", "basket", "product"], orient="row")
+    monkeypatch.setattr(
+        reading,
+        "streamed",
+        lambda records, names, together: iter([torn[:3].select(names), torn[3:].select(names)]),
+    )
+    with pytest.raises(DataError, match="does not keep the records of one name together"):
+        open_itemsets(mixed_case(tmp_path / "x.duckdb"), schema(columns, top), table="t", engine="duckdb")

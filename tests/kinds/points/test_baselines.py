@@ -484,7 +484,8 @@ def test_every_baseline_is_reached_from_the_command_line(
     from penstock.cli import run
     from penstock.contracts.plug import method_class
 
-    assert {info.name for info in catalogue.methods("points", role="baseline")} == set(EVERY)
+    baselines = catalogue.methods("points", role="baseline")
+    assert {info.name for info in baselines if info.where.startswith("penstock.kinds.")} == set(EVERY)
     for name, method in EVERY.items():
         assert method_class(catalogue.method(name)) is type(method)
     square(clustered(400)).write_csv(tmp_path / "points.csv")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.learn.clusters.lloyd import Found, cluster, lloyd, measured, most_valid, moved
-from penstock.learn.clusters.packing import Boundary, packed_starts, uniform_starts, widest
+from penstock.learn.clusters.packing import Boundary, packed_starts, spread_starts, uniform_starts, widest
 from penstock.learn.clusters.synopsis import Cells, GridSynopsis, weighted
 
 
@@ -134,6 +134,15 @@ def test_packed_centres_lie_apart(k: int, d: int, boundary: Boundary) -> None:
 def test_radii_are_about_those_found_before(k: int, d: int, corner: float, border: float) -> None:
     assert widest(k, d, "corner") == pytest.approx(corner, rel=0.15)
     assert widest(k, d, "border") == pytest.approx(border, rel=0.15)
+
+
+def test_spread_starts_follow_the_weights_and_lie_apart() -> None:
+    places = np.linspace(-1, 1, 50)[:, None]
+    weights = np.where(np.isin(np.arange(50), (3, 25, 44)), 10.0, -1.0)
+    for start in spread_starts(places, weights, 3, 10, 0):
+        assert sorted(start.ravel()) == pytest.approx(places[[3, 25, 44], 0].tolist())
+    assert spread_starts(places, weights, 5, 2, 0).shape == (2, 5, 1)  # more than there are cells with weight
+    assert spread_starts(places, -np.ones(50), 2, 4, 0).shape == (4, 2, 1)
 
 
 def test_starts_are_public_and_repeat() -> None:

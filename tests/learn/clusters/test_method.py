@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -221,4 +222,5 @@ def test_dates_have_centres_too() -> None:
 def test_what_is_given_changes_the_preset() -> None:
     assert KMeans(k=3).recipe == PRESETS["grown"]
     assert KMeans(preset="eugkm", rule="fitted").recipe == PRESETS["hybrid"]
-    assert KMeans(preset="hybrid", synopsis="grown", sparse="keep").recipe == PRESETS["grown"]
+    changed = replace(PRESETS["hybrid"], synopsis="grown", sparse="keep")
+    assert KMeans(preset="hybrid", synopsis="grown", sparse="keep").recipe == changed

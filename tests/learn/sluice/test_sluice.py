@@ -88,6 +88,18 @@ def test_owners_stay_owners_where_users_are_protected() -> None:
     assert total.sensitivity.l1 == 2
 
 
+def test_sets_gathered_from_rows_stay_the_unit_where_they_become_rows_of_a_table() -> None:
+    labels = ", ".join(f"i{item}" for item in range(40))
+    facts = Schema.from_yaml(
+        f"kind: itemsets\nitems: {{item: s, transaction: basket}}\n"
+        f"fields: [{{name: s, constraints: {{enum: [{labels}]}}}}]"
+    )
+    rows = pl.DataFrame({"s": [f"i{row % 40}" for row in range(1000)], "basket": np.arange(1000) // 2})
+    release = penstock.release(rows, facts, epsilon=1, seed=1)
+    assert release.parameters["taken"] == "columns"
+    assert release.receipt.epsilon == 1
+
+
 # --- which way ---
 
 

@@ -340,7 +340,7 @@ class ItemSets(Data):
         if unit.column is not None:
             frame = frame.with_columns(pl.Series(unit.column, self._incidence.owners).cast(pl.String))
         opened = handle.open(frame, Schema.model_validate(facts))
-        opened.repeatable = self.repeatable
+        opened.repeatable, opened.made_of = self.repeatable, self.booked
         return opened
 
     def without_items(self) -> Sealed[SparseCounts]:

@@ -179,20 +179,21 @@ class Incidence:
         if sets is not None and self.owners is not None:
             kept = sample_per_user(self.owners, sets, key, names=names, order=[self.words()])
             found = self if len(kept) == self.size else self.picked(kept)
-        return found if items is None else found._shortened(items, key + b"items", names)
+        return found if items is None else found.shortened(items, key + b"items", names)
 
-    def _shortened(self, largest: int, key: bytes, names: Names | None) -> Incidence:
+    def shortened(self, largest: int, key: bytes, names: Names | None) -> Incidence:
+        """Raw: a random sample of at most so many items of each set."""
         long = np.flatnonzero(self.sizes > largest)
         if not len(long):
             return self
         these = self.picked(long)
         kept = np.zeros(len(these.items), dtype=np.bool_)
-        kept[sample_per_user(these.sets, largest, key, names=these._names(names))] = True
+        kept[sample_per_user(these.sets, largest, key, names=these.named(names))] = True
         whole = np.ones(len(self.items), dtype=np.bool_)
         whole[np.repeat(self.sizes > largest, self.sizes)] = kept
         return Incidence(np.minimum(self.sizes, largest), self.items[whole], self.owners)
 
-    def _names(self, owners: Names | None) -> list[str]:
+    def named(self, owners: Names | None) -> list[str]:
         """What each set is called: its owner, its items, and which of several such it is.
 
         With one more unit the sets of all others are called as before; which of several equal sets of one

@@ -100,7 +100,7 @@ def _numbered(transactions: Numbers, users: Numbers | None) -> tuple[Numbers, in
 def _in_pieces(records: Source, schema: Schema, columns: ItemSetLayout) -> tuple[Incidence, Names | None]:
     """The same from pieces of the records, in which what belongs together comes one after the other."""
     together = [name for name in dict.fromkeys((schema.unit.column, columns.transaction)) if name]
-    pieces = _Pieces(schema, columns, together)
+    pieces = _Pieces(schema, columns, together, sorted_elsewhere=records.remote)
     with progress("reading item sets"):
         for piece in streamed(records, _needed(schema, columns), together=together):
             pieces.add(piece)
@@ -110,8 +110,11 @@ def _in_pieces(records: Source, schema: Schema, columns: ItemSetLayout) -> tuple
 class _Pieces:
     """Sets as they come: the sizes and codes of those that are complete, and rows of one that may not be."""
 
-    def __init__(self, schema: Schema, columns: ItemSetLayout, together: list[str]) -> None:
+    def __init__(
+        self, schema: Schema, columns: ItemSetLayout, together: list[str], *, sorted_elsewhere: bool
+    ) -> None:
         self._columns, self._together, self._gone = columns, together, schema.missing_values
+        self._sorted_elsewhere = sorted_elsewhere
         self._user, self._codec = schema.unit.column, schema.codec(columns.item)
         self._rest: pl.DataFrame | None = None
         none = np.zeros(0, dtype=np.int64)
@@ -119,6 +122,7 @@ class _Pieces:
         self._sizes, self._items = [nothing.sizes], [nothing.items]
         self._owners: list[Numbers] = [nothing.sizes]
         self._names: list[pl.Series] = []
+        self._keys: list[pl.Series] = []
         self._last: object = None
         self._people = 0
 
@@ -139,6 +143,7 @@ class _Pieces:
         """All sets, and what their owners are called."""
         if self._rest is not None:
             self._code(self._rest)
+        self._refuse_if_torn()
         sizes, items = np.concatenate(self._sizes), np.concatenate(self._items)
         if self._user is None:
             return Incidence(sizes, items), None
@@ -159,11 +164,28 @@ class _Pieces:
             begins = _begins(piece, self._together)
             first = piece.filter(pl.Series(begins))
             sets, size = np.cumsum(begins) - 1, first.height
+            if self._sorted_elsewhere:
+                self._keys.append(first.select(self._together).hash_rows())
         found = Incidence.of(sets, coded(tokens, self._codec), size, len(self._codec.field.labels))
         self._sizes.append(found.sizes)
         self._items.append(found.items)
         if self._user is not None:
             self._own(first[self._user])
+
+    def _refuse_if_torn(self) -> None:
+        """DataError where a name came back after another: one set would be several, or one user would.
+
+        That happens where a database sorts by a collation that takes other texts for equal ones. DuckDB is
+        asked to sort by bytes.
+        """
+        for came in (self._keys, self._names):
+            every = pl.concat(came) if came and self._sorted_elsewhere else pl.Series()
+            if every.n_unique() < len(every):
+                raise DataError(
+                    f"{', '.join(self._together)}: the database does not keep the records of one name "
+                    "together, because it takes names for equal that differ, as 'A' and 'a'. Use the memory "
+                    "engine, or a collation of bytes. Nothing was spent."
+                )
 
     def _own(self, users: pl.Series) -> None:
         """Whose these sets are: another's where another name stands."""

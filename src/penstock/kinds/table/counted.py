@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.releases.error_bars import EXACT, Bar, Noises, bar
+from penstock.releases.answer import Bar
+from penstock.releases.error_bars import EXACT, Noises, bar
 
 Reals = NDArray[np.float64]
 Truth = NDArray[np.bool_]

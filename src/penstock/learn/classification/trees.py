@@ -219,7 +219,6 @@ class _PrivateTree(Method[Table]):
         target_of(schema, self.target)
 
     def _fitted(self, table: Table, budget: Budget, *, numeric: bool) -> DecisionTreeRelease:
-        self.ready(table, budget)
         target = target_of(table.schema, self.target)
         attributes = table.attributes
         cuts = _ranges(attributes, target) if numeric else frozenset[int]()
@@ -271,6 +270,7 @@ class DiffPID3(_PrivateTree):
 
     def fit(self, table: Table, budget: Budget) -> DecisionTreeRelease:
         """Grow the tree and count the labels at its leaves; spends the whole budget."""
+        self.ready(table, budget)
         return self._fitted(table, budget, numeric=False)
 
 
@@ -298,4 +298,5 @@ class DiffPC45(_PrivateTree):
 
     def fit(self, table: Table, budget: Budget) -> DecisionTreeRelease:
         """Grow the tree, count the labels at its leaves and prune it; spends the whole budget."""
+        self.ready(table, budget)
         return self._fitted(table, budget, numeric=True)

@@ -20,7 +20,7 @@ privacy: the SuLQ framework" (PODS 2005) for DPLloyd; J. Lei, "Differentially pr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from math import sqrt
 from typing import Annotated, Any, ClassVar, Literal
@@ -34,7 +34,7 @@ from penstock.errors import UsageError
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.privtree import PrivTree
 from penstock.learn.clusters.lloyd import CAP, Found, cluster, measured, most_valid
-from penstock.learn.clusters.packing import Boundary, packed_starts, uniform_starts
+from penstock.learn.clusters.packing import Boundary, packed_starts, spread_starts, uniform_starts
 from penstock.learn.clusters.planning import (
     Sizing,
     affordable_rounds,
@@ -45,6 +45,7 @@ from penstock.learn.clusters.planning import (
 from penstock.learn.clusters.release import MOST_CELLS, ClustersRelease, Counted
 from penstock.learn.clusters.rounds import Sparse, Split, noisy_round
 from penstock.learn.clusters.synopsis import (
+    Cells,
     GridSynopsis,
     GrownSynopsis,
     Signs,
@@ -63,7 +64,7 @@ Preset = Literal["grown", "hybrid", "half", "eugkm", "ugkm", "mkm", "dplloyd", "
 Cut = Literal["none", "grown"] | Sizing
 Rule = Literal["fitted", "half", "never"]
 Schedule = Literal["even", "geometric"]
-Start = Literal["packed", "anywhere"]
+Start = Literal["packed", "anywhere", "spread"]
 
 SIZE_SHARE = Fraction(1, 100)
 """Of the budget, for the number of points where the schema does not declare it."""
@@ -87,7 +88,7 @@ class Recipe:
 
 
 PRESETS: dict[Preset, Recipe] = {
-    "grown": Recipe(synopsis="grown", sparse="keep"),
+    "grown": Recipe(synopsis="grown", sparse="keep", start="spread"),
     "hybrid": Recipe(),
     "half": Recipe(rule="half"),
     "eugkm": Recipe(rule="never"),
@@ -285,15 +286,22 @@ class _Fit:
     def _clustered(self, synopsis: Synopsis) -> Found:
         """The clusters of the cells with the least error, or the most valid where their number is open."""
         cells = weighted(synopsis, self.method.signs)
-        results = [cluster(cells, self._starts(k), self.method.cap) for k in self.method.candidates]
+        results = [cluster(cells, self._starts(k, cells), self.method.cap) for k in self.method.candidates]
         place = most_valid(results) if len(results) > 1 else 0
         return results[place or 0][0]
 
-    def _starts(self, k: int) -> Reals:
-        many, dimensions = self.recipe.starts, self.box.dimensions
+    def _starts(self, k: int, cells: Cells | None = None) -> Reals:
+        """Sets of k centres to begin with; where they are spread, half of them follow the cells' counts."""
+        many, dimensions, draw = self.recipe.starts, self.box.dimensions, self.method.draw
         if self.recipe.start == "anywhere":
-            return uniform_starts(k, dimensions, many, self.method.draw)
-        return packed_starts(k, dimensions, many, self.method.draw, self.method.boundary)
+            return uniform_starts(k, dimensions, many, draw)
+        if self.recipe.start == "packed" or cells is None:
+            return packed_starts(k, dimensions, many, draw, self.method.boundary)
+        blocks, half = cells.blocks(), many // 2
+        spread = spread_starts(blocks.places, blocks.weights, k, many - half, draw)
+        if not half:
+            return spread
+        return np.concatenate([packed_starts(k, dimensions, half, draw, self.method.boundary), spread])
 
     def _sizes(self, synopsis: Synopsis, centres: Reals) -> tuple[Reals, Reals]:
         """The noisy counts of every cluster's cells, added up, and how wide the noise of so many is."""
@@ -311,14 +319,7 @@ class _Fit:
 
     def _parameters(self, share: Fraction, k: int) -> dict[str, Any]:
         """What was chosen, and what followed from it and the budget."""
-        method = self.method
-        given = {field.name: getattr(method, field.name) for field in fields(method)}
-        return {
-            **given,
-            **{f.name: getattr(self.recipe, f.name) for f in fields(Recipe)},
-            "k": k,
-            "share": str(share),
-        }
+        return {**asdict(self.method), **asdict(self.recipe), "k": k, "share": str(share)}
 
 
 def _width(deviation: float, cells: int) -> float:

@@ -1,5 +1,7 @@
 """Where clustering starts: centres that lie apart from each other, found without looking at any record.
 
+On a synopsis some starts follow its noisy counts, which are public (`spread_starts`); others need nothing.
+
 Sphere packing (Su's Algorithm 12): centres are drawn one after the other, each at least 2a from all others
 and a from every corner of the cube, with a radius a as large as still works. Starts are public, so their
 randomness is ordinary and repeatable: `draw` numbers it.
@@ -22,6 +24,35 @@ TRIES = 100
 STEPS = 40
 CLOSE = 1e-3
 SHRINK = 0.97
+
+
+def spread_starts(places: Reals, weights: Reals, k: int, many: int, draw: int) -> Reals:
+    """So many sets of k cells: the first by its weight, each other by its weight and its distance from those.
+
+    The rule of k-means++ (Arthur and Vassilvitskii 2007), on noisy counts of cells, which are public. Weights
+    below zero count as none.
+
+    >>> places = np.array([[-1.0], [-0.9], [1.0]])
+    >>> spread_starts(places, np.array([5.0, -3.0, 5.0]), 2, 1, 0).ravel().tolist() in ([-1, 1], [1, -1])
+    True
+    """
+    rng = np.random.default_rng([draw, k, len(places)])
+    chance = np.maximum(weights, 0.0)
+    chance = chance if chance.any() else np.ones(len(places))
+    starts = np.empty((many, k, places.shape[1]))
+    apart = np.ones((many, len(places)))
+    for number in range(k):
+        reached = np.cumsum(chance * apart, axis=1)
+        lost = reached[:, -1] <= 0  # no cell with weight is left apart from those chosen
+        reached[lost] = np.cumsum(chance)
+        wanted = rng.random(many) * reached[:, -1]
+        chosen = [
+            int(np.searchsorted(row, each, side="right")) for row, each in zip(reached, wanted, strict=True)
+        ]
+        starts[:, number] = places[np.minimum(chosen, len(places) - 1)]
+        distance = ((places - starts[:, number, None]) ** 2).sum(axis=2)
+        apart = distance if number == 0 else np.minimum(apart, distance)
+    return starts
 
 
 def uniform_starts(k: int, dimensions: int, many: int, draw: int) -> Reals:
@@ -75,8 +106,8 @@ def _packed(
     for _ in range(k):
         drawn = rng.uniform(-1.0, 1.0, (TRIES, dimensions))
         fits = _free(drawn, boundary) >= radius
-        for other in placed:
-            fits &= ((drawn - other) ** 2).sum(axis=1) >= (2 * radius) ** 2
+        apart = ((drawn[:, None] - placed) ** 2).sum(axis=2)
+        fits &= apart.min(axis=1, initial=np.inf) >= (2 * radius) ** 2
         (chosen,) = np.nonzero(fits)
         if not len(chosen):
             return None
