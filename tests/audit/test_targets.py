@@ -83,9 +83,10 @@ def test_fitting_shipped_methods_does_not_refute_them(target: Target) -> None:
 def test_fitting_sabotaged_methods_refutes_them(target: Target) -> None:
     """End to end through `fit`; subtle mistakes, which double the loss, need more runs than crude ones."""
     subtle = target.name.endswith(("halved-sensitivity", "used-twice"))
-    one = replace(target, pairs=target.pairs[:1], effort=1)
     times = 3 if target.name.startswith("broken-top-strings") else 1  # one choice of two tells little
-    assert examine(one, times * (1_000 if subtle else 240)).status is Status.REFUTED
+    runs = times * (1_000 if subtle else 240)
+    tried = (examine(replace(target, pairs=[pair], effort=1), runs) for pair in target.pairs[:3])
+    assert any(verdict.status is Status.REFUTED for verdict in tried)
 
 
 def test_claims_of_users_are_audited_with_their_bound() -> None:

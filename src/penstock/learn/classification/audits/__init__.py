@@ -8,7 +8,6 @@ from typing import Any
 
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
-from penstock.audit.sabotage import seen_categories
 from penstock.learn.classification.audits import grids
 from penstock.schema import Schema
 
@@ -52,7 +51,7 @@ def seen_bounds(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
 
 AUDITS = Audits(
     (
-        MethodAudit("privpfc", COLOURS, COLOUR_RECORDS, read_off=seen_categories),
+        MethodAudit("privpfc", COLOURS, COLOUR_RECORDS, copies=(*SUBTLE, "fixed-seed")),
         MethodAudit("privpfc", COLOURS, COLOUR_RECORDS, label="choice", epsilon=RICH, copies=()),
         MethodAudit(
             "privpfc",
@@ -79,7 +78,7 @@ AUDITS = Audits(
             label="exponential",
             copies=(),
         ),
-        MethodAudit("diffgen", COLOURS, COLOUR_RECORDS, parameters={"steps": 2}, copies=SUBTLE),
+        MethodAudit("diffgen", COLOURS, COLOUR_RECORDS, parameters={"steps": 2}, copies=CRUDE),
         MethodAudit(
             "diffgen",
             SHAPES,
