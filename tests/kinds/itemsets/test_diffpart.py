@@ -333,3 +333,24 @@ def test_what_was_dropped_comes_back_for_a_share_of_the_budget() -> None:
     right = open_seal(opened(rows, 400).supports())[1:]
     lost, kept = (float(np.abs(one.synthetic.supports(400)[1:] - right).mean()) for one in (literal, release))
     assert kept < 0.7 * lost
+
+
+def test_a_bound_of_many_sets_a_user_lets_no_more_empty_parts_pass() -> None:
+    """Thresholds are as many times as high as the noise is wide: else empty parts would breed without end."""
+    items = [f"i{number}" for number in range(100)]
+    schema = Schema.model_validate(
+        {
+            "kind": "itemsets",
+            "unit": {"protects": "user", "column": "who", "at_most": 10},
+            "items": {"item": "basket"},
+            "fields": [{"name": "basket", "constraints": {"enum": items}}],
+        }
+    )
+    frame = pl.DataFrame({"who": ["ann"], "basket": ["i1"]})
+    made = penstock.release(
+        frame, schema, epsilon=1, method="diffpart", parameters={"most_parts": 300}, seed=1
+    )
+    assert isinstance(made, SetsRelease)
+    assert made.left_out == 0
+    assert made.divided < 30
+    assert made.size < 1000

@@ -135,7 +135,8 @@ class DiffPart(Method[ItemSets]):
             f"C1 {float(c1):g}, C2 {float(c2):g}",
         )
         nobody, somebody = chain.apart(2, because="a set has an item of the universe or has none")
-        search = _Search(self, tree, somebody.left, c1, c2)
+        times = sets.schema.unit.records  # a unit of m sets has noise m times as wide, and so are thresholds
+        search = _Search(self, tree, somebody.left, times * c1, times * c2)
         found = WeightedSets.of(search.run(sets.everything(tree), somebody), tree.order)
         _, empty = nobody.counted(sets.without_items(), 1)
         if for_lost is not None:

@@ -129,7 +129,8 @@ class _Search:
         self.score = Score(method.score)
         names, target = table.schema.names, method.classes(table.schema)
         self.target = None if target is None else (names.index(target), table.schema.sizes[target])
-        self.c1 = exact(method.c1, "c1")
+        self.units = table.schema.unit.records  # noise is as many times as wide, and so are thresholds
+        self.c1 = exact(method.c1, "c1") * self.units
         self.divided = self.left_out = self._queued = 0
         self._waiting: deque[tuple[Cut, RowPart, Chain]] = deque()
         self._found: list[tuple[Cut, int]] = []
@@ -188,5 +189,5 @@ class _Search:
 
     def _c2(self, children: int) -> Fraction:
         if self.method.c2 is not None:
-            return exact(self.method.c2, "c2")
-        return max(Fraction(1), threshold_factor(children, FALSE_PARTS))
+            return exact(self.method.c2, "c2") * self.units
+        return max(Fraction(1), threshold_factor(children, FALSE_PARTS)) * self.units
