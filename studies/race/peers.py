@@ -67,6 +67,9 @@ SMARTNOISE = Environment("smartnoise", ("smartnoise-synth==1.0.8",), heavy=True)
 OURS = (
     "pure ε, one record added or removed; domain from the schema; n private; exact noise, system randomness"
 )
+OURS_WITH_DELTA = (
+    "(ε, δ), one record added or removed; domain from the schema; n private; exact noise, system randomness"
+)
 OURS_REPLACE = "pure ε, one record replaced, n public; domain from the schema; exact noise, system randomness"
 NOTHING = (
     "none: as shipped it claims pure ε, spends 2ε, half of the noise it needs, all of it from the public "

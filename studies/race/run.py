@@ -109,14 +109,14 @@ def race(name: str, epsilon: str, begun: str, peers: list[Peer], repetitions: in
     train = load(f"{name} train")
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        _write_inputs(train, place)
+        write_inputs(train, place)
         for peer in peers:
             python = python_of(peer.environment)
             for _ in range(repetitions):
                 keep(one(peer, python, name, epsilon, begun, train, place, limit))
 
 
-def _write_inputs(train: Dataset, place: Path) -> None:
+def write_inputs(train: Dataset, place: Path) -> None:
     pl.DataFrame({name: codes.astype("int64") for name, codes in train.codes.items()}).write_csv(
         place / "train.csv"
     )

@@ -11,10 +11,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
-from race import peers, run, scores
+from race import approximate, peers, run, scores
 from race.run import Run, watched
 from race.table import Standing, in_short, table
 
@@ -145,10 +146,10 @@ def test_original_rows_score_like_the_original(monkeypatch: pytest.MonkeyPatch, 
 
 def test_our_driver_writes_rows_of_the_domain(tmp_path: Path) -> None:
     """The whole way of one peer, ours, on the made-up table."""
-    from race.run import DRIVERS, _write_inputs
+    from race.run import DRIVERS, write_inputs
 
     train: Any = scores.load("made-up train")
-    _write_inputs(train, tmp_path)
+    write_inputs(train, tmp_path)
     out = tmp_path / "synthetic.csv"
     command = [
         sys.executable,
@@ -163,3 +164,46 @@ def test_our_driver_writes_rows_of_the_domain(tmp_path: Path) -> None:
     assert frame.height == 321
     assert json.loads((tmp_path / "domain.json").read_text()) == {"a": 4, "b": 2, "c": 2}
     assert frame["a"].max() == 3
+
+
+def test_the_race_at_equal_deltas_tells_where_others_are_closer() -> None:
+    def made(peer: str, epsilon: str, error: float, cpu: float) -> approximate.Run:
+        return approximate.Run("nltcs", epsilon, peer, cpu, 100, "", {"Q2": error, "Q3": 2 * error})
+
+    ours, other = approximate.OURS.name, "mbi MST"
+    found = [
+        made(ours, "1", 0.01, 1.0),
+        made(ours, "1", 0.03, 3.0),
+        made(other, "1", 0.04, 40.0),
+        made(ours, "10", 0.02, 2.0),
+        made(other, "10", 0.01, 10.0),
+        approximate.Run("tree", "1", "dpmm AIM", 1200.0, 100, "not finished after 1200 s"),
+    ]
+    short = {line.split("|")[1].strip(): line for line in approximate.in_short(found).splitlines()}
+    assert [cell.strip() for cell in short["mbi MST, 1"].split("|")[2:-1]] == [
+        "1 of 1", ".5000", ".5000", ".0500",
+    ]  # fmt: skip
+    assert "0 of 1" in short["mbi MST, 10"]
+    made_page = approximate.page(found)
+    assert "- nltcs, ε 10, mbi MST: .0100 / .0200, ours .0200 / .0400" in made_page.screen
+    assert "nltcs, ε 1, mbi" not in made_page.screen
+    assert "- dpmm AIM: not finished after 1200 s (tree ε 1)" in made_page.text()
+
+
+def test_our_driver_reads_values_and_writes_codes_where_they_differ(tmp_path: Path) -> None:
+    from race.run import DRIVERS, write_inputs
+
+    table: Any = scores.load("made-up train")
+    write_inputs(table, tmp_path)
+    table.schema.decode(table.codes, np.random.default_rng(0)).write_csv(tmp_path / "values.csv")
+    place = tmp_path / "log.txt"
+    command = [
+        sys.executable,
+        str(DRIVERS / "penstock_driver.py"),
+        *(str(tmp_path / name) for name in ("train.csv", "domain.json", "synthetic.csv")),
+        *("--schema", str(tmp_path / "schema.yaml"), "--method", "confluence-delta"),
+        *("--epsilon", "10", "--delta", "1e-9", "--rows", str(table.rows)),
+    ]
+    *_, failure = watched(command, place, 600, tmp_path)
+    assert failure == ""
+    assert approximate.scored(tmp_path / "synthetic.csv", table)["Q2"] < 0.05
