@@ -165,7 +165,7 @@ def _open(found: _Input, engine: str) -> Any:
 
 
 _in_memory = lru_cache(maxsize=1024)(_open)
-_elsewhere = lru_cache(maxsize=4)(_open)  # a few: each holds a database
+_elsewhere = lru_cache(maxsize=96)(_open)  # fewer: each holds a database of some MiB
 
 
 def _named(records: Records) -> Iterable[tuple[int, Sequence[tuple[Any, ...]]]]:
