@@ -1,4 +1,4 @@
-"""The suite: the default method on 35 tables, half to choose its knobs by and half to confirm them.
+"""The suite: the default method on 37 tables, half to choose its knobs by and half to confirm them.
 
     python studies/suite.py                            # a day of one processor
     python studies/suite.py --dataset "bank 2000" --budget 1

@@ -164,6 +164,38 @@ WINE = ((11, 15), (0, 6), (1, 4), (10, 30), (70, 170), (0, 4), (0, 5.5), (0, 0.7
         (0.4, 1.8), (1, 4.2), (200, 1700))  # fmt: skip
 
 
+def taxi() -> Dataset:
+    """Rides by taxi in New York: when, from where to where, how far, for how much."""
+    frame = pl.read_csv(file("nyc_taxi/nyc_taxi_2015_10k.csv.gz"))
+    when = pl.col("pickup_time").str.to_datetime()
+    frame = frame.with_columns(when.dt.hour().alias("hour"), when.dt.weekday().alias("weekday"))
+    fields = (
+        ordered("hour", range(24)),
+        ordered("weekday", range(1, 8)),
+        *(numbers(f"{end}_lon", -74.03, -73.75, 64) for end in ("pickup", "dropoff")),
+        *(numbers(f"{end}_lat", 40.6, 40.9, 64) for end in ("pickup", "dropoff")),
+        ordered("passengers", range(10)),
+        numbers("trip_distance", 0, 25, 100),
+        numbers("fare", 0, 80, 80),
+    )
+    return coded("taxi", frame, fields)
+
+
+def tracts() -> Dataset:
+    """Census tracts of New York: shares and means of who lives there, with gaps."""
+    frame = pl.read_csv(file("nyc_census/nyc_tract_acs2015.csv.gz"), infer_schema_length=0)
+    frame = frame.with_columns(pl.col(frame.columns[3:]).cast(pl.Float64, strict=False))
+    means = {"Income": 250_000, "IncomePerCap": 150_000, "MeanCommute": 75}
+    shares = [name for name in frame.columns[6:] if name not in (*means, "Citizen")]
+    fields = (
+        flat("Borough", ("Bronx", "Brooklyn", "Manhattan", "Queens", "Staten Island")),
+        *(numbers(name, 0, 12_000, 24) for name in ("TotalPop", "Men", "Women", "Citizen")),
+        *({**numbers(name, 0, high, 25), "missing": "value"} for name, high in means.items()),
+        *({**numbers(name, 0, 100, 20), "missing": "value"} for name in shares),
+    )
+    return coded("tracts", frame, fields)
+
+
 def survey() -> Dataset:
     """The survey of the demonstration, made up and with gaps, dates and grades."""
     from penstock.demo import survey as records
@@ -186,6 +218,8 @@ CHOOSING: dict[str, Entry] = {
     "bank": Entry("UCI bank marketing, numbers in even bins", bank),
     "digits": Entry("scikit-learn digits, 64 pixels in 8 grades", partial(bundled, "digits", ((0, 16),), 8)),
     "survey": Entry("the survey of `penstock demo`, made up", survey),
+    "taxi": Entry("rides by taxi in New York, numbers in up to 100 even bins", taxi),
+    "tracts": Entry("census tracts of New York, shares and means in even bins, with gaps", tracts),
     "functional": Entry(
         "generated: functions of one or two columns",
         partial(families.functional, "functional", 20_000, (6, 9, 12, 4, 16), 10, 0.1, 1),

@@ -10,7 +10,7 @@ therefore be far larger than any table that was paid for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from math import hypot, prod, sqrt
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from penstock.kinds.table.confluence.entropy import RIDGE, STEPS, Constraint, fitted
 from penstock.kinds.table.confluence.plausible import Noisy, plausible
+from penstock.kinds.table.confluence.smoothing import smoothed
 from penstock.kinds.table.network.conditionals import (
     Measured,
     Repair,
@@ -55,8 +56,9 @@ class Limits:
     more, up to `most`. A tie counts when it is `hint` standard deviations above what noise and chance alone
     would show; attributes that nothing else connects are connected only by ties that are `doubt` of them
     above. `ridge` and `steps` are those of `entropy.fitted`. The distribution of one attribute
-    comes from all views that see it (`consistent`) or from its one-way counts alone, and is then made
-    plausible (`plausible`), projected onto the simplex or has its negatives cut off.
+    comes from all views that see it (`consistent`) or from its one-way counts alone, is made smooth where its
+    codes have an order (`smooth`), and is then made plausible (`plausible`), projected onto the simplex or
+    has its negatives cut off.
     """
 
     parents: int = 12
@@ -68,6 +70,7 @@ class Limits:
     doubt: float = 2.0
     ridge: float = RIDGE
     steps: int = STEPS
+    smooth: bool = True
     consistent: bool = True
     repair: Repair | Literal["plausible"] = "plausible"
 
@@ -85,6 +88,9 @@ class Assembly:
     limits: Limits = LIMITS
     before: Mapping[int, frozenset[int]] = field(default_factory=dict)
     """For some variables those that must come before them in the order, because rules link them."""
+
+    ordered: frozenset[int] = frozenset()
+    """Variables whose codes have an order, so that neighbours are likely to be alike."""
 
     @cached_property
     def total(self) -> float:
@@ -112,7 +118,11 @@ class Assembly:
 
     @cached_property
     def _columns(self) -> list[Noisy]:
-        return [self._noisy(number) for number in range(len(self.variables))]
+        columns = [self._noisy(number) for number in range(len(self.variables))]
+        for number in self.ordered if self.limits.smooth else ():
+            counts, deviation = smoothed(columns[number].counts, columns[number].deviation)
+            columns[number] = replace(columns[number], counts=counts, deviation=deviation)
+        return columns
 
     def _noisy(self, number: int) -> Noisy:
         """Levels are nested, so all that views say about a variable is about the groups of the finest one.

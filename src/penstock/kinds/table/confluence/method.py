@@ -24,9 +24,9 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
 5. *Noisy counts* of the views, and once more of the attributes that no view sees in full, budget by the
    price of each (`packing`).
 
-What follows is post-processing: least squares for the one-way counts, what is plausible of them
-(`plausible`), ties between attributes beyond noise, an order, parents, and for each family the table of
-maximum entropy (`assembly`).
+What follows is post-processing: least squares for the one-way counts, runs of neighbours where codes have an
+order (`smoothing`), what is plausible of them (`plausible`), ties between attributes beyond noise, an order,
+parents, and for each family the table of maximum entropy (`assembly`).
 """
 
 from __future__ import annotations
@@ -381,6 +381,11 @@ class _Fit:
             None if size is None else float(size),
             self._limits(),
             precedence(self.encoding, self.support),
+            frozenset(
+                number
+                for number, variable in enumerate(self.variables)
+                if self.table.schema.attribute(variable.attribute).ordered
+            ),
         )
 
     def _limits(self) -> Limits:
