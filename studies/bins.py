@@ -25,9 +25,9 @@ from penstock.kinds.table.confluence.method import Confluence
 
 BUDGETS = ("0.1", "1", "10")
 METRICS = {"ranges": ranges, "quantiles": quantiles, "pairs": pairs}
-CUTS = [("even", 16), ("round", 32), ("round", 64), ("round", 128), ("adaptive", 32)]
+CUTS = [("even", 16), ("round", 32), ("round", 64), ("round", 100), ("adaptive", 32)]
 METHODS: dict[str, Method] = {f"{way} {most}": Cut(Confluence(), way, most) for way, most in CUTS}
-BASE, CHOSEN = "even 16", "round 64"
+BASE, CHOSEN = "even 16", "round 100"
 HALVES = {"choosing": CHOOSING, "confirming": CONFIRMING}
 
 

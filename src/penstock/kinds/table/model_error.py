@@ -14,8 +14,8 @@ levels sees what its groups tell of it.
 How far does the truth stray? A method that counts what depends most, until noise would outweigh it, leaves
 dependence of a size between its noise and everything uncounted. The half-width of the estimate is in
 proportion to noise^a unseen^(1-a), with noise and apart beside it. Its two constants were chosen on one half
-of the suite of tables so that it covers the truth in 95 of 100 questions (`studies/error_bars.py`,
-docs/studies/coverage.md), and looked at on the other half. It is no bound: dependence that is built to be
+of the suite of tables so that it covers the truth in 95 of 100 questions (`studies/suite_bars.py`,
+docs/studies/suite-bars.md), and looked at on the other half. It is no bound: dependence that is built to be
 missed is missed. All of it is post-processing of public numbers.
 """
 
@@ -43,7 +43,7 @@ TOGETHER = 3
 
 FACTOR = 1.2
 POWER = 0.6
-"""Both chosen on the first half of the suite: `python studies/error_bars.py --suite`."""
+"""Both chosen on the first half of the suite: `python studies/suite_bars.py --chosen`."""
 
 
 @dataclass(frozen=True)

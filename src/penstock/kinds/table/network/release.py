@@ -37,7 +37,7 @@ CHECKED = 1 << 14  # rows by which a network is seen to keep the rules
 TOLERATED = 0.001  # share of rows that break a rule and are drawn again
 SAMPLED = 1 << 18  # rows behind an answer that exact inference is too wide for
 STUDIED = ("confluence",)
-"""The methods whose models' errors were studied (docs/studies/coverage.md)."""
+"""The methods whose models' errors were studied (docs/studies/suite-bars.md)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
