@@ -155,18 +155,21 @@ def answers_files_as_one_by_one(info: MethodInfo, place: Path) -> None:
             if texts:
                 order = [*texts, *reversed(texts)]
                 path.write_text("\n".join(order) + "\n", encoding="utf-8")
-                rows = (
-                    question.many(str(path)).select("count", "error", "covers", "rests_on", "caveats").rows()
-                )
+                rows = question.many(str(path)).select(ANSWERED).rows()
                 assert rows == [_row(alone[text]) for text in order], f"{name}: {texts}"
             tried[name] = max(tried.get(name, 0), len(texts))
     for name, different in tried.items():
         assert different >= min(2, len(offered[name])), f"{name}: a file of one question shows little"
 
 
+ANSWERED = ("count", "error", "covers", "low", "high", "range", "rests_on", "caveats")
+
+
 def _row(answer: Answer | None) -> tuple[Any, ...]:
     assert answer is not None
-    return float(answer.value), answer.error, answer.covers, answer.rests_on, " ".join(answer.caveats)
+    low, high, known = answer.range or (None, None, None)
+    number = (float(answer.value), answer.error, answer.covers, low, high, known)
+    return (*number, answer.rests_on, " ".join(answer.caveats))
 
 
 def samples_what_it_answers(info: MethodInfo, place: Path) -> None:

@@ -216,8 +216,8 @@ def test_one_more_user_changes_nobody_elses_sample(name: str) -> None:
     facts = Schema.from_yaml("""
 unit: {protects: user, column: id, at_most: 2}
 fields:
-- {name: n, type: integer, constraints: {minimum: 0, maximum: 99}}
-- {name: v, type: integer, constraints: {minimum: 0, maximum: 999}}
+- {name: n, type: integer, constraints: {minimum: 0, maximum: 99}, bins: {count: 16}}
+- {name: v, type: integer, constraints: {minimum: 0, maximum: 999}, bins: {count: 16}}
 """)
     numbers = rng.integers(0, 40, 400)
     records = pl.DataFrame(

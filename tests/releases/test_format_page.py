@@ -23,7 +23,7 @@ from penstock.privacy.budgets.receipt import Receipt
 from penstock.privacy.ledger.entries import Status
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.unit import Relation, Unit
-from penstock.releases.answer import BASES, Answer
+from penstock.releases.answer import BASES, KNOWN, Answer
 from penstock.releases.formats import FORMAT
 from penstock.releases.package import About, Package, Resource
 from penstock.schema import Schema
@@ -84,6 +84,7 @@ def keys(model: type[BaseModel]) -> list[str]:
         ("Words of the ledger", list(get_args(Status))),
         ("Keys of an answer", list(Answer(0.0).to_dict())),
         ("What an answer rests on", list(BASES)),
+        ("How a range is known", list(KNOWN)),
         ("Keys of details", ["connections", "rules"]),
     ],
 )

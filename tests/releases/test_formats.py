@@ -1,8 +1,8 @@
 """Folders of earlier formats are read for ever.
 
 The folders under format-1 were made by the last version that wrote that format, those under format-2 by one
-whose models lacked what the third format added; with a seed, and only their reports (five megabytes each)
-were replaced by a line before they were listed.
+whose models lacked what the third format added, that under format-3 by the last one that cut ranges evenly;
+with a seed, and only their reports (five megabytes each) were replaced by a line before they were listed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from penstock.errors import ReleaseError
 from penstock.kinds.sequences.top_strings import TopStringsRelease
 from penstock.learn.selection.release import SelectionRelease
 from penstock.releases import load
-from penstock.releases.formats import FORMAT, upgraded
+from penstock.releases.formats import FORMAT, upgraded, upgraded_schema
 
 FIRST = Path(__file__).parent / "format-1"
 SECOND = Path(__file__).parent / "format-2"
+THIRD = Path(__file__).parent / "format-3"
 ANSWERED = {
     "table": ("table", "synthetic data"),
     "points": ("points", "synthetic data"),
@@ -201,3 +202,39 @@ def test_in_todays_format_a_model_without_one_of_its_keys_is_refused(name: str, 
 def test_todays_words_are_left_alone() -> None:
     today = {"format": FORMAT, "form": "tree", "kind": "points", "answer": "synthetic data"}
     assert upgraded(today) == today
+
+
+def test_ranges_without_bins_keep_those_that_they_had_before_the_fourth_format(tmp_path: Path) -> None:
+    old = load(THIRD / "table")
+    assert about(THIRD / "table")["format"] == 3
+    assert "bins" not in (THIRD / "table" / "schema.yaml").read_text(encoding="utf-8")
+    counts = {field.name: field.edges.count for field in old.schema.fields}
+    assert counts == {"amount": 16, "children": 10, "day": 16, "pages": 16}
+    answer = old.query("amount < 250")  # the edge of the fourth of sixteen bins
+    assert (answer.rests_on, answer.value) == ("counted", pytest.approx(217, abs=0.5))
+    again = load(old.save(tmp_path / "again"))
+    assert about(tmp_path / "again")["format"] == FORMAT
+    assert again.schema == old.schema
+    assert again.query("amount < 250") == answer
+
+
+@pytest.mark.parametrize(
+    ("field", "count"),
+    [
+        ({"type": "integer", "constraints": {"minimum": 0, "maximum": 63}}, 64),
+        ({"type": "integer", "constraints": {"minimum": 0, "maximum": 64}}, 16),
+        ({"type": "number", "constraints": {"minimum": 2, "maximum": 2}}, 1),
+        ({"type": "date", "constraints": {"minimum": "2024-01-01", "maximum": "2024-01-07"}}, 7),
+        ({"type": "datetime", "constraints": {"minimum": "2024-01-01", "maximum": "2024-01-07"}}, 16),
+        ({"type": "number", "constraints": {"minimum": 0, "maximum": 1}, "bins": {"count": 5}}, 5),
+        ({"type": "integer", "constraints": {"enum": [1, 2]}}, None),
+        ({"type": "integer", "constraints": {"minimum": 0}}, None),
+        ({"type": "integer", "constraints": {"minimum": "many", "maximum": 3}}, None),
+        ({"type": "string"}, None),
+        ("nothing", None),
+    ],
+)
+def test_bins_of_earlier_formats_are_told_where_they_were_left_out(field: object, count: int | None) -> None:
+    (told,) = upgraded_schema({"fields": [field]}, 3)["fields"]
+    assert (told.get("bins") if isinstance(told, dict) else None) == (count and {"count": count})
+    assert upgraded_schema({"fields": [field]}, FORMAT)["fields"] == [field]

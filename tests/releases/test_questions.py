@@ -71,7 +71,8 @@ def test_a_condition_is_the_query_one_by_one_and_from_a_file(form: str, tmp_path
     assert asked(release, "condition", condition) == answer
     (tmp_path / "conditions.csv").write_text(f"name,condition\nours,{condition}\n")
     found = from_file(release.questions()["condition"], tmp_path / "conditions.csv")
-    assert found.columns == ["name", "condition", "count", "error", "covers", "rests_on", "caveats"]
+    answered = ["count", "error", "covers", "low", "high", "range", "rests_on", "caveats"]
+    assert found.columns == ["name", "condition", *answered]
     assert found["count"].to_list() == [answer.value]
     assert found["error"].to_list() == [answer.error]
     assert found["rests_on"].to_list() == [answer.rests_on]

@@ -26,10 +26,11 @@ def integers(low: int, high: int, **more: Any) -> Field:
 # ---- bins
 
 
-def test_few_whole_values_get_a_bin_each_and_many_get_sixteen() -> None:
-    assert integers(0, 63).labels == tuple(str(i) for i in range(64))
-    assert integers(0, 64).edges.count == 16
-    assert field(type="number", constraints={"minimum": 0, "maximum": 1}).edges.count == 16
+def test_few_whole_values_get_a_bin_each_and_many_are_cut_at_round_places() -> None:
+    assert integers(0, 100).labels == tuple(str(i) for i in range(101))
+    assert integers(0, 101).labels[:2] == ("0..1", "2..3")
+    assert integers(0, 1_000_000).labels[:2] == ("0..9999", "10000..19999")
+    assert field(type="number", constraints={"minimum": 0, "maximum": 1}).edges.values[:3] == (0, 0.01, 0.02)
     assert integers(7, 7).labels == ("7",)
     assert field(type="number", constraints={"minimum": 7, "maximum": 7}).labels == ("7",)
 

@@ -40,8 +40,9 @@ def query(folder: Folder, expression: str | None = None, as_json: Json = False, 
         penstock query people-release --file conditions.txt --json
 
     Every answer says what it rests on: counted (with a 95 % error bar), spread evenly inside a bin, or the
-    model. Many questions from a file (--boxes, --counts, --file) are answered as CSV, the columns of the
-    file with count, error, covers, rests_on and caveats added, or as JSON.
+    model (with a range where one is known, and whether that is counted or estimated). Many questions from a
+    file (--boxes, --counts, --file) are answered as CSV, the columns of the file with count, error, covers,
+    low, high, range, rests_on and caveats added, or as JSON.
     """
     from penstock.errors import UsageError
     from penstock.releases import load

@@ -243,7 +243,10 @@ def propose(
             return "holds no values"
         seems = written_otherwise(known.unique())
         if different > MOST_CATEGORIES or mostly_different(column):
-            many = "has too many different values for a list of categories"
+            many = (
+                "has too many different values for a list of categories (a public list, however long, may be "
+                "named as a file: constraints: {enum: codes.txt})"
+            )
             return many if seems is None else f"is read as text and {many}; its values seem to be {seems}"
         names = tuple(sorted(known.unique().to_list(), key=_in_order))
         ordered = in_order_of_time(known.unique())

@@ -38,6 +38,8 @@ Seed = int | np.random.RandomState | None
 UNBOUNDED = (-1.0, 1.0)
 """The range of columns for which nobody declared one."""
 
+_BINS = 16  # into which a column of features is cut where a method codes it
+
 
 class Paying(Protocol):
     """The parameters by which every private estimator is paid."""
@@ -91,6 +93,7 @@ def bounded_fields(names: Sequence[str], bounds: Bounds | None) -> list[dict[str
                 "name": name,
                 "type": "number",
                 "constraints": {"minimum": low, "maximum": high},
+                "bins": {"count": _BINS},
                 "outside": "clamp",
             }
         )

@@ -23,6 +23,15 @@ Basis = Literal["counted", "spread evenly", "model", "declared"]
 """
 
 BASES: tuple[Basis, ...] = get_args(Basis)
+Known = Literal["counted", "estimated"]
+"""How the range of an answer without an error bar is known.
+
+*   ``counted``: from noisy counts that enclose the question; it covers the truth in at least 95 of 100
+    releases, whatever the records are.
+*   ``estimated``: from how far the release's own noisy counts and its model let the truth stray, as a study
+    found on other tables; it is likely, and not guaranteed.
+"""
+KNOWN: tuple[Known, ...] = get_args(Known)
 CONFIDENCE = 0.95
 _NOTABLE = 0.97  # what a 95 % bar may cover without being told
 
@@ -37,6 +46,14 @@ class Bar(NamedTuple):
     covers: float | None
 
 
+class Range(NamedTuple):
+    """Between which two numbers the truth lies, and how that is known."""
+
+    low: float
+    high: float
+    known: Known
+
+
 @dataclass(frozen=True)
 class Answer:
     r"""One number, with what it counts, what it rests on and what to keep in mind.
@@ -47,6 +64,9 @@ class Answer:
     which it does: more than 95 % where noise takes few whole values, and None where only "at least 95 %" is
     known. `text` says what the number counts.
 
+    Without an error bar there may be a `range`: between which numbers the truth lies, from counts that
+    enclose the question, or as an estimate of how wrong the model is.
+
     >>> print(Answer(1873.2, 42.0, "records", "counted", covers=0.95))
     1,873 ± 42 records (counted)
     >>> Answer(12, 1.0, "records", "counted", covers=0.982).basis.replace("\u00a0", " ")
@@ -55,6 +75,10 @@ class Answer:
     'counted: the bar covers at least 95 %'
     >>> print(Answer(50.5, None, "records", "spread evenly"))
     50.5 records (spread evenly: no error bar)
+    >>> print(Answer(50.5, None, "records", "spread evenly", range=Range(0, 130, "counted")))
+    50.5 records (spread evenly: between 0 and 130)
+    >>> print(Answer(50.5, None, "records", "model", range=Range(31, 70, "estimated")))
+    50.5 records (model: likely between 31 and 70, not guaranteed)
     """
 
     value: float
@@ -63,6 +87,7 @@ class Answer:
     rests_on: Basis = "model"
     caveats: tuple[str, ...] = ()
     covers: float | None = None
+    range: Range | None = None
 
     def __post_init__(self) -> None:
         if self.rests_on not in BASES:
@@ -71,6 +96,8 @@ class Answer:
             raise ValueError("only what was counted or declared has a known error")
         if self.covers is not None and self.error is None:
             raise ValueError("nothing covers where there is no error bar")
+        if self.range is not None and (self.error is not None or self.range.known not in KNOWN):
+            raise ValueError("an answer without an error bar has a range, counted or estimated")
 
     @classmethod
     def counted(cls, value: float, bar: Bar | None, text: str, caveats: tuple[str, ...] = ()) -> Answer:
@@ -97,6 +124,10 @@ class Answer:
     @property
     def basis(self) -> str:
         """What the number rests on, in words for people."""
+        if self.range is not None:
+            ends = f"between {readable(self.range.low)} and {readable(self.range.high)}"
+            sure = self.range.known == "counted"
+            return f"{self.rests_on}: {ends if sure else f'likely {ends}, not guaranteed'}"
         if self.error is None:
             return f"{self.rests_on}: no error bar"
         if self.rests_on == "declared" or (self.covers is not None and self.covers < _NOTABLE):
@@ -117,6 +148,9 @@ class Answer:
             "value": self.value,
             "error": self.error,
             "covers": self.covers,
+            "low": None if self.range is None else self.range.low,
+            "high": None if self.range is None else self.range.high,
+            "range": None if self.range is None else self.range.known,
             "text": self.text,
             "rests_on": self.rests_on,
             "caveats": list(self.caveats),

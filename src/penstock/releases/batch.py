@@ -34,13 +34,16 @@ def answered(path: str, column: str, ask: Callable[[str], Answer], *, named: boo
 
 
 def with_answers(frame: pl.DataFrame, answers: Sequence[Answer]) -> pl.DataFrame:
-    """The rows with the answer to each beside it: count, error, covers, rests_on and caveats, as one text."""
+    """The rows with the answer to each beside it: its number, bar, range, basis, and caveats as one text."""
     import polars as pl
 
     return frame.with_columns(
         pl.Series("count", [each.value for each in answers], dtype=pl.Float64),
         pl.Series("error", [each.error for each in answers], dtype=pl.Float64),
         pl.Series("covers", [each.covers for each in answers], dtype=pl.Float64),
+        pl.Series("low", [each.range and each.range.low for each in answers], dtype=pl.Float64),
+        pl.Series("high", [each.range and each.range.high for each in answers], dtype=pl.Float64),
+        pl.Series("range", [each.range and each.range.known for each in answers], dtype=pl.String),
         pl.Series("rests_on", [each.rests_on for each in answers], dtype=pl.String),
         pl.Series("caveats", [" ".join(each.caveats) for each in answers], dtype=pl.String),
     )

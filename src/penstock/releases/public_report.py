@@ -288,7 +288,8 @@ def _limits(release: Published) -> list[str]:
     if release.can_query:
         sentences.append(
             "Every answer says what it rests on. Counted ones have a 95 % error bar for the noise that was "
-            "added; those that are spread evenly inside a bin, or follow from the model, have none."
+            "added. Those that are spread evenly inside a bin, or follow from the model, have none: they "
+            "tell a range where one is known, and whether it is counted or estimated."
         )
     sentences.append(
         "Do not read small counts literally: they carry noise, and rare combinations may be invented or lost."

@@ -18,17 +18,21 @@ from pydantic import SkipValidation
 
 from penstock.errors import SchemaError
 from penstock.schema.fact import Fact
+from penstock.schema.round_bins import round_edges
+from penstock.schema.values import Type
 
 MOST_BINS = 1 << 20
-ONE_BIN_PER_VALUE_UP_TO = 64
-DEFAULT_BINS = 16
+ROUND_BINS = 100
+"""So many bins, or fewer, has a range of which nothing but its bounds is declared (docs/studies/bins.md)."""
+
+ADAPTIVE_BINS = 32
 NARROW_BINS = 1024  # from which adaptive bins are merged
 
 
 class Bins(Fact):
     """``{count: 16}``, ``{width: 5}`` (dates: days, datetimes: seconds) or ``{edges: [...]}``.
 
-    ``{adaptive: true, most: 16}`` begins with many narrow bins (1024, or as many as ``count`` or
+    ``{adaptive: true, most: 32}`` begins with many narrow bins (1024, or as many as ``count`` or
     ``width`` say), of which a release of a table keeps at most ``most``, found privately and paid for.
 
     ``coarser`` says where bins are still told apart when they are generalised: one list of inner edges for
@@ -113,8 +117,9 @@ class Edges:
         return Edges((*sorted(starts), self.high), self.whole)
 
 
-def cut(field: str, low: float, high: float, whole: bool, bins: Bins | None) -> Edges:
-    """The edges of a domain; without a wish: one bin per value up to 64 values, else 16 bins."""
+def cut(field: str, kind: Type, low: float, high: float, bins: Bins | None) -> Edges:
+    """The edges of a domain; without a wish: at round places, one bin per value up to 101 whole values."""
+    whole = kind != "number"
     if bins is not None and bins.most is not None and (not bins.adaptive or bins.most < 1):
         raise SchemaError(
             f"{field}: 'most' is the largest number of adaptive bins. Set 'adaptive: true' and at least 1."
@@ -123,10 +128,9 @@ def cut(field: str, low: float, high: float, whole: bool, bins: Bins | None) -> 
     if bins is not None and bins.adaptive and bins.chosen == 0:
         bins = Bins(count=1 if low == high else min(values, NARROW_BINS) if whole else NARROW_BINS)
     if bins is None:
-        if whole and values <= ONE_BIN_PER_VALUE_UP_TO:
-            bins = Bins(count=values)
-        else:
-            bins = Bins(count=1 if low == high else DEFAULT_BINS)
+        if not whole or values > ROUND_BINS + 1:  # percentages, 0 to 100, have a bin each
+            return Edges((low, *round_edges(kind, low, high, ROUND_BINS), high), whole)
+        bins = Bins(count=values)
     if bins.chosen != 1:
         raise SchemaError(
             f"{field}: bins need exactly one of 'count', 'width' and 'edges'. Keep one of them."

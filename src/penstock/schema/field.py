@@ -122,8 +122,8 @@ class Field(Fact):
     ``spikes`` are values of a range that stand out, each with a bin of its own; ``decimals`` is how many
     of them a number has.
 
-    >>> Field(name="age", type="integer", constraints={"minimum": 17, "maximum": 90}).labels[:2]
-    ('17..20', '21..25')
+    >>> Field(name="income", type="integer", constraints={"minimum": 0, "maximum": 90_000}).labels[:2]
+    ('0..999', '1000..1999')
     """
 
     name: str
@@ -321,7 +321,7 @@ class Field(Fact):
             )
         if len(set(places)) < len(places):
             raise SchemaError(f"{self.name}: a spike is given twice. Remove one of the two.")
-        return cut(self.name, start, end, self.whole, bins).singling_out(places)
+        return cut(self.name, self.type, start, end, bins).singling_out(places)
 
     @cached_property
     def coarser(self) -> tuple[tuple[float, ...], ...]:
@@ -377,6 +377,10 @@ class Field(Fact):
             constraints=Constraints(minimum=minimum, maximum=maximum),
             bins=bins if bins is not None else self.bins,
         )
+
+    def with_bins(self, bins: Bins) -> Field:
+        """The same field cut in another way, checked anew."""
+        return self._with(bins=bins)
 
     def _with(self, **changes: Any) -> Field:
         kept = {name: getattr(self, name) for name in type(self).model_fields}

@@ -162,7 +162,8 @@ def test_files_of_questions_are_answered(tmp_path: Path) -> None:
     many = release.questions()["count"].many
     assert many is not None
     found = many(str(path))
-    assert found.columns == ["id", "items", "count", "error", "covers", "rests_on", "caveats"]
+    answered = ["count", "error", "covers", "low", "high", "range", "rests_on", "caveats"]
+    assert found.columns == ["id", "items", *answered]
     assert found["count"].to_list() == [release.count("milk").value, release.count("milk,bread").value]
 
 

@@ -188,7 +188,8 @@ def test_the_command_line_answers_boxes_and_writes_the_map(
     boxes.write_text("name,x_low,x_high\nwest,0,0.5\neast,0.5,1\n")
     assert run(["query", str(tmp_path / "out"), "--boxes", str(boxes)]) == 0
     shown = pl.read_csv(capsys.readouterr().out.encode())
-    assert shown.columns == ["name", "x_low", "x_high", "count", "error", "covers", "rests_on", "caveats"]
+    answered = ["count", "error", "covers", "low", "high", "range", "rests_on", "caveats"]
+    assert shown.columns == ["name", "x_low", "x_high", *answered]
     assert shown["count"].sum() == pytest.approx(release.counts.sum())
     assert run(["query", str(tmp_path / "out"), "--boxes", str(boxes), "--json"]) == 0
     assert [row["name"] for row in json.loads(capsys.readouterr().out)] == ["west", "east"]

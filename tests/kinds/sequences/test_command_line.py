@@ -112,6 +112,9 @@ def test_many_strings_from_a_file_are_counted_as_one_by_one(
         "count",
         "error",
         "covers",
+        "low",
+        "high",
+        "range",
         "rests_on",
         "caveats",
     ]

@@ -143,3 +143,13 @@ def test_a_schema_with_adaptive_bins_is_written_and_read_back() -> None:
     assert Schema.from_yaml(SCHEMA.to_yaml()) == SCHEMA
     assert SCHEMA.attribute("income").regular == 1024
     assert SCHEMA.attribute("age").regular == 100
+
+
+def test_round_bins_fill_up_where_the_records_tell_nothing_apart() -> None:
+    """With hardly any budget a tree has one leaf or two; a column would be told as one bin."""
+    for n in (0, 4000):
+        table, _ = adapted("1/1000000", n=n)
+        income, age = table.schema.field("income").edges, table.schema.field("age").edges
+        assert 6 <= income.count <= 12
+        assert 3 <= age.count <= 5
+        assert np.diff(income.values).max() <= 20_000

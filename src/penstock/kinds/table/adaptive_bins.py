@@ -2,7 +2,8 @@
 
 A field that declares ``bins: {adaptive: true, most: 16}`` is coded in many narrow public bins. For each
 such field PrivTree decides where they are worth telling apart; the shape of its tree is all that is
-kept, and it decides which neighbouring bins are merged. Every later step sees the merged bins only.
+kept, and it decides which neighbouring bins are merged. Where it finds fewer bins than are wished, round
+ones, which are public, fill up. Every later step sees the merged bins only.
 
 Why it is private: the decisions of each tree cost its part of the budget
 (`penstock.privacy.mechanisms.splitting`; a record moves the counts along one path of a tree by one), and
@@ -27,7 +28,8 @@ from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 from penstock.schema import Bins, Field, Schema
-from penstock.schema.bins import DEFAULT_BINS
+from penstock.schema.bins import ADAPTIVE_BINS
+from penstock.schema.round_bins import round_edges
 from penstock.schema.values import at, position
 
 Numbers = NDArray[np.int64]
@@ -146,7 +148,7 @@ def at_most(schema: Schema) -> Schema:
     for name in adaptive(schema):
         field = schema.field(name)
         assert field.bins is not None
-        kept = min(field.edges.count, field.bins.most or DEFAULT_BINS)
+        kept = min(field.edges.count, field.bins.most or ADAPTIVE_BINS)
         fields[name] = _with_edges(field, np.arange(kept) * field.edges.count // kept)
     return _with_fields(schema, fields)
 
@@ -172,9 +174,23 @@ def _first_bins(
     count = field.edges.count
     growth = grow(stretch(histogram, count), splitter, deepest=max(1, count - 1).bit_length())
     assert field.bins is not None
-    kept = fullest(growth.shape, field.bins.most or DEFAULT_BINS)
-    starts = np.concatenate([level.start for level in growth.levels])
-    return np.union1d(starts[kept], _around_spikes(field))
+    most = field.bins.most or ADAPTIVE_BINS
+    kept = fullest(growth.shape, most)
+    starts = np.concatenate([level.start for level in growth.levels])[kept]
+    filled = np.union1d(starts, _round_places(field, most - len(starts)))
+    return np.union1d(filled, _around_spikes(field))
+
+
+def _round_places(field: Field, most: int) -> Numbers:
+    """The narrow bins at which some round bins begin, at most so many.
+
+    Where few records, or little budget, let a tree tell little apart, round bins fill up to what is wished:
+    without them all of a column would be one bin. They depend on the bounds and on how many bins were found.
+    """
+    if most < 1:
+        return np.zeros(0, dtype=np.int64)
+    inner = round_edges(field.type, field.edges.low, field.edges.high, most + 1)
+    return np.unique(field.edges.codes(np.array(inner, dtype=np.float64)))
 
 
 def _around_spikes(field: Field) -> Numbers:

@@ -1,4 +1,10 @@
-"""How a question to a table is answered: by counts that see all of it, or else by the model."""
+"""How a question to a table is answered: by counts that see all of it, or else by the model.
+
+What rests on the model has a range where one is known. A question that cuts through bins lies between the one
+without these bins and the one with all of them. Where both are counted, the truth is above the lower bar of
+the one and below the upper bar of the other but for 2.5 % each, whatever the records are. Else the range is
+estimated (`model_error`), or there is none.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kinds.table.counted import MOST_CELLS, CountedTable, answered
+from penstock.kinds.table.model_error import strays
 from penstock.kinds.table.support import Support
 from penstock.releases import Answer
-from penstock.releases.answer import contributions
+from penstock.releases.answer import Basis, Range, contributions
 
 if TYPE_CHECKING:
     from penstock.schema import Condition, Schema
@@ -35,6 +42,9 @@ class Asked(Protocol):
     @property
     def counted_tables(self) -> Sequence[CountedTable]: ...
 
+    @property
+    def estimates_errors(self) -> bool: ...
+
     def in_groups(self, names: Sequence[str]) -> list[tuple[str, ...]]: ...
 
     def marginal(self, names: Sequence[str]) -> Reals: ...
@@ -51,7 +61,7 @@ def answer(release: Asked, condition: Condition) -> Answer:
     schema, support = release.schema, release.support
     names = condition.names
     if prod(schema.sizes[name] for name in names) > MOST_CELLS:
-        return _by_model(release, condition, cut=_cut_fields(condition), seen=False)
+        return _by_model(release, condition, cut=_cut_fields(condition), seen=False, range_=None)
     weights = support.weights(condition, names)
     possible = weights[~np.isnan(weights)]
     if not (possible > 0).any():
@@ -64,10 +74,44 @@ def answer(release: Asked, condition: Condition) -> Answer:
     if known is not None:
         return Answer.counted(*known, "records", contributions(schema))
     seen = any(set(names) <= set(table.attributes) for table in release.counted_tables)
-    return _by_model(release, condition, cut=cut, seen=seen)
+    range_ = (_enclosed(release, names, weights, public) if cut else None) or _likely(release, names, weights)
+    return _by_model(release, condition, cut=cut, seen=seen, range_=range_)
 
 
-def _by_model(release: Asked, condition: Condition, *, cut: Sequence[str], seen: bool) -> Answer:
+def _ends(weights: Reals) -> list[Reals]:
+    """The question without all that it cuts through, and the one with it."""
+    impossible = np.isnan(weights)
+    return [np.where(impossible, np.nan, held) for held in (weights >= 1, weights > 0)]
+
+
+def _enclosed(release: Asked, names: Sequence[str], weights: Reals, public: float | None) -> Range | None:
+    """Between the lower bar of what lies wholly inside, and the upper bar of what the question touches."""
+    inner, outer = (answered(release.counted_tables, names, each, public) for each in _ends(weights))
+    if inner is None or outer is None:
+        return None
+    high = max(0.0, outer[0]) + outer[1].half
+    return Range(max(0.0, inner[0] - inner[1].half), high if public is None else min(high, public), "counted")
+
+
+def _likely(release: Asked, names: Sequence[str], weights: Reals) -> Range | None:
+    """An estimate of how far the truth lies from the model; None where no study has looked at its like."""
+    if not release.estimates_errors:
+        return None
+    joint = release.marginal(names)
+    ends = []
+    for sign, each in zip((-1, 1), _ends(weights), strict=True):
+        held = np.nan_to_num(each)
+        found = strays(release.counted_tables, names, joint, held, release.total)
+        if found is None:
+            return None
+        ends.append(release.total * float((joint * held).sum()) + sign * found.half)
+    low, high = max(0.0, ends[0]), min(max(0.0, release.total), ends[1])
+    return Range(min(low, high), high, "estimated")
+
+
+def _by_model(
+    release: Asked, condition: Condition, *, cut: Sequence[str], seen: bool, range_: Range | None
+) -> Answer:
     names = condition.names
     around = release.support.around(names)
     cells = prod(release.schema.sizes[name] for name in around)
@@ -78,28 +122,43 @@ def _by_model(release: Asked, condition: Condition, *, cut: Sequence[str], seen:
     else:
         share = release.share(condition)
     spread = bool(cut) and seen
-    caveats = [spread_evenly(cut)] if cut else []
+    caveats = [spread_evenly(cut, range_)] if cut else []
     if not spread:
-        caveats = [_unseen(names), *caveats]
+        caveats = [_unseen(names, known=range_ is not None), *caveats]
+    if range_ is not None and range_.known == "estimated":
+        caveats.append(_ESTIMATED)
     caveats += [*unconnected(release.in_groups(names)), *contributions(release.schema)]
     value = release.total * share
-    return Answer(value, None, "records", "spread evenly" if spread else "model", tuple(caveats))
+    basis: Basis = "spread evenly" if spread else "model"
+    return Answer(value, None, "records", basis, tuple(caveats), range=range_)
 
 
-def spread_evenly(fields: Sequence[str]) -> str:
-    bins = "bins" if len(fields) > 1 else "a bin"
+_ESTIMATED = (
+    "The range is an estimate of the model's error from the release's own counts. About 95 of 100 such "
+    "ranges held the truth in a study of other tables; none of them is guaranteed."
+)
+
+
+def spread_evenly(fields: Sequence[str], range_: Range | None = None) -> str:
+    bins, them = ("bins", "them") if len(fields) > 1 else ("a bin", "it")
+    far = "how far that is wrong is not known"
+    if range_ is not None:
+        far = f"the range, from none to all of {them}, allows for any other way"
+        if range_.known == "counted":
+            far = f"the range, counted without and with {them}, covers at least 95 % however they are"
     return (
         f"It cuts through {bins} of {', '.join(fields)}: records are taken to be spread evenly inside, and "
-        "how far that is wrong is not known. Questions at the edges of bins have an error bar."
+        f"{far}. Questions at the edges of bins have an error bar."
     )
 
 
-def _unseen(names: Sequence[str]) -> str:
+def _unseen(names: Sequence[str], *, known: bool) -> str:
     if len(names) == 1:
         return f"No table of counts tells this of {names[0]}: the number follows from the model."
+    model = "the model." if known else "the model, whose error is not known."
     return (
-        f"No table of counts sees {', '.join(names)} together as finely as this: the number follows from the "
-        "model, whose error is not known."
+        f"No table of counts sees {', '.join(names)} together as finely as this: the number follows from "
+        f"{model}"
     )
 
 

@@ -83,6 +83,11 @@ class TableRelease(Release):
         """The noisy counts that the release holds as they came out of the noise, where there are any."""
         return ()
 
+    @property
+    def estimates_errors(self) -> bool:
+        """Whether a study has found how far the truth strays from models that were made like this one."""
+        return False
+
     def in_groups(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """These columns in groups between which the model knows of no connection; one group where it may."""
         return [tuple(names)]

@@ -36,6 +36,8 @@ REDRAWN = 50  # times that rows with a bit pattern without meaning are drawn aga
 CHECKED = 1 << 14  # rows by which a network is seen to keep the rules
 TOLERATED = 0.001  # share of rows that break a rule and are drawn again
 SAMPLED = 1 << 18  # rows behind an answer that exact inference is too wide for
+STUDIED = ("confluence",)
+"""The methods whose models' errors were studied (docs/studies/suite-bars.md)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -147,6 +149,10 @@ class NetworkRelease(TableRelease):
         sizes, variables = self.encoding.sizes, self.network.variables
         tables = [as_counted(one, variables, sizes) for one in self.measured]
         return [table.without(self.support.impossible) for table in tables]
+
+    @property
+    def estimates_errors(self) -> bool:
+        return self.method in STUDIED
 
     def in_groups(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         groups: dict[int, list[str]] = {}
@@ -285,5 +291,11 @@ class NetworkRelease(TableRelease):
         return [
             "Attributes that the network does not connect are independent given those that it does, and what "
             "shows only in more attributes at once than a conditional table holds is lost.",
-            "Only answers that rest on counts have an error bar; what follows from the network has none.",
+            "Only answers that rest on counts have an error bar. "
+            + (
+                "For what follows from the network an estimate of its error is told, which is likely and not "
+                "guaranteed."
+                if self.estimates_errors
+                else "How wrong the network is where no count looks is not known, and no range is told."
+            ),
         ]
