@@ -111,14 +111,18 @@ class Incidence:
 
         A set of more than `most` items divides `most` times as many steps among them, rounded down.
         """
-        given = np.minimum(steps, steps * most // np.maximum(self.sizes, 1))
+        # sums of whole numbers below 2**53 are exact as doubles
+        given = np.minimum(steps, steps * most // np.maximum(self.sizes, 1)).astype(np.float64)
         found = np.zeros(universe, dtype=np.int64)
         ends = np.cumsum(self.sizes)
-        for begin in range(0, len(self.items), AT_ONCE):
-            here = self.items[begin : begin + AT_ONCE]
-            sets = np.searchsorted(ends, np.arange(begin, begin + len(here)), side="right")
-            # sums of whole numbers below 2**53 are exact as doubles
-            found += np.bincount(here, weights=given[sets], minlength=universe).astype(np.int64)
+        first = 0
+        while first < self.size:
+            begin = int(ends[first] - self.sizes[first])
+            last = max(first + 1, int(np.searchsorted(ends, begin + AT_ONCE, side="right")))
+            weights = np.repeat(given[first:last], self.sizes[first:last])
+            here = self.items[begin : int(ends[last - 1])]
+            found += np.bincount(here, weights=weights, minlength=universe).astype(np.int64)
+            first = last
         return found
 
     def cells(self, universe: int) -> Numbers:
