@@ -26,7 +26,6 @@ from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.evaluation import relative_error, workload
 from penstock.kinds.itemsets.mining import frequent, supports_of, utility
 from penstock.kinds.itemsets.release import ItemSetsRelease
-from penstock.kinds.itemsets.weighted import WeightedSets
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from set_data import NAMES, Baskets, load, shaped
@@ -53,8 +52,8 @@ class Truth:
             for right, group in zip(self.right, self.asked, strict=True)
         ]
 
-    def utility(self, sets: WeightedSets, many: int = TOP) -> float:
-        return utility(self.top[:many], dict(frequent(sets, self.items, many)))
+    def utility(self, release: ItemSetsRelease, many: int = TOP) -> float:
+        return utility(self.top[:many], dict(release.frequent(many)))
 
 
 def released(data: ItemSets, name: str, parameters: dict[str, Any], epsilon: str, seed: int) -> Any:
@@ -80,7 +79,7 @@ def errors(runs: int, name: str, labels: Iterable[str]) -> dict[str, Any]:
             for seed in range(times):
                 one = released(data, method, parameters, epsilon, seed)
                 scores.append(truth.errors(one))
-                useful.append([truth.utility(one.synthetic, many) for many in (20, 50, TOP)])
+                useful.append([truth.utility(one, many) for many in (20, 50, TOP)])
             found[f"{label}|{name}|{epsilon}"] = {
                 "errors": np.mean(scores, axis=0).tolist(),
                 "utility": dict(zip(("20", "50", str(TOP)), np.mean(useful, axis=0).tolist(), strict=True)),

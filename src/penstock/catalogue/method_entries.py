@@ -116,7 +116,7 @@ METHODS = (
         "top-sets",
         "itemsets",
         "penstock.kinds.itemsets.top_sets:TopSets",
-        "sets",
+        "top-sets",
         "the most frequent small sets of items, chosen in one shot, with noisy counts",
     ),
     MethodInfo(
@@ -462,6 +462,17 @@ FORMS = (
         "penstock.kinds.itemsets.release:SetsRelease",
         keys=("empty", "divided", "left_out"),
         tables={"sets": ("size", "count"), "items": ("item",)},
+    ),
+    FormInfo(
+        "top-sets",
+        "penstock.kinds.itemsets.top_release:TopSetsRelease",
+        keys=("empty", "number", "number_deviation", "deviation"),
+        tables={
+            "chosen": ("size", "count"),
+            "members": ("item",),
+            "sets": ("size", "count"),
+            "items": ("item",),
+        },
     ),
     FormInfo(
         "set-table",

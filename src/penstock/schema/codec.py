@@ -60,6 +60,10 @@ class Codec:
 
     def encode(self, values: pl.Series) -> Codes:
         """The code of every value; DataError names the first value that the schema refuses."""
+        if values.dtype == pl.Boolean and self.field.type == "boolean" and not values.null_count():
+            off, on = (self.keys.get(place) for place in (0.0, 1.0))
+            if off is not None and on is not None:  # every value has a code, which needs no search
+                return np.where(values.to_numpy(), on, off).astype(self.attribute.dtype)
         codes = self.locate(values)
         refused = codes == REFUSED
         if refused.any():

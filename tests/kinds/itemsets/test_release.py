@@ -77,9 +77,11 @@ def test_many_questions_are_answered_like_single_ones(sets: list[tuple[tuple[int
     assert [weighted.support(items) for items in truth] == list(truth.values())
 
 
-@given(SOME)
-@settings(max_examples=40, deadline=None)
-def test_equal_sets_are_counted_together(sets: list[tuple[tuple[int, ...], int]]) -> None:
+@given(SOME, st.sampled_from([1, 300, 70_000]))
+@settings(max_examples=60, deadline=None)
+def test_equal_sets_are_counted_together(sets: list[tuple[tuple[int, ...], int]], times: int) -> None:
+    """Whether a word has room for eight items of a set, for four or for two."""
+    sets = [(tuple(times * item for item in items), weight) for items, weight in sets]
     listed = [items for items, weight in sets for _ in range(weight)]
     items = np.array([item for one in listed for item in one], dtype=np.int64)
     counted = WeightedSets.counted(np.array([len(one) for one in listed], dtype=np.int64), items)

@@ -18,7 +18,7 @@ from penstock.kinds.itemsets.release import SetsRelease
 from penstock.kinds.itemsets.supports import RANGES, Sizes, likely, whole
 from penstock.kinds.table.data import Table
 from penstock.learn.sluice import method
-from penstock.learn.sluice.method import Sluice, as_sets
+from penstock.learn.sluice.method import Sluice, as_sets, drawn_rows
 from penstock.learn.sluice.smoothing import plausible
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
@@ -218,11 +218,26 @@ def test_whole_numbers_keep_the_sum_about() -> None:
 
 
 def test_rows_become_sets_and_other_items_are_spread() -> None:
-    rows = np.array([[True, False], [True, True], [False, False]] * 100)
+    rows = np.array([[True, True, False], [False, True, False]]).repeat(100, axis=1)
     sets, empty = as_sets(rows, np.array([4, 9]), np.array([7]), np.array([30]))
     supports = sets.supports(10)
     assert (supports[4], supports[9]) == (200, 100)
     assert supports[7] == 30
     assert sets.total + empty == 300
-    nobody, none = as_sets(rows[:0], np.array([4, 9]), np.array([7]), np.array([30]))
+    nobody, none = as_sets(rows[:, :0], np.array([4, 9]), np.array([7]), np.array([30]))
     assert (len(nobody), none) == (0, 0)
+
+
+def test_few_columns_have_the_rows_that_are_expected_of_each_combination() -> None:
+    """But for rounding: no count of a combination is off by one or more, however many rows there are."""
+    shares = np.array([[0.125, 0.5], [0.25, 0.125]])
+
+    class Model:
+        def marginal(self, names: Any) -> Any:
+            return shares
+
+    for many in (0, 1, 7, 1000):
+        rows = drawn_rows(Model(), ["one", "two"], many)  # type: ignore[arg-type]
+        assert rows.shape == (2, many)
+        counts = np.bincount(2 * rows[0] + rows[1], minlength=4)
+        assert (np.abs(counts - many * shares.ravel()) < 1).all()

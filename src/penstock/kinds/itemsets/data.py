@@ -13,6 +13,7 @@ unit moves the counts of all parts of one step by no more than it has sets.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import comb
 from typing import Any, TypeVar
 
 import numpy as np
@@ -313,14 +314,19 @@ class ItemSets(Data):
         else:
             counts = self._incidence.lattice(items, len(self.universe), longest)
         counts = counts if some is None else counts[list(some)]
+        largest = ItemSetLayout.of(self.schema).largest or len(items)
+        held = sum(comb(min(largest, len(items)), size) for size in range(1, longest + 1))
         return Sealed(
             counts,
             Sensitivity.of(
-                self.schema.unit.records * len(counts), linf=self.schema.unit.records, monotone=True
+                self.schema.unit.records * min(len(counts), held),
+                linf=self.schema.unit.records,
+                monotone=True,
             ),
             Relation.ADD_REMOVE,
             because="a set holds a set of items or not, and raises its count by one where it does: no count "
-            "moves further than a unit has sets, all in one direction, and perhaps all of them",
+            "moves further than a unit has sets, all in one direction, and no more of them than a set of the "
+            "largest size that the schema allows can hold",
         )
 
     def as_columns(self, handle: type[D], items: Sequence[int]) -> D:

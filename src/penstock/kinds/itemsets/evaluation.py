@@ -7,7 +7,6 @@ most frequent sets of items are compared by their supports.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,11 +58,6 @@ def relative_error(truth: NDArray[Any], found: NDArray[Any], records: int) -> fl
     return float(np.mean(np.abs(found - truth) / np.maximum(truth, max(1.0, SANITY * records))))
 
 
-def top_utility(truth: Sequence[tuple[ItemSet, int]], sets: WeightedSets, universe: int) -> float:
-    """How well the most frequent sets of items of some sets agree with the true ones."""
-    return utility(truth, dict(frequent(sets, universe, len(truth))))
-
-
 class ItemSetsEvaluation(Evaluator):
     """How far counts, frequent sets of items and sizes are from the original's."""
 
@@ -74,7 +68,6 @@ class ItemSetsEvaluation(Evaluator):
             everything = schema.unit.model_copy(update={"at_most": 1 << 40})  # the truth leaves nobody out
             schema = schema.model_copy(update={"unit": everything})
         found = open_itemsets(source, schema, table=options.table)
-        universe = len(release.universe)
         truth = WeightedSets.counted(found.sizes, found.items)
         if not truth.total:
             raise DataError("The data to compare with has no items of the universe.")
@@ -83,7 +76,7 @@ class ItemSetsEvaluation(Evaluator):
         with progress("comparing", total=3) as step:
             scores = _counts(release, truth, again, found.size, options.queries, rng)
             step(1)
-            scores += _tops(release.synthetic, truth, again, universe)
+            scores += _tops(release, truth, again)
             step(1)
             sizes, released = truth.of_sizes(), release.sizes()["count"].to_numpy()
             sizes[0] = found.size - truth.total
@@ -133,7 +126,8 @@ def _counts(
     return scores
 
 
-def _tops(released: WeightedSets, truth: WeightedSets, again: WeightedSets, universe: int) -> list[Score]:
+def _tops(release: ItemSetsRelease, truth: WeightedSets, again: WeightedSets) -> list[Score]:
+    universe = len(release.universe)
     found = frequent(truth, universe, max(MANY))
     scores = []
     for many in MANY:
@@ -141,9 +135,9 @@ def _tops(released: WeightedSets, truth: WeightedSets, again: WeightedSets, univ
         scores.append(
             Score(
                 f"top {many} sets of items",
-                top_utility(right, released, universe),
+                utility(right, dict(release.frequent(many))),
                 floor=0.0,
-                ceiling=top_utility(right, again, universe),
+                ceiling=utility(right, dict(frequent(again, universe, many))),
                 lower_is_better=False,
                 note="1 minus the mean relative error of their supports, 0 for each that is not among as "
                 "many of the release; floor: nothing released",

@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from penstock.engine.bound import sample_per_user
+from penstock.kinds.itemsets.weighted import WeightedSets
 
 Numbers = NDArray[np.int64]
 Names = Sequence[str] | pl.Series
@@ -111,14 +113,18 @@ class Incidence:
 
         A set of more than `most` items divides `most` times as many steps among them, rounded down.
         """
-        given = np.minimum(steps, steps * most // np.maximum(self.sizes, 1))
+        # sums of whole numbers below 2**53 are exact as doubles
+        given = np.minimum(steps, steps * most // np.maximum(self.sizes, 1)).astype(np.float64)
         found = np.zeros(universe, dtype=np.int64)
         ends = np.cumsum(self.sizes)
-        for begin in range(0, len(self.items), AT_ONCE):
-            here = self.items[begin : begin + AT_ONCE]
-            sets = np.searchsorted(ends, np.arange(begin, begin + len(here)), side="right")
-            # sums of whole numbers below 2**53 are exact as doubles
-            found += np.bincount(here, weights=given[sets], minlength=universe).astype(np.int64)
+        first = 0
+        while first < self.size:
+            begin = int(ends[first] - self.sizes[first])
+            last = max(first + 1, int(np.searchsorted(ends, begin + AT_ONCE, side="right")))
+            weights = np.repeat(given[first:last], self.sizes[first:last])
+            here = self.items[begin : int(ends[last - 1])]
+            found += np.bincount(here, weights=weights, minlength=universe).astype(np.int64)
+            first = last
         return found
 
     def cells(self, universe: int) -> Numbers:
@@ -144,22 +150,28 @@ class Incidence:
         return has
 
     def lattice(self, items: Sequence[int], universe: int, longest: int) -> Numbers:
-        """Raw: how many sets hold each set of 1 to `longest` of at most 60 items, smaller ones first."""
-        bits = np.zeros(self.size, dtype=np.int64)
-        for bit, row in enumerate(self.columns(items, universe)):
-            bits |= row.astype(np.int64) << bit
-        patterns, times = np.unique(bits, return_counts=True)
-        has = (patterns[:, None] >> np.arange(len(items)) & 1).astype(np.float64)
-        weighted = has * times[:, None]  # whole numbers below 2**53, whose sums are exact as doubles
-        found = [weighted.sum(axis=0)]
-        if longest > 1:
-            found.append((has.T @ weighted)[np.triu_indices(len(items), 1)])
-        if longest > 2:
-            for first in range(len(items)):
-                rest = has[:, first + 1 :]
-                pairs = (rest * weighted[:, first, None]).T @ rest
-                found.append(pairs[np.triu_indices(rest.shape[1], 1)])
-        return np.concatenate(found).astype(np.int64)
+        """Raw: how many sets hold each set of 1 to `longest` of some items, smaller ones first."""
+        found = self.among(items, universe)
+        counted = [np.zeros(comb(len(items), size)) for size in range(1, longest + 1)]
+        for begin in range(0, len(found), AT_ONCE // 16):
+            rows = slice(begin, begin + AT_ONCE // 16)
+            has = np.zeros((len(found.sizes[rows]), len(items)))
+            sizes, places = found.picked(np.arange(len(found))[rows])
+            has[np.repeat(np.arange(len(has)), sizes), places] = 1.0
+            for size, counts in enumerate(counted, 1):
+                counts += _held(has, found.weights[rows].astype(np.float64), size)
+        return np.concatenate(counted).astype(np.int64)
+
+    def among(self, items: Sequence[int], universe: int) -> WeightedSets:
+        """Raw: the different sets of some items alone, as places among these, and how often each occurs."""
+        place = np.full(universe, -1, dtype=np.int64)
+        place[list(items)] = np.arange(len(items))
+        kept = place[self.items] >= 0
+        sizes = np.zeros(self.size, dtype=np.int64)
+        some = self.sizes > 0
+        if some.any():
+            sizes[some] = np.add.reduceat(kept.astype(np.int64), self.begins[some])
+        return WeightedSets.counted(sizes, place[self.items[kept]])
 
     def words(self) -> NDArray[np.uint64]:
         """Raw: a word for every set that its items decide, and nothing else."""
@@ -207,3 +219,22 @@ class Incidence:
             names.append(f"{owner}|{content.hex()}|{seen[owner, content]}")
             seen[owner, content] += 1
         return names
+
+
+def _held(has: NDArray[np.float64], weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Raw: the weight of the rows that have all of so many columns, for each choice of them in order.
+
+    Sums of whole numbers below 2**53, which are exact as doubles.
+    """
+    if not len(has) or has.shape[1] < size:
+        return np.zeros(comb(has.shape[1], size))
+    if size == 1:
+        return weights @ has
+    if size == 2:
+        pairs: NDArray[np.float64] = ((has * weights[:, None]).T @ has)[np.triu_indices(has.shape[1], 1)]
+        return pairs
+    parts = []
+    for first in range(has.shape[1]):
+        rows = has[:, first] > 0
+        parts.append(_held(has[rows, first + 1 :], weights[rows], size - 1))
+    return np.concatenate(parts)

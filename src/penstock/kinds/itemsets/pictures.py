@@ -29,9 +29,7 @@ def of(release: ItemSetsRelease) -> Sequence[Picture]:
 
 
 def _frequent(release: ItemSetsRelease, size: int, title: str) -> Picture | None:
-    from penstock.kinds.itemsets.mining import frequent
-
-    top = frequent(release.synthetic, len(release.universe), SHOWN, smallest=size, largest=size)
+    top = release.frequent(SHOWN, smallest=size, largest=size)
     if not top:
         return None
     labels = [" + ".join(release.universe[code] for code in codes) for codes, _ in top]

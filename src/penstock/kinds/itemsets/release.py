@@ -17,7 +17,7 @@ from pydantic import Field as Range
 from penstock.errors import QueryError, ReleaseError
 from penstock.kinds.itemsets import pictures
 from penstock.kinds.itemsets.layout import ItemSetLayout
-from penstock.kinds.itemsets.mining import frequent, rules, supports_of
+from penstock.kinds.itemsets.mining import ItemSet, Rule, frequent, rules, supports_of
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
 from penstock.kinds.itemsets.writing import Text, laid_out, parse, universe_of
 from penstock.releases import Answer, Manifest, Model, Question, Release, Written
@@ -138,6 +138,17 @@ class ItemSetsRelease(Release):
         """The sets of items of a file with their counts; a first line 'items' may be an item."""
         return answered(path, "items", self.count, named="items" not in self.universe)
 
+    def frequent(
+        self, many: int, *, smallest: int = 1, largest: int | None = None
+    ) -> list[tuple[ItemSet, int]]:
+        """The sets of items that most sets hold, by their codes, with their counts."""
+        return frequent(self.synthetic, len(self.universe), many, smallest=smallest, largest=largest)
+
+    def mined(self, many: int) -> list[Rule]:
+        """So many rules of what goes with what, by the codes of the items."""
+        total = max(1, self.synthetic.total + self.without_items)
+        return rules(self.synthetic, len(self.universe), total, many)
+
     def top(self, many: int = 20, *, smallest: int = 1) -> pl.DataFrame:
         """The sets of items that most sets hold: columns items, count.
 
@@ -146,7 +157,7 @@ class ItemSetsRelease(Release):
         """
         import polars as pl
 
-        found = frequent(self.synthetic, len(self.universe), _listed(many), smallest=smallest)
+        found = self.frequent(_listed(many), smallest=smallest)
         return pl.DataFrame(
             {"items": [self.written(codes) for codes, _ in found], "count": [count for _, count in found]},
             schema={"items": pl.String, "count": pl.Int64},
@@ -160,8 +171,7 @@ class ItemSetsRelease(Release):
         """
         import polars as pl
 
-        total = max(1, self.synthetic.total + self.without_items)
-        found = rules(self.synthetic, len(self.universe), total, _listed(many))
+        found = self.mined(_listed(many))
         return pl.DataFrame(
             {
                 "given": [self.written(rule.given) for rule in found],

@@ -12,6 +12,7 @@ becomes the number whose expected relative error is the least, given that distri
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -152,20 +153,32 @@ def _grid(scale: float) -> Reals:
     return np.concatenate([[0.0], small, np.arange(1.25, 2 * CLEAR, 0.25) * scale])
 
 
-def spread(items: Numbers, supports: Numbers, rows: int) -> tuple[Numbers, Numbers]:
-    """Each item in so many different rows by chance, the same every time: rows and items, side by side.
+def spread(items: Numbers, supports: Numbers, rows: int) -> list[tuple[int, Numbers]]:
+    """Each item with so many different rows, by chance that is the same every time.
 
-    >>> found, items = spread(np.array([7]), np.array([2]), 3)
-    >>> len(set(found.tolist())), items.tolist()
-    (2, [7, 7])
+    >>> [(item, len(set(found.tolist()))) for item, found in spread(np.array([7]), np.array([2]), 3)]
+    [(7, 2)]
     """
     rng = np.random.default_rng(0)
-    times = np.minimum(supports, rows)
-    chosen = [rng.choice(rows, many, replace=False, shuffle=False) for many in times.tolist()]
-    return np.concatenate([items[:0], *chosen]), np.repeat(items, times)
+    return [
+        (item, rng.choice(rows, many, replace=False, shuffle=False))
+        for item, many in zip(items.tolist(), np.minimum(supports, rows).tolist(), strict=True)
+    ]
 
 
-def together(rows: Numbers, items: Numbers) -> tuple[Numbers, Numbers]:
-    """The same pairs in ascending order."""
-    pairs = np.sort(rows << 31 | items)
-    return pairs >> 31, pairs & ((1 << 31) - 1)
+def gathered(holders: Iterable[tuple[int, Numbers]], rows: int) -> tuple[Numbers, Numbers]:
+    """Rows with their items, from items with their rows: how many items each row has, and all, ascending.
+
+    >>> sizes, items = gathered([(7, np.array([2, 0])), (4, np.array([2]))], 3)
+    >>> sizes.tolist(), items.tolist()
+    ([1, 0, 2], [7, 4, 7])
+    """
+    from scipy.sparse import csc_array
+
+    ordered = sorted(holders, key=lambda one: one[0])
+    numbers = np.array([item for item, _ in ordered], dtype=np.int64)
+    begins = np.cumsum([0, *(len(found) for _, found in ordered)])
+    owners = np.concatenate([np.zeros(0, dtype=np.int32), *(found for _, found in ordered)], dtype=np.int32)
+    marks = np.ones(len(owners), dtype=np.int8)
+    by_row = csc_array((marks, owners, begins.astype(np.int32)), shape=(rows, len(ordered))).tocsr()
+    return np.diff(by_row.indptr).astype(np.int64), numbers[by_row.indices]

@@ -49,19 +49,17 @@ class WeightedSets:
     def counted(cls, sizes: Numbers, items: NDArray[np.integer]) -> WeightedSets:
         """From sizes and items, ascending in each set: every different set once, empty ones left out."""
         begins = np.cumsum(sizes) - sizes
-        parts: list[tuple[Numbers, Numbers]] = []
-        for width in np.unique(sizes[sizes > 0]).tolist():
-            rows = items[begins[sizes == width][:, None] + np.arange(width)]
-            packed = np.ascontiguousarray(rows.astype(">u4")).view(np.dtype((np.void, 4 * width))).ravel()
-            _, first, times = np.unique(packed, return_index=True, return_counts=True)
-            parts.append((rows[first], times))
-        if not parts:
-            nothing = np.zeros(0, dtype=np.int64)
-            return cls(nothing, nothing, nothing)
+        narrow = items.astype(np.min_scalar_type(int(items.max(initial=0))))
+        found = [
+            _different(narrow, begins[sizes == width], width)
+            for width in np.flatnonzero(np.bincount(sizes))
+            if width
+        ]
+        nothing = np.zeros(0, dtype=np.int64)
         return cls(
-            np.concatenate([np.full(len(rows), rows.shape[1]) for rows, _ in parts]),
-            np.concatenate([rows.ravel() for rows, _ in parts]).astype(np.int64),
-            np.concatenate([times for _, times in parts]).astype(np.int64),
+            np.concatenate([nothing, *(np.full(len(rows), rows.shape[1]) for rows, _ in found)]),
+            np.concatenate([nothing, *(rows.ravel() for rows, _ in found)]),
+            np.concatenate([nothing, *(times for _, times in found)]),
         )
 
     def and_those(self, others: WeightedSets) -> WeightedSets:
@@ -146,3 +144,30 @@ class WeightedSets:
         return np.bincount(items, weights=np.repeat(self.weights[rows], sizes), minlength=universe).astype(
             np.int64
         )
+
+
+def _different(
+    items: NDArray[np.unsignedinteger], begins: Numbers, width: int
+) -> tuple[NDArray[np.unsignedinteger], Numbers]:
+    """Every different set once, in ascending order, and how often it occurs, of sets of one size.
+
+    Sets become words of 64 bits, as many items in each as there is room for. Most of them differ in the
+    first word, by which they are sorted; only those that do not are compared by the others.
+    """
+    bits = np.uint64(8 * items.itemsize)
+    words = []
+    for first in range(0, width, 8 // items.itemsize):
+        word = np.zeros(len(begins), dtype=np.uint64)
+        for column in range(first, min(width, first + 8 // items.itemsize)):
+            word = word << bits | items[begins + column]
+        words.append(word)
+    order = np.argsort(words[0])
+    leading = words[0][order]
+    again = leading[1:] == leading[:-1]
+    if len(words) > 1 and again.any():
+        tied = np.flatnonzero(np.append(again, False) | np.append(False, again))
+        order[tied] = order[tied][np.lexsort([word[order[tied]] for word in reversed(words)])]
+        for word in words[1:]:
+            again &= word[order[1:]] == word[order[:-1]]
+    starts = np.flatnonzero(np.append(True, ~again))
+    return items[begins[order[starts], None] + np.arange(width)], np.diff(starts, append=len(begins))

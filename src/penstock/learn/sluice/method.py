@@ -24,6 +24,7 @@ excludes each other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
@@ -36,11 +37,12 @@ from penstock.contracts.parameters import Whole
 from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.release import SetsRelease
-from penstock.kinds.itemsets.supports import Sizes, Supports, spread, together, whole
+from penstock.kinds.itemsets.supports import Sizes, Supports, gathered, spread, whole
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
 from penstock.kinds.itemsets.writing import refuse_unwritable, universe_of
 from penstock.kinds.table.confluence.method import Confluence
 from penstock.kinds.table.data import Table
+from penstock.kinds.table.release import TableRelease
 from penstock.learn.sluice.smoothing import plausible
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
@@ -56,6 +58,8 @@ DENSE = 0.1
 """Sets that have a larger share of all items, on average, are described by their frequent items alone."""
 SPARSE = 0.1
 """Items are spread by chance if a smaller share of the sets has them."""
+FEW = 12
+"""Combinations of no more columns than this have their expected number of rows, and others are drawn."""
 MOST_DRAWN = 4_000_000
 """No more rows of the table are drawn; each stands for several sets where there seem to be more."""
 
@@ -157,20 +161,33 @@ class Sluice(Method[ItemSets]):
         table = sets.as_columns(Table, items.tolist())
         release = Confluence().fit(table, budget)
         times = max(1, -(-release.size // MOST_DRAWN))
-        drawn = release.sample(round(release.size / times), seed=0).select(table.schema.names)
-        rows = np.column_stack([column.to_numpy() for column in drawn])
+        rows = drawn_rows(release, table.schema.names, round(release.size / times))
         found, empty = as_sets(rows, items, beside, supports // times)
         return WeightedSets(found.sizes, found.items, found.weights * times), empty * times
+
+
+def drawn_rows(release: TableRelease, names: Sequence[str], many: int) -> NDArray[np.bool_]:
+    """So many synthetic rows: for each of the columns, which rows have it.
+
+    Where columns are few, every combination of them has as many rows as the model expects, but for rounding.
+    """
+    if len(names) > FEW:
+        drawn = release.sample(many, seed=0).select(names)
+        return np.array([column.to_numpy() for column in drawn])
+    reached = np.cumsum(release.marginal(names).ravel())
+    counts = np.diff(np.floor(reached / reached[-1] * many + 0.5).astype(np.int64), prepend=0)
+    places = np.arange(len(counts)) >> np.arange(len(names))[::-1, None] & 1
+    return np.repeat(places.astype(np.bool_), counts, axis=1)
 
 
 def as_sets(
     rows: NDArray[np.bool_], items: Numbers, beside: Numbers, supports: Numbers
 ) -> tuple[WeightedSets, int]:
-    """Rows of a table as sets, with further items spread over them, and the number of sets without any."""
-    owners, columns = np.nonzero(rows)
-    owners, places = owners.astype(np.int64), items[columns]
-    if len(rows) and len(beside):
-        chosen, others = spread(beside, supports, len(rows))
-        owners, places = together(np.concatenate([owners, chosen]), np.concatenate([places, others]))
-    found = WeightedSets.counted(np.bincount(owners, minlength=len(rows)), places)
-    return found, len(rows) - found.total
+    """Rows of a table as sets, with further items spread over them, and the number of sets without any.
+
+    `rows` says for each of the items, one after the other, which rows have it.
+    """
+    drawn = [(item, np.flatnonzero(row)) for item, row in zip(items.tolist(), rows, strict=True)]
+    many = rows.shape[1]
+    found = WeightedSets.counted(*gathered([*drawn, *spread(beside, supports, many)], many))
+    return found, many - found.total
