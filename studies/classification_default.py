@@ -145,9 +145,7 @@ def beats_synthetic(results: Results) -> Verdict:
         return Verdict(None, "")
     won = sum(one <= two for one, two in pairs)
     ours, theirs = (mean(pair[place] for pair in pairs) for place in (0, 1))
-    return Verdict(
-        2 * won > len(pairs), f"{won} of {len(pairs)} cases; mean {ours:.4f} against {theirs:.4f}"
-    )
+    return Verdict(2 * won > len(pairs), f"{won} of {len(pairs)} cases; mean {ours:.4f} against {theirs:.4f}")
 
 
 STATEMENTS = (

@@ -171,7 +171,6 @@ def test_groups_are_called_as_the_schema_calls_them() -> None:
     work = SCHEMA.attribute("work")
     assert named(work, np.array([0, 0, 1, 1, 1])).labels == ("Never, Without-pay", "Paid")
     age = SCHEMA.attribute("age")
-    assert named(age, np.array([0, 0, 1, 1, 1, 1, 1, 1])).labels == (
-        "0..19",
-        "20..29, 30..39, 40..49 and 3 more",
-    )
+    assert named(age, np.array([0, 0, 1, 1, 1, 1, 1, 1])).labels == ("0..19", "20..79")
+    apart = named(age, np.array([0, 1, 0, 0, 0, 0, 0, 1])).labels
+    assert apart == ("0..9, 20..29, 30..39 and 3 more", "10..19, 70..79")

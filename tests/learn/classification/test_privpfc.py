@@ -252,7 +252,12 @@ def test_the_report_shows_features_labels_and_a_tree(release: CellsRelease) -> N
     assert titles[0] == "rich: how often each label occurs"
     assert "What each column adds" in titles
     assert "school and rich" in titles
+    assert "school and age together" in titles
     assert titles[-1] == "rich as a small tree"
+    pictures = {picture.title: picture for picture in release.pictures()}
+    assert sum(row[1] for row in pictures[titles[0]].rows) == release.counts.sum()
+    drawn = [row[0] for row in pictures["rich as a small tree"].rows]
+    assert any(label.startswith("school ") and "→" in label for label in drawn)
 
 
 def test_a_target_must_be_named() -> None:
