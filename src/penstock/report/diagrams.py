@@ -127,7 +127,8 @@ def tree(
     """A tree from left to right, for suffix trees and taxonomies.
 
     ``parents[i]`` is the position of node i's parent, or -1 for the root; parents come before
-    their children. Beyond `most` nodes only the fullest are drawn, with all their ancestors.
+    their children. Beyond `most` nodes only the fullest are drawn, with all their ancestors. A label of
+    several lines is drawn in as many.
     """
     import plotly.graph_objects as go
 
@@ -151,7 +152,9 @@ def tree(
     shades = [mixed(BLUE, "#8FB8D3", sqrt(abs(values[i]) / largest)) for i in kept]
     leaves = max(1, len({spots[i][1] for i in kept}))
     deepest = max(place[0] for place in spots.values())
-    longest = max(len(str(labels[i])) for i in kept if spots[i][0] == deepest)
+    longest = max(len(line) for i in kept if spots[i][0] == deepest for line in str(labels[i]).split("\n"))
+    lines = max(str(labels[i]).count("\n") + 1 for i in kept)
+    whole = [str(label).replace("\n", " ") for label in labels]
     drawn = figure(
         [
             go.Scatter(x=x, y=y, mode="lines", hoverinfo="skip", line={"width": 1.2, "color": GREY}),
@@ -159,11 +162,11 @@ def tree(
                 x=[spots[i][0] for i in kept],
                 y=[spots[i][1] for i in kept],
                 mode="markers+text",
-                text=[safe(labels[i], 18) if i in inner else f"  {safe(labels[i], 18)}" for i in kept],
+                text=[_in_lines(labels[i], "" if i in inner else "  ") for i in kept],
                 textposition=["top center" if i in inner else "middle right" for i in kept],
                 textfont={"size": 12},
                 cliponaxis=False,
-                customdata=[[safe(labels[i], 200), readable(values[i])] for i in kept],
+                customdata=[[safe(whole[i], 200), readable(values[i])] for i in kept],
                 marker={"size": sizes, "color": shades, "opacity": 1, "line": {"width": 0}},
                 hovertemplate="%{customdata[0]}<br><b>%{customdata[1]}</b> "
                 + safe(amount)
@@ -172,7 +175,7 @@ def tree(
         ],
         showlegend=False,
         margin={"l": 8, "r": 24 + 7 * min(longest, 18), "t": 8, "b": 8},
-        height=min(900, 60 + 32 * leaves),
+        height=min(900 * lines, 60 + (16 + 16 * lines) * leaves),
         xaxis={"visible": False, "range": [-0.2, deepest + 0.1]},
         yaxis={"visible": False, "autorange": "reversed"},
     )
@@ -182,8 +185,12 @@ def tree(
         or f"Tree of {len(labels):,} nodes, {deepest:.0f} levels deep; larger nodes hold more {amount}."
         + (f" The {left_out:,} least full nodes are not drawn." if left_out else "")
     )
-    rows = tuple((labels[i], labels[parents[i]] if parents[i] >= 0 else "", float(values[i])) for i in kept)
+    rows = tuple((whole[i], whole[parents[i]] if parents[i] >= 0 else "", float(values[i])) for i in kept)
     return Picture(title, told, drawn, ("node", "under", amount), rows, wide=True)
+
+
+def _in_lines(label: object, indent: str) -> str:
+    return "<br>".join(f"{indent}{safe(line, 18)}" for line in str(label).split("\n"))
 
 
 def _layers(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[list[str]] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from tests.learn.classification.adult import MULTICLASS, SIZES
 
 from penstock.errors import SchemaError, UsageError
-from penstock.learn.classification.grids import grids, partition
+from penstock.learn.classification.grids import LOOKED_AT, around, grids, partition
 from penstock.learn.classification.partition import ANY, Hierarchy, hierarchies, named, target_of
 from penstock.schema import Schema
 
@@ -113,6 +114,49 @@ def test_grids_are_all_that_fit_each_once_and_a_limit_cuts_the_list_short(
     assert grids(sizes, most_cells, most_grids) == every[:most_grids]
 
 
+@given(SIZED.filter(lambda sizes: len(sizes) <= 4), st.integers(1, 60))
+def test_every_grid_that_fits_is_a_coarser_view_of_one_of_the_finest(
+    sizes: list[tuple[int, ...]], most_cells: int
+) -> None:
+    listed = grids(sizes, most_cells, 10**9, finest=True)
+    every = grids(sizes, most_cells, 10**9)
+    assert set(listed) <= set(every)
+    for grid in every:
+        same = [dict(other) for other in listed if dict(other).keys() == dict(grid).keys()]
+        assert any(all(other[column] >= level for column, level in grid) for other in same)
+    for grid, other in product(listed, listed):
+        if grid != other and dict(grid).keys() == dict(other).keys():
+            assert not all(dict(other)[column] >= level for column, level in grid)
+
+
+def test_the_search_for_the_finest_ends_where_it_looked_at_ten_times_as_many_as_are_wanted() -> None:
+    sizes = [(1, *range(2, 40))] * 3
+    assert len(grids(sizes, 10**9, 100)) == 100
+    assert LOOKED_AT * 10 == 100  # the root and 38 levels each of two columns are 77
+    assert grids(sizes, 10**9, 10, finest=True) == [(), ((0, 38),), ((1, 38),)]
+
+
+@given(SIZED.filter(lambda sizes: len(sizes) <= 4), st.integers(1, 60), st.data())
+def test_around_a_grid_are_itself_and_what_differs_by_a_column_or_makes_room_for_one(
+    sizes: list[tuple[int, ...]], most_cells: int, data: st.DataObject
+) -> None:
+    every = grids(sizes, most_cells, 10**9)
+    grid = data.draw(st.sampled_from(every))
+    near = around(grid, sizes, most_cells, 10**9)
+    assert near[0] == grid
+    assert len(set(near)) == len(near)
+    assert set(near) <= set(every)
+    here = dict(grid)
+    for other in every:
+        levels = dict(other)
+        changed = [c for c in {**here, **levels} if here.get(c, 0) != levels.get(c, 0)]
+        new = [column for column in changed if column not in here]
+        coarser = all(levels.get(column, 0) < here[column] for column in changed if column in here)
+        expected = len(changed) <= 1 or (len(changed) == 2 and len(new) == 1 and coarser)
+        assert (other in near) == expected
+    assert around(grid, sizes, most_cells, 2) == near[:2]
+
+
 def test_rows_are_sorted_into_cells_by_the_groups_of_their_codes() -> None:
     columns = hierarchies(SCHEMA.attributes, "rich")
     cells = partition(((0, 1), (2, 1)), columns)
@@ -127,7 +171,6 @@ def test_groups_are_called_as_the_schema_calls_them() -> None:
     work = SCHEMA.attribute("work")
     assert named(work, np.array([0, 0, 1, 1, 1])).labels == ("Never, Without-pay", "Paid")
     age = SCHEMA.attribute("age")
-    assert named(age, np.array([0, 0, 1, 1, 1, 1, 1, 1])).labels == (
-        "0..19",
-        "20..29, 30..39, 40..49 and 3 more",
-    )
+    assert named(age, np.array([0, 0, 1, 1, 1, 1, 1, 1])).labels == ("0..19", "20..79")
+    apart = named(age, np.array([0, 1, 0, 0, 0, 0, 0, 1])).labels
+    assert apart == ("0..9, 20..29, 30..39 and 3 more", "10..19, 70..79")

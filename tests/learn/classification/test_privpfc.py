@@ -99,6 +99,29 @@ def test_columns_can_be_chosen_first() -> None:
     assert len(paid(few)) == 4
 
 
+def test_further_passes_share_what_the_choice_costs_and_add_columns_that_the_list_left_out() -> None:
+    once, twice = (made("8", most_grids=5, passes=passes) for passes in (1, 3))
+    assert paid(twice) == [Fraction(24, 100), *[Fraction(296, 300)] * 3, Fraction(480, 100)]
+    assert len(once.features) < len(twice.features) == 2
+    assert [charge.label for _, charge in twice.receipt.charges()][1:4] == [
+        "choice of a grid",
+        "choice of a grid, pass 2",
+        "choice of a grid, pass 3",
+    ]
+
+
+def test_a_second_pass_is_made_where_its_noise_is_small_beside_the_records() -> None:
+    """Two choices cost 2 log(most_grids) / (share of epsilon) records, of which there are 3,000."""
+    assert [len(paid(made(epsilon, passes=None))) for epsilon in ("1/10", "8")] == [3, 4]
+    assert len(paid(made("1/100", ratio="1/1000", passes=None))) == 2
+
+
+def test_finest_levels_are_enough_where_records_are_many() -> None:
+    fine = made("8", levels="finest")
+    assert set(fine.features) >= {"school", "age"}
+    assert fine.parameters["levels"] == "finest"
+
+
 def test_too_few_records_for_two_cells_leave_one_and_all_of_the_budget_for_it() -> None:
     root = made("1/100", ratio="1/1000")
     assert root.features == ()
@@ -229,7 +252,12 @@ def test_the_report_shows_features_labels_and_a_tree(release: CellsRelease) -> N
     assert titles[0] == "rich: how often each label occurs"
     assert "What each column adds" in titles
     assert "school and rich" in titles
+    assert "school and age together" in titles
     assert titles[-1] == "rich as a small tree"
+    pictures = {picture.title: picture for picture in release.pictures()}
+    assert sum(row[1] for row in pictures[titles[0]].rows) == release.counts.sum()
+    drawn = [row[0] for row in pictures["rich as a small tree"].rows]
+    assert any(label.startswith("school ") and "→" in label for label in drawn)
 
 
 def test_a_target_must_be_named() -> None:

@@ -189,3 +189,14 @@ def test_tiny_epsilons_are_bounded_by_the_supremum() -> None:
         leads = np.array([10**3, 10**4, 3 * 10**4, 10**6])
         moved = one.steps(leads - 1) - one.steps(leads)
         assert moved.max() <= one.sensitivity(1, 3, "lemma1").linf - STEPS
+
+
+@pytest.mark.parametrize("noise", ["geometric", "laplace"])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1, 50), Fraction(3, 5), Fraction(10)])
+def test_what_noise_costs_is_looked_up_as_it_would_be_computed(epsilon: Fraction, noise: Noise) -> None:
+    leads = np.concatenate([np.arange(70_000), [10**9, 1 << 50]])
+    one = Quality(epsilon, noise)
+    looked_up = one.steps(leads)
+    computed = [round(STEPS * one.cost(lead)) for lead in leads.tolist()]
+    assert np.abs(looked_up - computed).max() <= 1
+    assert looked_up[[0, -1]].tolist() == [0, 0]

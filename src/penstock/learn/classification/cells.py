@@ -239,11 +239,12 @@ class CellsRelease(ClassifierRelease):
         ]
 
     def pictures(self) -> Sequence[Picture]:
-        from penstock.learn.classification.pictures import drawn_tree, what_each_adds, with_label
+        from penstock.learn.classification.pictures import across_two, drawn_tree, what_each_adds, with_label
 
         return [
             *super().pictures(),
             *what_each_adds(self),
+            *across_two(self),
             *(with_label(self, axis) for axis in range(len(self.partition.groups))),
             *drawn_tree(self),
         ]

@@ -178,8 +178,20 @@ def label_of(attribute: Attribute, codes: Sequence[int]) -> str:
         first = int(groups[codes[0]])
         if np.array_equal(np.flatnonzero(groups == first), codes):
             return level.labels[first]
+    if attribute.ordered and codes[-1] < attribute.regular and codes[-1] - codes[0] == len(codes) - 1:
+        return _from_to(attribute.labels[codes[0]], attribute.labels[codes[-1]])
     shown = [attribute.labels[code] for code in codes[:MOST_NAMED]]
     return ", ".join(shown) + (f" and {len(codes) - MOST_NAMED} more" if len(codes) > MOST_NAMED else "")
+
+
+def _from_to(first: str, last: str) -> str:
+    """Neighbouring bins or grades: from where the first begins to where the last one ends.
+
+    >>> _from_to("0..19", "60..79"), _from_to("low", "high")
+    ('0..79', 'low to high')
+    """
+    low, high = first.split(".."), last.split("..")
+    return f"{low[0]}..{high[1]}" if len(low) == len(high) == 2 else f"{first} to {last}"
 
 
 def _told_apart(labels: Sequence[str]) -> tuple[str, ...]:

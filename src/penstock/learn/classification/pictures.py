@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.learn.classification.training import indicators, occupied
 from penstock.report.diagrams import tree
 from penstock.report.numbers import percent
 from penstock.report.picture import Picture
-from penstock.report.pictures import bars
+from penstock.report.pictures import bars, heatmap
 
 if TYPE_CHECKING:
     from penstock.learn.classification.cells import CellsRelease
@@ -19,38 +21,102 @@ if TYPE_CHECKING:
     from penstock.learn.classification.tree_release import DecisionTreeRelease
 
 MOST_LEAVES = 12
+MOST_SHOWN = 20
+"""Groups of a column that are drawn beside those of another."""
 
 
 def overall(release: ClassifierRelease) -> Picture:
     """How often each label occurs."""
     return bars(
-        f"{release.target}: how often each label occurs", release.labels, release.believed.sum(axis=0)
+        f"{release.target}: how often each label occurs",
+        release.labels,
+        np.maximum(0, release.counts.sum(axis=0)),
     )
+
+
+def _summed(release: CellsRelease, kept: tuple[int, ...]) -> NDArray[np.int64]:
+    """The counts of some columns of the grid and of the label.
+
+    Counts below zero are added up like all others, because without them the sums would be too large.
+    """
+    shape = (*release.partition.shape, len(release.labels))
+    others = tuple(axis for axis in range(len(shape) - 1) if axis not in kept)
+    summed: NDArray[np.int64] = np.maximum(0, release.counts.reshape(shape).sum(axis=others))
+    return summed
 
 
 def with_label(release: CellsRelease, axis: int) -> Picture:
     """One column that is looked at: its groups, and how many records of each label they have."""
     groups = release.partition.groups[axis]
-    shape = (*release.partition.shape, len(release.labels))
-    others = tuple(place for place in range(len(shape) - 1) if place != axis)
-    counts = release.believed.reshape(shape).sum(axis=others)
+    counts = _summed(release, (axis,))
     series = {label: counts[:, place] for place, label in enumerate(release.labels)}
-    drawn = bars(f"{groups.name} and {release.target}", groups.labels, series)
+    drawn = bars(
+        f"{groups.name} and {release.target}",
+        groups.labels,
+        series,
+        caption=_how_far(release.labels, groups.labels, counts),
+    )
     return replace(drawn, columns=(groups.name, *release.labels))
+
+
+def _how_far(labels: Sequence[str], groups: Sequence[str], counts: NDArray[np.int64]) -> str:
+    """Between which groups the share of a label differs most, and how far; groups of few records aside."""
+    many = np.flatnonzero(counts.sum(axis=1) >= max(1, int(counts.sum()) // 100))
+    if len(many) < 2:
+        return ""
+    groups, counts = [groups[place] for place in many.tolist()], counts[many]
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    told = int(np.ptp(shares, axis=0).argmax())
+    low, high = int(shares[:, told].argmin()), int(shares[:, told].argmax())
+    return (
+        f"The share of {labels[told]} is {percent(float(shares[low, told]))} in {groups[low]} and "
+        f"{percent(float(shares[high, told]))} in {groups[high]}, groups of few records aside."
+    )
+
+
+def across_two(release: CellsRelease) -> list[Picture]:
+    """The two columns that add most, together: how often the label that is not the usual one occurs."""
+    lost = _lost(release)
+    if len(lost) < 2:
+        return []
+    first, second = sorted(int(axis) for axis in np.argsort(lost)[-2:])
+    one, two = release.partition.groups[first], release.partition.groups[second]
+    if one.size > MOST_SHOWN or two.size > MOST_SHOWN:
+        return []
+    counts = _summed(release, (first, second))
+    label = int(np.argsort(release.believed.sum(axis=0))[-2])
+    shares = 100 * counts[:, :, label] / np.maximum(1, counts.sum(axis=2))
+    return [
+        heatmap(
+            f"{one.name} and {two.name} together",
+            one.labels,
+            two.labels,
+            shares,
+            amount=f"% {release.labels[label]}",
+            row_name=one.name,
+            column_name=two.name,
+            caption=f"The two columns that add most: the percentage of {release.labels[label]} where both "
+            "are known. Where records are few, it is mostly noise.",
+        )
+    ]
+
+
+def _lost(release: CellsRelease) -> list[float]:
+    """How much less often the classifier would be right without each column of its grid."""
+    counts = release.believed.reshape(*release.partition.shape, len(release.labels))
+    number = max(1, int(counts.sum()))
+    whole = release.right()
+    return [
+        whole - float(counts.sum(axis=axis).max(axis=-1).sum()) / number
+        for axis in range(len(release.partition.groups))
+    ]
 
 
 def what_each_adds(release: CellsRelease) -> list[Picture]:
     """The table of features: in how many groups each column is seen, and what would be lost without it."""
     if not release.partition.groups:
         return []
-    shape = (*release.partition.shape, len(release.labels))
-    counts = release.believed.reshape(shape)
-    number = max(1, int(counts.sum()))
-    whole = release.right()
-    lost = [
-        whole - float(counts.sum(axis=axis).max(axis=-1).sum()) / number
-        for axis in range(len(release.partition.groups))
-    ]
+    lost, whole = _lost(release), release.right()
     names = list(release.partition.names)
     drawn = bars(
         "What each column adds",
@@ -77,22 +143,22 @@ def drawn_tree(release: CellsRelease) -> list[Picture]:
     known: Any = DecisionTreeClassifier(max_leaf_nodes=MOST_LEAVES, random_state=0)
     known.fit(indicators(release.partition)[places], labels, sample_weight=weights.astype(np.float64))
     learned = known.tree_
-    names = [f"{groups.name}: {label}" for groups in release.partition.groups for label in groups.labels]
+    names = [(groups.name, label) for groups in release.partition.groups for label in groups.labels]
     answers = [release.labels[int(known.classes_[np.argmax(value[0])])] for value in learned.value]
     told, parents = [""] * learned.node_count, [-1] * learned.node_count
     for node in range(learned.node_count):
         inner = learned.children_left[node] >= 0
-        told[node] += "" if inner else f"→ {answers[node]}"
+        told[node] = "\n".join(filter(None, [told[node], "" if inner else f"→ {answers[node]}"]))
         if inner:
-            question = names[int(learned.feature[node])]
+            name, group = names[int(learned.feature[node])]
             for child, word in ((learned.children_left[node], "not "), (learned.children_right[node], "")):
                 parents[int(child)] = node
-                told[int(child)] = f"{word}{question} "
-    told[0] = f"all {told[0]}".strip()
+                told[int(child)] = f"{name}\n{word}{group}"
+    told[0] = "\n".join(filter(None, ["all", told[0]]))
     return [
         tree(
             f"{release.target} as a small tree",
-            [text.strip() for text in told],
+            told,
             parents,
             [float(value) for value in learned.weighted_n_node_samples],
             caption=f"A decision tree of at most {MOST_LEAVES} leaves, trained on the noisy counts: what a "
@@ -110,9 +176,9 @@ def grown_tree(release: DecisionTreeRelease) -> list[Picture]:
     told, parents, values = ["all"] * nodes, [-1] * nodes, [0.0] * nodes
     for node, ways in release.tree.ways.items():
         for child in np.unique(ways).tolist():
-            parents[child], told[child] = node, release.question(node, child)
+            parents[child], told[child] = node, "\n".join(release.question(node, child))
     for place, leaf in enumerate(release.tree.leaves.tolist()):
-        told[leaf] += f" → {answers[place]}"
+        told[leaf] += f"\n→ {answers[place]}"
         values[leaf] = float(release.believed[place].sum())
     for node in range(nodes - 1, 0, -1):
         values[parents[node]] += values[node]

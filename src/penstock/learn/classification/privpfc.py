@@ -9,7 +9,8 @@ Why: every look at the records is one of these, and their parts of the budget ad
    score, which one record moves no further than the score of any grid.
 3. *A grid*: one choice among grids that are listed without looking at a record. The score is how many records
    the histogram classifier is expected to get right with the noise of step 4; `quality` says how far one
-   record moves it, and why.
+   record moves it, and why. Where there are several `passes`, each further one chooses among the grids around
+   the one that was chosen before, which is public by then, and all of them share the part of this step.
 4. *Counts* of every label in every cell of that grid, empty ones too: a record is counted once.
 
 What follows is post-processing: the histogram classifier, training tables, synthetic rows.
@@ -24,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
+from math import floor, log
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -35,10 +36,9 @@ from penstock.contracts.parameters import Exact, Share, Text, Whole
 from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
 from penstock.learn.classification.cells import MOST_CELLS, CellsRelease, counted, number_of_records
-from penstock.learn.classification.grids import Grid, grids, partition
+from penstock.learn.classification.grids import Grid, around, grids, partition
 from penstock.learn.classification.partition import (
     Hierarchy,
-    Partition,
     hierarchies,
     refuse_unless_added,
     target_of,
@@ -54,6 +54,8 @@ from penstock.schema import Schema
 Counts = NDArray[np.int64]
 
 LEAST_FOR_COUNTS = Fraction(1, 10**6)
+LOST_TO_CHOICE = 0.02
+"""A second pass is made where the noise of a choice costs no larger share of the records than this."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,11 @@ class PrivPfC(Method[Table]):
 
     `target` is the column to predict (None: the schema's). At most `most_grids` grids are candidates (the
     pool's size, Omega), each with at most `ratio` times records times the epsilon of the counts cells;
-    columns are taken in the schema's order, or in a random one with the seed `shuffle`. `size_share` of the
-    budget pays for the number of records and `choice_share` for the choice; the rest is for the counts.
+    columns are taken in the schema's order, or in a random one with the seed `shuffle`. Of the `levels` of
+    columns either all are candidates or the finest that the bound on cells allows. `passes` is how many
+    choices are made, each after the first among what differs little from the grid chosen before (None: two
+    where their noise is small beside the records, else one). `size_share` of the budget pays for the number
+    of records and `choice_share` for all choices; the rest is for the counts.
     `features` chooses so many columns first, for `features_share`. The score expects `noise` and is
     calibrated to the `range` of its changes, to the largest of them (`lemma1`), or to 1.1 (`fixed`, as
     published); `chosen_by` says which mechanism chooses.
@@ -85,6 +90,8 @@ class PrivPfC(Method[Table]):
     ratio: Annotated[Amount, Exact(least=Fraction(1, 1000), most=1000)] = "1/5"
     size_share: Annotated[Amount, Share()] = "3/100"
     choice_share: Annotated[Amount, Share()] = "37/100"
+    levels: Literal["all", "finest"] = "all"
+    passes: Annotated[int | None, Whole(1, 100)] = 1
     features: Annotated[int | None, Whole(1, 10_000)] = None
     features_share: Annotated[Amount, Share()] = "1/10"
     noise: Noise = "geometric"
@@ -132,16 +139,41 @@ class PrivPfC(Method[Table]):
         if "columns" in shares:
             part = budget.part("columns", shares["columns"])
             columns = self._columns(table, target, columns, quality, most_cells, part)
-        pool = grids([column.sizes for column in columns], most_cells, self.most_grids)
-        cells = Partition()
-        if len(pool) > 1:  # a single candidate needs no choice, and all that is left is for its counts
-            with progress("scoring grids"):
-                scores = sealed_scores(table, target, columns, pool, quality, self.calibration)
-            part = budget.part("choice of a grid", shares["choice"])
-            cells = partition(pool[choice.best(scores, part, method=self.chosen_by)], columns)
+        chosen: Grid = ()
+        passes = self._passes(about, budget.epsilon * shares["choice"] / records)
+        for step in range(passes):
+            pool = self._pool(step, chosen, columns, most_cells)
+            if len(pool) > 1:  # a single candidate needs no choice, and what it would cost is for the counts
+                with progress("scoring grids"):
+                    scores = sealed_scores(table, target, columns, pool, quality, self.calibration)
+                again = f", pass {step + 1}" if step else ""
+                part = budget.part(f"choice of a grid{again}", shares["choice"] / passes)
+                chosen = pool[choice.best(scores, part, method=self.chosen_by)]
         return counted(
-            self.name, table, target, cells, budget, parameters=self._said(target), number=(number, spread)
+            self.name,
+            table,
+            target,
+            partition(chosen, columns),
+            budget,
+            parameters=self._said(target),
+            number=(number, spread),
         )
+
+    def _passes(self, about: int, for_choice: Fraction) -> int:
+        """How many choices are made: by the noisy number of records and the budget, and nothing else."""
+        if self.passes is not None:
+            return self.passes
+        lost = (
+            2 * log(self.most_grids) / float(for_choice)
+        )  # records, when half of the part pays for a choice
+        return 2 if lost <= about * LOST_TO_CHOICE else 1
+
+    def _pool(self, step: int, chosen: Grid, columns: Sequence[Hierarchy], most_cells: int) -> list[Grid]:
+        """The candidates of a pass: fixed by the schema, the noisy number of records and earlier choices."""
+        sizes = [column.sizes for column in columns]
+        if step:
+            return around(chosen, sizes, most_cells, self.most_grids)
+        return grids(sizes, most_cells, self.most_grids, finest=self.levels == "finest")
 
     def _columns(
         self,
@@ -185,6 +217,8 @@ class PrivPfC(Method[Table]):
             "ratio": str(exact(self.ratio)),
             "size_share": str(exact(self.size_share)),
             "choice_share": str(exact(self.choice_share)),
+            "levels": self.levels,
+            "passes": self.passes,
             "features": self.features,
             "features_share": str(exact(self.features_share)),
             "noise": self.noise,

@@ -45,6 +45,8 @@ Noise = Literal["geometric", "laplace"]
 Calibration = Literal["range", "lemma1", "fixed"]
 
 STEPS = 1 << 20
+LONGEST_TABLE = 1 << 16
+"""g is looked up for so many leads; where noise is larger than that, it is computed."""
 FIXED = Fraction(11, 10)
 """The bound that is published."""
 SUPREMUM = exp(-(1 + sqrt(3))) * ((1 + sqrt(3)) ** 2 - 2) / 4
@@ -98,9 +100,24 @@ class Quality:
 
     def steps(self, leads: Counts) -> Counts:
         """g of many leads, in whole steps."""
+        if self._nothing > LONGEST_TABLE:
+            return self._rounded(leads)
+        return self._known[np.minimum(leads, len(self._known) - 1)]
+
+    def _rounded(self, leads: Counts) -> Counts:
         epsilon, b, c = self._law
         lead = leads.astype(np.float64)
         return np.rint(STEPS * lead * np.exp(-epsilon * lead) * (b + c * lead)).astype(np.int64)
+
+    @cached_property
+    def _nothing(self) -> float:
+        """A lead from which on g rounds to nothing: it is at most x exp(-epsilon x) (1 + epsilon x)."""
+        return 64 / self._law[0]
+
+    @cached_property
+    def _known(self) -> Counts:
+        """g of every lead up to one at which it rounds to nothing, as it does for all larger ones."""
+        return self._rounded(np.arange(ceil(self._nothing) + 1))
 
     def of(self, tables: Counts) -> Counts:
         """The quality of every cell, in steps; a row for each cell and a column for each label."""

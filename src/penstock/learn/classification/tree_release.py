@@ -182,7 +182,7 @@ class DecisionTreeRelease(ClassifierRelease):
     def explain(self) -> Sequence[str]:
         many = len(self.tree.leaves)
         return [
-            f"A tree with {many:,} leaf{'' if many == 1 else 's'}, each with a noisy count of each of the "
+            f"A tree with {many:,} {'leaf' if many == 1 else 'leaves'}, each with a noisy count of all the "
             f"{len(self.labels)} labels of {self.target}. A row is asked from the root down, and gets the "
             "most frequent label of its leaf."
         ]
@@ -192,11 +192,11 @@ class DecisionTreeRelease(ClassifierRelease):
 
         return [*super().pictures(), *grown_tree(self)]
 
-    def question(self, node: int, child: int) -> str:
-        """What leads from a node to a child, in words."""
+    def question(self, node: int, child: int) -> tuple[str, str]:
+        """What leads from a node to a child: a column, and the values of it."""
         name = self.schema.names[self.tree.column[node]]
         codes = np.flatnonzero(self.tree.ways[node] == child).tolist()
-        return f"{name}: {label_of(self.schema.attribute(name), codes)}"
+        return name, label_of(self.schema.attribute(name), codes)
 
 
 def number_of(counts: Numbers) -> float:

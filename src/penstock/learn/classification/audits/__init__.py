@@ -78,6 +78,14 @@ AUDITS = Audits(
             label="exponential",
             copies=(),
         ),
+        MethodAudit(
+            "privpfc",
+            COLOURS,
+            COLOUR_RECORDS,
+            parameters={"levels": "finest", "passes": 2, "most_grids": 2, "ratio": 100},
+            label="passes",
+            copies=(),
+        ),
         MethodAudit("diffgen", COLOURS, COLOUR_RECORDS, parameters={"steps": 2}, copies=CRUDE),
         MethodAudit(
             "diffgen",
