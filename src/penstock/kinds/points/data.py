@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from penstock.contracts.data import Data, Handle
 from penstock.engine import Engine, MemoryEngine, Within, open_engine
 from penstock.engine.coordinates import in_grid
+from penstock.engine.directions import Directions
 from penstock.errors import SchemaError
 from penstock.kinds.points.axis import Numbers
 from penstock.kinds.points.cloud import Cloud, Keys, Source
@@ -26,7 +27,7 @@ from penstock.privacy.mechanisms.choice import Steps
 from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
-from penstock.schema import Relation, Schema
+from penstock.schema import Field, Relation, Schema
 
 Counts = NDArray[np.int64]
 
@@ -264,6 +265,15 @@ class Points(Data):
             "all of it perhaps in one row",
         )
 
+    def projected(self, directions: Directions) -> Points:
+        """The same points along public directions of the box, one field for each.
+
+        Every point stays one point and has one place, so a unit moves whatever is counted as much as before.
+        """
+        made = Points(self._engine.projected(self.names, directions), along(self.schema, directions))
+        made.repeatable, made.made_of = self.repeatable, self.booked
+        return made
+
     def distances(self, candidates: Counts) -> Sealed[Counts]:
         """For every set of centres minus the sum of squared distances of all points to the nearest.
 
@@ -355,6 +365,13 @@ class Points(Data):
             for number, (axis, column) in enumerate(zip(space.axes, positions.T, strict=True))
         ]
         return Cloud.of(space.keys(places), weights, finer)
+
+
+def along(schema: Schema, directions: Directions) -> Schema:
+    """The schema of points along directions of the box that a schema declares; the unit stays."""
+    ends = {"minimum": directions.coordinate.low, "maximum": directions.coordinate.high}
+    fields = [Field(name=name, type="number", constraints=ends) for name in directions.names]
+    return Schema(kind=schema.kind, fields=fields, unit=schema.unit, relation=schema.relation)
 
 
 def _least_squares(places: NDArray[np.float64], centres: NDArray[np.float64]) -> Counts:

@@ -144,3 +144,33 @@ def hybrid_share(rule: Literal["fitted", "half"], n: float, k: int, d: int, epsi
     if hybrid_error(n, k, d, epsilon, best) >= alone:
         return Fraction(1)
     return Fraction(min(FINEST - 1, max(1, round(best * FINEST))), FINEST)
+
+
+FEW_DIMENSIONS = 6
+"""With so many dimensions a tree cuts all of them at once; with more, they take turns."""
+DIRECTIONS = 4
+ALONG_DIRECTIONS = Fraction(1, 2)
+"""What the synopsis gets of the budget where it is made along directions."""
+ENOUGH = 0.3
+"""From this share of what a round of DPLloyd-Impr asks for, centres along directions can be put back."""
+MOST_AFTER = 3
+
+
+def directions_wanted(n: float, k: int, d: int, epsilon: float) -> int:
+    """Along how many random directions a tree should grow; 0 where along the d fields themselves.
+
+    >>> [directions_wanted(50_000, 8, d, 1.0) for d in (6, 20)], directions_wanted(50_000, 8, 20, 0.1)
+    ([0, 4], 0)
+    """
+    if d <= FEW_DIMENSIONS or epsilon < ENOUGH * least_for_a_round(n, k, d):
+        return 0
+    return DIRECTIONS
+
+
+def rounds_after_directions(n: float, k: int, d: int, epsilon: float) -> int:
+    """How many rounds follow a tree along directions, with what is left after it: from 1 to 3.
+
+    >>> [rounds_after_directions(50_000, 8, 20, epsilon) for epsilon in (0.1, 0.7, 2.0)]
+    [1, 2, 3]
+    """
+    return min(MOST_AFTER, max(1, floor(epsilon / (ENOUGH * least_for_a_round(n, k, d)))))
