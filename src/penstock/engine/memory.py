@@ -143,6 +143,17 @@ class MemoryEngine:
                 sums[:, axis] += np.bincount(found, weights=part[:, axis], minlength=many)
         return counts.astype(np.int64), sums.astype(np.int64)
 
+    def moments(self, names: Sequence[str], bits: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """Raw: records, sums and sums of products of positions; see `Engine.moments`."""
+        columns = self.places(names, [bits] * len(names))
+        _refuse_inexact(bits, len(names), len(columns[0]))
+        sums, products = np.zeros(len(names)), np.zeros((len(names), len(names)))
+        for begin in range(0, len(columns[0]), _AT_ONCE):
+            part = np.column_stack([column[begin : begin + _AT_ONCE] for column in columns]).astype(float)
+            sums += part.sum(axis=0)
+            products += part.T @ part
+        return len(columns[0]), sums.astype(np.int64), products.astype(np.int64)
+
     def projected(self, names: Sequence[str], directions: Directions) -> MemoryEngine:
         """The same records along public directions; see `Engine.projected`."""
         columns = directions.along(self.places(names, [directions.bits] * len(names)))

@@ -75,6 +75,10 @@ class MergedEngine:
         """Raw: records and sums for every centre, which do not depend on bins; see `Engine.nearest`."""
         return self._engine.nearest(names, bits, centres)
 
+    def moments(self, names: Sequence[str], bits: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """Raw: records, sums and products, which do not depend on bins; see `Engine.moments`."""
+        return self._engine.moments(names, bits)
+
     def projected(self, names: Sequence[str], directions: Directions) -> Engine:
         """The same records along public directions, which do not depend on bins; see `Engine.projected`."""
         return self._engine.projected(names, directions)

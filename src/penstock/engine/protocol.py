@@ -87,6 +87,14 @@ class Engine(Protocol):
         """
         ...
 
+    def moments(self, names: Sequence[str], bits: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """Raw: how many records have all of these coordinates, the sums of their positions on a lattice of
+        2**bits steps, and the sums of the products of every two of them, a symmetric matrix.
+
+        Lattices are coarse enough for all of these to be exact.
+        """
+        ...
+
     def projected(self, names: Sequence[str], directions: Directions) -> Engine:
         """The same records, seen along public directions; those without a value in a coordinate are left out.
 

@@ -40,6 +40,8 @@ steps from the middle of the range, and none is further away than REACH."""
 COARSE_BITS = 10
 COARSE = 1 << COARSE_BITS
 """The lattice on which squared distances are summed, and how far it reaches from the middle of the range."""
+COARSE_REACH = COARSE - 1
+"""The furthest middle of a place of that lattice."""
 
 Analysis = Callable[[NDArray[np.float64]], Counts]
 
@@ -263,6 +265,30 @@ class Points(Data):
             "row by the weight and each of the row's sums by REACH at most, because every coordinate was put "
             "on the lattice of the public range first. A unit of m points moves the table by m times that, "
             "all of it perhaps in one row",
+        )
+
+    def moments(self) -> Sealed[Counts]:
+        """The sums of all coordinates, times COARSE_REACH, and of the products of every two: a flat vector.
+
+        Coordinates are whole steps of a coarser lattice, from -COARSE_REACH to COARSE_REACH over the public
+        range. Products are those of the upper half of the symmetric matrix, row by row.
+        """
+        many, sums, products = self._engine.moments(self.names, COARSE_BITS)
+        steps = 2 * sums - COARSE_REACH * many
+        both = sums[:, None] + sums
+        squares = 4 * products - 2 * COARSE_REACH * both + COARSE_REACH**2 * many
+        upper = squares[np.triu_indices(len(sums))]
+        entries, records = len(sums) + len(upper), self.schema.unit.records
+        return Sealed(
+            np.concatenate([COARSE_REACH * steps, upper]),
+            Sensitivity.of(
+                records * entries * COARSE_REACH**2,
+                linf=records * COARSE_REACH**2,
+                l2_squared=records**2 * entries * COARSE_REACH**4,
+            ),
+            self.schema.relation,
+            because="every coordinate was put on the lattice of its public range, so that a point adds no "
+            "more than COARSE_REACH squared to any entry, up or down; a unit of m points m times that",
         )
 
     def projected(self, directions: Directions) -> Points:

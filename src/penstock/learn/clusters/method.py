@@ -6,10 +6,11 @@ Why: every look at the records is one of these, and their parts of the budget ad
 
 1. *Number of points*, where it is neither public nor without use: one noisy count. Grids, shares and rounds
    follow from it and from public numbers (`planning`).
-2. *Synopsis*: noisy counts of all cells of a grid, L1 sensitivity 1; or a tree that PrivTree grows, over
-   the fields or along random directions that no record has a part in (`projection`). The clustering of its
-   cells, from many public starts, and the choice of k are post-processing.
-3. *Rounds*: noisy numbers and sums around public centres (`rounds`), one charge each.
+2. *Directions*, with many fields and points enough: noisy sums and sums of products (`projection`).
+3. *Synopsis*: noisy counts of all cells of a grid, L1 sensitivity 1; or a tree that PrivTree grows, over the
+   fields or along these directions. The clustering of its cells, from many public starts, and the choice of
+   k are post-processing.
+4. *Rounds*: noisy numbers and sums around public centres (`rounds`), one charge each.
 
 References: D. Su, J. Cao, N. Li, E. Bertino and H. Jin, "Differentially private k-means clustering" (CODASPY
 2016) and "Differentially private k-means clustering and a hybrid approach to private optimization" (TOPS
@@ -31,22 +32,26 @@ from numpy.typing import NDArray
 
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Whole
+from penstock.engine.directions import Directions
 from penstock.errors import UsageError
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.privtree import PrivTree
 from penstock.learn.clusters.lloyd import CAP, Found, cluster, measured, most_valid
 from penstock.learn.clusters.packing import Boundary, packed_starts, spread_starts, uniform_starts
 from penstock.learn.clusters.planning import (
-    ALONG_DIRECTIONS,
+    AFTER_DIRECTIONS,
+    FOR_DIRECTIONS,
+    PAID_DIRECTIONS,
+    RANDOM_DIRECTIONS,
+    ROUNDS_AFTER,
     Sizing,
     affordable_rounds,
     cells_wanted,
-    directions_wanted,
     hybrid_share,
-    rounds_after_directions,
+    projection_pays,
     side,
 )
-from penstock.learn.clusters.projection import drawn, lifted
+from penstock.learn.clusters.projection import Projection, drawn, lifted, spreading
 from penstock.learn.clusters.release import MOST_CELLS, ClustersRelease, Counted
 from penstock.learn.clusters.rounds import Sparse, Split, noisy_round
 from penstock.learn.clusters.synopsis import (
@@ -76,7 +81,6 @@ SIZE_SHARE = Fraction(1, 100)
 MOST_K = 200
 MOST_HALVINGS = 20
 MANY_CELLS = 64
-MOST_DIRECTIONS = 6
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,8 @@ class KMeans(Method[Points]):
 
     * ``grown``, our own: a tree of PrivTree, fine where points are many, is counted and clustered, and one
       round of Lloyd's algorithm follows with the rest of the budget, where that pays. With more than six
-      fields and enough points for the budget, the tree grows along four random directions instead.
+      fields, and points enough for the budget, the tree grows along the three directions in which points
+      spread most, which are paid for, and two rounds follow.
     * ``hybrid``, as published: the same on a grid of about (n epsilon/10)^(2d/(2+d)) cells; ``half``: with
       half of the budget for each.
     * ``eugkm``, ``ugkm``, ``mkm``: the grid alone, in three published sizes.
@@ -123,9 +128,9 @@ class KMeans(Method[Points]):
       centres that lie apart.
 
     What is given beside it changes the preset: `synopsis` how cells are cut, `rule` whether a round follows
-    them, `rounds` how many (None: by the preset), `schedule` what each of them gets of the budget.
-    `directions` is how many random ones a tree grows along (0: along the fields; None: as above). `starts`
-    is how many starts are tried on the synopsis, `draw` which of all random starts they are, and `boundary`
+    them, `rounds` how many (None: by the preset), `schedule` what each of them gets of the budget. A tree
+    grows along the fields, or by `projection` along four random or three paid directions (None: as above).
+    `starts` is how many starts are tried on the synopsis, `draw` which of all they are, and `boundary`
     what they keep away from. `signs` says whether counts below zero count, `sparse` what becomes of centres
     with hardly any points; `cap` is the most rounds on the synopsis and `most_cells` its largest size.
 
@@ -155,7 +160,7 @@ class KMeans(Method[Points]):
     most_k: Annotated[int, Whole(2, MOST_K)] = 8
     synopsis: Cut | None = None
     rule: Rule | None = None
-    directions: Annotated[int | None, Whole(0, MOST_DIRECTIONS)] = None
+    projection: Projection | None = None
     rounds: Annotated[int | None, Whole(1, 200)] = None
     schedule: Schedule | None = None
     starts: Annotated[int | None, Whole(1, 200)] = None
@@ -199,20 +204,20 @@ class KMeans(Method[Points]):
             )
         if recipe.synopsis == "grown":
             PrivTree().check(schema)
-        if self.directions:
-            self._refuse_directions(len(schema.names))
+        if self.projection not in (None, "none"):
+            self._refuse_projection(len(schema.names))
 
-    def _refuse_directions(self, fields: int) -> None:
+    def _refuse_projection(self, fields: int) -> None:
         """Refuse directions without a tree, without a round to come back by, or with too few fields."""
         if self.recipe.synopsis != "grown" or self.recipe.rule == "never":
             raise UsageError(
                 "Only a tree that a round follows grows along directions; take the preset 'grown', or leave "
-                "directions away. Nothing was spent."
+                "projection away. Nothing was spent."
             )
-        if self.directions is not None and self.directions >= fields:
+        if fields <= RANDOM_DIRECTIONS:
             raise UsageError(
-                f"directions is {self.directions}, and there are {fields} fields; give fewer than those. "
-                "Nothing was spent."
+                f"There are {fields} fields, and a projection to fewer needs more than {RANDOM_DIRECTIONS}; "
+                "leave projection away. Nothing was spent."
             )
 
     def cells(self, schema: Schema) -> int:
@@ -240,22 +245,23 @@ class _Fit:
 
     def release(self) -> ClustersRelease:
         n, rest = self._number()
-        many = self._directions(n, rest)
-        share = self._share(n, rest, many)
+        projection = self._projection(n, rest)
+        across, rest = self._directions(projection, n, rest)
+        share = self._share(n, rest, across)
         synopsis, sizes, errors, counted = None, None, None, None
         if share > 0:
             for_cells = rest.rest("synopsis") if share == 1 else rest.part("synopsis", share)
-            synopsis = self._synopsis(n, for_cells, many)
+            synopsis = self._synopsis(n, for_cells, across)
             centres = self._clustered(synopsis).centres
-            if isinstance(synopsis, GrownSynopsis) and synopsis.directions is not None:
-                centres = np.clip(lifted(synopsis.directions, centres) + self.box.offset, -1.0, 1.0)
-            else:
+            if across is None:
                 (sizes, errors), counted = self._sizes(synopsis, centres), _CELLS
+            else:
+                centres = np.clip(lifted(across, centres) + self.box.offset, -1.0, 1.0)
         else:
             centres = self._starts(self.method.candidates[0])[0]
         if share < 1:
             epsilon = float(rest.left[0]) / self.points.schema.unit.records
-            rounds = self._rounds(n, len(centres), epsilon, many)
+            rounds = self._rounds(n, len(centres), epsilon, across)
             for pay in self._shares_of_rounds(rounds, rest.rest("rounds")):
                 made = noisy_round(
                     self.points, self.box, centres, pay, split=self.recipe.split, sparse=self.recipe.sparse
@@ -268,7 +274,7 @@ class _Fit:
         return ClustersRelease(
             method=self.method.name,
             schema=self.points.schema,
-            parameters=self._parameters(share, len(centres), many),
+            parameters=self._parameters(share, len(centres), projection),
             receipt=self.budget.receipt(self.points.schema.unit, self.points.relation),
             centres=self.box.values(centres)[order],
             sizes=sizes[order],
@@ -288,30 +294,38 @@ class _Fit:
         for_number, rest = self.budget.split(number_of_points=SIZE_SHARE, clusters=1 - SIZE_SHARE)
         return max(1.0, float(noise.counts(self.points.size(), pay=for_number)[0])), rest
 
-    def _directions(self, n: float, rest: Budget) -> int:
-        """Along how many random directions a tree grows; 0 where along the fields."""
-        if self.method.directions is not None:
-            return self.method.directions
+    def _projection(self, n: float, rest: Budget) -> Projection:
+        """Along which directions a tree grows, by what was asked for or by public and paid-for numbers."""
+        if self.method.projection is not None:
+            return self.method.projection
         if self.recipe.synopsis != "grown" or self.recipe.rule == "never":
-            return 0
+            return "none"
         epsilon = float(rest.left[0]) / self.points.schema.unit.records
-        return directions_wanted(n, max(self.method.candidates), self.box.dimensions, epsilon)
+        return "paid" if projection_pays(n, self.box.dimensions, epsilon) else "none"
 
-    def _share(self, n: float, rest: Budget, directions: int) -> Fraction:
+    def _directions(self, projection: Projection, n: float, rest: Budget) -> tuple[Directions | None, Budget]:
+        """The directions, and what is left of the budget after them."""
+        if projection == "none":
+            return None, rest
+        if projection == "random":
+            return drawn(RANDOM_DIRECTIONS, self.box.dimensions, self.method.draw), rest
+        pay, left = rest.split(directions=FOR_DIRECTIONS, clusters=1 - FOR_DIRECTIONS)
+        return spreading(self.points, n, PAID_DIRECTIONS, pay), left
+
+    def _share(self, n: float, rest: Budget, across: Directions | None) -> Fraction:
         """What the synopsis gets of the budget."""
         if self.recipe.synopsis == "none":
             return Fraction(0)
-        if directions:
-            return ALONG_DIRECTIONS
+        if across is not None:
+            return AFTER_DIRECTIONS
         if self.recipe.rule == "never":
             return Fraction(1)
         epsilon = float(rest.left[0]) / self.points.schema.unit.records
         return hybrid_share(self.recipe.rule, n, max(self.method.candidates), self.box.dimensions, epsilon)
 
-    def _synopsis(self, n: float, pay: Budget, directions: int) -> Synopsis:
+    def _synopsis(self, n: float, pay: Budget, across: Directions | None) -> Synopsis:
         cut = self.recipe.synopsis
         if cut == "grown":
-            across = drawn(directions, self.box.dimensions, self.method.draw) if directions else None
             seen = self.points if across is None else self.points.projected(across)
             grown = PrivTree(most_nodes=self.method.most_cells).fit(seen, pay)
             assert grown.deviation is not None
@@ -353,13 +367,13 @@ class _Fit:
         many = np.bincount(found.assigned[0], minlength=len(centres)).tolist()
         return found.weights[0], np.array([_width(synopsis.deviation, cells) for cells in many])
 
-    def _rounds(self, n: float, k: int, epsilon: float, directions: int) -> int:
+    def _rounds(self, n: float, k: int, epsilon: float, across: Directions | None) -> int:
         """How many rounds there are: as many as were asked for, or as the preset's rule says."""
         if self.recipe.rounds is not None:
             return self.recipe.rounds
         if self.recipe.synopsis == "none":
             return affordable_rounds(n, k, self.box.dimensions, epsilon)
-        return rounds_after_directions(n, k, self.box.dimensions, epsilon) if directions else 1
+        return 1 if across is None else ROUNDS_AFTER
 
     def _shares_of_rounds(self, many: int, pay: Budget) -> list[Budget]:
         labels = [f"round {number}" for number in range(1, many + 1)]
@@ -368,9 +382,9 @@ class _Fit:
         halved = [pay.part(label, Fraction(1, 1 << number)) for number, label in enumerate(labels[:-1], 1)]
         return [*halved, pay.rest(labels[-1])]
 
-    def _parameters(self, share: Fraction, k: int, directions: int) -> dict[str, Any]:
+    def _parameters(self, share: Fraction, k: int, projection: Projection) -> dict[str, Any]:
         """What was chosen, and what followed from it and the budget."""
-        followed = {"k": k, "share": str(share), "directions": directions}
+        followed = {"k": k, "share": str(share), "projection": projection}
         return {**asdict(self.method), **asdict(self.recipe), **followed}
 
 

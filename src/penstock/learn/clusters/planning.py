@@ -148,29 +148,31 @@ def hybrid_share(rule: Literal["fitted", "half"], n: float, k: int, d: int, epsi
 
 FEW_DIMENSIONS = 6
 """With so many dimensions a tree cuts all of them at once; with more, they take turns."""
-DIRECTIONS = 4
-ALONG_DIRECTIONS = Fraction(1, 2)
-"""What the synopsis gets of the budget where it is made along directions."""
-ENOUGH = 0.3
-"""From this share of what a round of DPLloyd-Impr asks for, centres along directions can be put back."""
-MOST_AFTER = 3
+TOLERATED_SPREAD = 0.3
+"""How much noise the spread of points may have along any direction, for directions to be chosen by it."""
+FOR_DIRECTIONS, AFTER_DIRECTIONS = Fraction(1, 5), Fraction(2, 5)
+"""What paid directions get of the budget, and what a synopsis along directions gets of what is left."""
+ROUNDS_AFTER = 2
+"""Centres along directions say nothing about the rest of the cube; the first round finds it out."""
+RANDOM_DIRECTIONS, PAID_DIRECTIONS = 4, 3
 
 
-def directions_wanted(n: float, k: int, d: int, epsilon: float) -> int:
-    """Along how many random directions a tree should grow; 0 where along the d fields themselves.
+def spread_noise(n: float, d: int, epsilon: float) -> float:
+    """About how much noise the spread of points along a direction has, at most, where the moments are paid.
 
-    >>> [directions_wanted(50_000, 8, d, 1.0) for d in (6, 20)], directions_wanted(50_000, 8, 20, 0.1)
-    ([0, 4], 0)
+    They are d(d+3)/2 numbers, each with noise of that scale over n epsilon; the norm of a symmetric matrix
+    of such entries is about twice the square root of d times their deviation.
+
+    >>> round(spread_noise(50_000, 20, 0.2), 2), round(spread_noise(50_000, 8, 0.2), 2)
+    (0.29, 0.04)
     """
-    if d <= FEW_DIMENSIONS or epsilon < ENOUGH * least_for_a_round(n, k, d):
-        return 0
-    return DIRECTIONS
+    return float(d * (d + 3) / 2 * sqrt(2) * 2 * sqrt(d) / (n * epsilon))
 
 
-def rounds_after_directions(n: float, k: int, d: int, epsilon: float) -> int:
-    """How many rounds follow a tree along directions, with what is left after it: from 1 to 3.
+def projection_pays(n: float, d: int, epsilon: float) -> bool:
+    """Whether a tree should grow along directions that are paid for, with so much for everything.
 
-    >>> [rounds_after_directions(50_000, 8, 20, epsilon) for epsilon in (0.1, 0.7, 2.0)]
-    [1, 2, 3]
+    >>> projection_pays(50_000, 20, 1.0), projection_pays(50_000, 20, 0.1), projection_pays(50_000, 6, 1.0)
+    (True, False, False)
     """
-    return min(MOST_AFTER, max(1, floor(epsilon / (ENOUGH * least_for_a_round(n, k, d)))))
+    return d > FEW_DIMENSIONS and spread_noise(n, d, float(FOR_DIRECTIONS) * epsilon) <= TOLERATED_SPREAD

@@ -49,6 +49,7 @@ class _Saved(BaseModel):
     deepest: int | None
     deviation: float | None
     directions: list[list[int]] | None = None
+    middle: list[int] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -139,7 +140,8 @@ class ClustersRelease(Release, Predicting):
             space = self.synopsis.partition.space
             facts |= {"together": space.together, "deepest": space.deepest}
             mixed = self.synopsis.directions
-            facts["directions"] = None if mixed is None else mixed.weights.tolist()
+            if mixed is not None:
+                facts |= {"directions": mixed.weights.tolist(), "middle": mixed.middle.tolist()}
             tables["nodes"] = pl.DataFrame({"split": self.synopsis.partition.split})
         saved = _Saved(clusters=len(self.centres), counted=self.counted, **facts)
         return Model(json=saved.model_dump(), tables=tables)
@@ -219,8 +221,9 @@ def _synopsis(manifest: Manifest, model: Model, saved: _Saved) -> Synopsis | Non
         return GridSynopsis(tuple(saved.sides), counts, saved.deviation)
     split = model.table("nodes", {"split": pl.Boolean})["split"].to_numpy()
     try:
-        fields = len(manifest.schema.names)
-        directions = None if saved.directions is None else stated(saved.directions, fields)
+        directions = None
+        if saved.directions is not None:
+            directions = stated(saved.directions, saved.middle or [], len(manifest.schema.names))
         schema = manifest.schema if directions is None else along(manifest.schema, directions)
         space = Space.of(schema, together=saved.together, deepest=saved.deepest)
         partition = Partition.grown(space, split)

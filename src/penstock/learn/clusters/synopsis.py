@@ -127,7 +127,7 @@ class GrownSynopsis:
     def words(self) -> str:
         along = ""
         if self.directions is not None:
-            along = f" along {len(self.directions.weights)} random directions of the box"
+            along = f" along {len(self.directions.weights)} directions of the box"
         return f"a tree of boxes with {len(self.counts):,} leaves{along}, fine where points are many"
 
 
