@@ -3,7 +3,7 @@
 python studies/kmeans_default.py             # three repetitions, about ten minutes on one core
 python studies/kmeans_default.py --show      # what is there already
 
-The rule of the default (planning.projection_pays), the numbers of directions and the shares of the budget were
+The rule of the default (planning.projection_pays), the number of directions and the shares of the budget were
 chosen on one half of the datasets. The other half was only looked at afterwards.
 """
 
@@ -76,7 +76,7 @@ STATEMENTS = (
     ),
     Statement(
         "A9",
-        "On the data that chose the rule: it is within 5 % of the better of both trees, in nine of ten cases.",
+        "On the data that chose the rule: it is within 5 % of both trees, or better, in nine of ten cases.",
         lambda r: beats(r, ["along the fields", "paid directions"], CHOSEN_ON, 0.9, 1.05),
     ),
 )
