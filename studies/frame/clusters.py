@@ -35,8 +35,8 @@ from penstock.schema import Schema
 Reals = NDArray[np.float64]
 
 STARTS = 30
-MOST_POINTS = 20_000
-"""So many points, by a fixed draw, are clustered without noise to find out how good clusters can be."""
+MOST_POINTS = 5_000
+"""So many points, by a fixed draw, are clustered from every start to find out how good clusters can be."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from penstock.evaluation.findings import Evaluator, Findings, Options
 from penstock.evaluation.score import Score
 from penstock.learn.clusters.lloyd import Found, lloyd
 from penstock.learn.clusters.packing import packed_starts, spread_starts, uniform_starts
+from penstock.learn.clusters.pictures import beside
 from penstock.learn.clusters.release import ClustersRelease
 from penstock.learn.clusters.synopsis import Cells
 from penstock.learn.clusters.unit_box import nearest, squared
@@ -100,4 +101,10 @@ class ClustersEvaluation(Evaluator):
             short="Sizes",
             lead="In the order of the release, the largest first.",
         )
-        return Findings((score,), rows.height, details, [section])
+        where = Section(
+            "Where the centres are",
+            [Gallery([beside(release, box.values(best.centres))])],
+            short="Centres",
+            lead="Beside those that are found on the records themselves.",
+        )
+        return Findings((score,), rows.height, details, [where, section])

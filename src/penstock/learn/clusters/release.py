@@ -193,6 +193,11 @@ class ClustersRelease(Release, Predicting):
                 f"{WHAT[self.counted]} It lies within its error of what would have been counted without "
                 "noise, with 95 % probability."
             )
+        if isinstance(self.synopsis, GrownSynopsis) and self.synopsis.directions is not None:
+            told.append(
+                "A direction mixes all fields, each scaled to its bounds, by the weights that model.json "
+                "states; rounds on all fields then found the centres."
+            )
         return [*told, *contributions(self.schema)]
 
     def limits(self) -> Sequence[str]:

@@ -103,6 +103,12 @@ class GridSynopsis:
         return np.stack([each.ravel() for each in np.meshgrid(*axes, indexing="ij")], axis=1)
 
     @property
+    def ends(self) -> tuple[Reals, Reals]:
+        """Where every cell begins and ends along each axis."""
+        half = 1 / np.array(self.sides)
+        return self.places - half, self.places + half
+
+    @property
     def words(self) -> str:
         return f"a regular grid of {' x '.join(map(str, self.sides))} cells"
 
@@ -119,9 +125,15 @@ class GrownSynopsis:
     @cached_property
     def places(self) -> Reals:
         """The middle of every leaf."""
+        low, high = self.ends
+        return np.asarray((low + high) / 2)
+
+    @property
+    def ends(self) -> tuple[Reals, Reals]:
+        """Where every leaf begins and ends along each axis."""
         leaves = self.partition.leaves
-        length = np.array([axis.length for axis in self.partition.space.axes])
-        return np.asarray((self.partition.low[leaves] + self.partition.high[leaves]) / length - 1)
+        half = np.array([axis.length for axis in self.partition.space.axes]) / 2
+        return self.partition.low[leaves] / half - 1, self.partition.high[leaves] / half - 1
 
     @property
     def words(self) -> str:
