@@ -61,7 +61,8 @@ def beside(release: ClustersRelease, others: Reals) -> Picture:
     return Picture(
         "Centres of the release and without noise",
         "Every ring is a centre that Lloyd's algorithm finds on the records themselves; a dot inside it is "
-        f"one that the release found, too. Drawn along {names[across]} and {names[up]}, where they differ most.",
+        f"one that the release found, too. Drawn along {names[across]} and {names[up]}, where they differ "
+        "most.",
         drawn,
         ("found", *names),
         tuple(rows),
