@@ -6,8 +6,9 @@ smallest and largest value, as the literature does it: bounds read off public da
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -19,16 +20,23 @@ from frame.data import LOADERS, file
 from frame.points import us_roads
 from penstock.kinds.points.data import Points
 from penstock.learn.clusters.evaluation import best_without_noise, nicv
-from penstock.learn.clusters.lloyd import Found
+from penstock.learn.clusters.lloyd import Found, cluster, lloyd
+from penstock.learn.clusters.packing import packed_starts
+from penstock.learn.clusters.planning import side
+from penstock.learn.clusters.release import MOST_CELLS
+from penstock.learn.clusters.rounds import noisy_round
+from penstock.learn.clusters.synopsis import Cells, GridSynopsis, weighted
+from penstock.learn.clusters.unit_box import UnitBox
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.mechanisms import noise
 from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
 
 STARTS = 30
-MOST_POINTS = 20_000
-"""So many points, by a fixed draw, are clustered without noise to find out how good clusters can be."""
+MOST_POINTS = 5_000
+"""So many points, by a fixed draw, are clustered from every start to find out how good clusters can be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +60,12 @@ class ClusterData:
 
     @cached_property
     def best(self) -> Found:
-        """What Lloyd's algorithm finds without noise, the best of thirty starts."""
+        """What Lloyd's algorithm finds without noise, the best of thirty starts, gone on with all points."""
         points = self.points
         if len(points) > MOST_POINTS:
             points = points[np.random.default_rng(0).choice(len(points), MOST_POINTS, replace=False)]
-        return best_without_noise(points, self.k, STARTS)
+        found = best_without_noise(points, self.k, STARTS)
+        return lloyd(Cells.of(self.points, np.ones(len(self.points))), found.centres[None])[0]
 
 
 def scaled(points: Reals) -> Reals:
@@ -105,6 +114,23 @@ def bank() -> ClusterData:
     """41,188 calls of a bank to its customers, five numeric columns."""
     frame = pl.read_csv(file("bank/bank_additional_full.csv.gz"))
     return ClusterData("bank-num", scaled(frame.select(CALLS).to_numpy().astype(float)), 4)
+
+
+def survey(name: str, place: str, k: int) -> Callable[[], ClusterData]:
+    """The answers of a survey as points: every column is a number, as the file has it."""
+
+    def loaded() -> ClusterData:
+        return ClusterData(name, scaled(pl.read_csv(file(place)).to_numpy().astype(float)), k)
+
+    return loaded
+
+
+def digits() -> ClusterData:
+    """1,797 digits of 8 x 8 grey pixels, as scikit-learn has them."""
+    from sklearn.datasets import load_digits
+
+    pixels = np.asarray(load_digits().data, dtype=np.float64)
+    return ClusterData("digits", pixels / 8 - 1, 10)
 
 
 @dataclass(frozen=True)
@@ -171,7 +197,20 @@ REAL = {
 MADE = {
     each.name: each for each in (Synthetic(4, 2), Synthetic(6, 4), Synthetic(5, 8), Synthetic(5, 3, True))
 }
-LOADERS.update({**REAL, **MADE})
+LARGE = 50_000
+WIDE: dict[str, Callable[[], ClusterData]] = {
+    "acs-points": survey("acs-points", "acs/acs.csv.gz", 5),
+    "nltcs-points": survey("nltcs-points", "nltcs/nltcs.csv.gz", 5),
+    "br2000-points": survey("br2000-points", "br2000/br2000.csv.gz", 5),
+    "digits": digits,
+    "synthe-8-20": Synthetic(8, 20, n=LARGE),
+    "synthe-6-10": Synthetic(6, 10, n=LARGE),
+    "even-6-16": Synthetic(6, 16, True, n=LARGE),
+    "even-5-40": Synthetic(5, 40, True, n=LARGE),
+}
+"""With more than six dimensions."""
+GRID_OF_SHAPES = {each.name: each for each in (Synthetic(k, d) for k in (2, 4, 7, 10) for d in (2, 4, 7, 10))}
+LOADERS.update({**GRID_OF_SHAPES, **REAL, **MADE, **WIDE})
 
 
 @dataclass(frozen=True)
@@ -186,6 +225,35 @@ class Clustered:
         start = {"draw": seed % (1 << 31)} if self.drawn else {}
         chosen = self.method(k=dataset.k, **self.given, **start)
         return chosen.fit(dataset.sealed, Budget(epsilon, randomness=Randomness.seeded(seed)))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A grid of (n epsilon/theta)^(2d/(2+d)) cells with a share of the budget, and one round with the rest.
+
+    The number of points is taken as public here: it is the same for whatever is compared.
+    """
+
+    theta: float = 10.0
+    share: str = "1"
+
+    def __call__(self, dataset: Any, epsilon: str, seed: int) -> Found:
+        budget = Budget(epsilon, randomness=Randomness.seeded(seed))
+        n, d = dataset.points.shape
+        share = Fraction(self.share)
+        first = budget.rest("cells") if share == 1 else budget.part("cells", share)
+        wanted = (n * float(first.epsilon) / self.theta) ** (2 * d / (2 + d))
+        sides = (side(wanted, d, MOST_CELLS),) * d
+        counts = noise.counts(dataset.sealed.histogram(sides), pay=first)
+        cells = weighted(GridSynopsis(sides, counts, 0.0), "signed")
+        found = cluster(cells, packed_starts(dataset.k, d, STARTS, seed % (1 << 31)))[0]
+        if share == 1:
+            return found
+        box = UnitBox.of(dataset.schema)
+        made = noisy_round(
+            dataset.sealed, box, found.centres, budget.rest("round"), split="optimal", sparse="clip"
+        )
+        return Found(made.centres, made.sizes, 0.0)
 
 
 @dataclass(frozen=True)

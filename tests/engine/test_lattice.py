@@ -8,6 +8,7 @@ import pytest
 
 from penstock.engine import Engine, MemoryEngine, Within, open_engine
 from penstock.engine.coordinates import Coordinate
+from penstock.engine.directions import Directions
 from penstock.schema import Schema
 
 FACTS = Schema.from_yaml("""
@@ -110,3 +111,37 @@ def test_too_fine_a_lattice_is_refused_before_doubles_round() -> None:
     engine = MemoryEngine({"a": np.array([0])}, {"a": 1}, {"a": (np.array([0.5]), places)})
     with pytest.raises(ValueError, match="too fine"):
         engine.nearest(["a"], 26, np.array([[1]]))
+
+
+def test_directions_are_the_same_everywhere_and_end_where_they_are_said_to(engine: Engine) -> None:
+    """Two mixtures of two coordinates, by whole numbers; 400 records, 8 of them without an x."""
+    across = Directions(np.array([[3, -2], [1, 1]]), np.array([7, -20]), bits=8, reach=600)
+    seen = engine.projected(["x", "hour"], across)
+    positions, weights = engine.lattice(["x", "hour"], 8)
+    middles = 2 * np.repeat(positions, weights, axis=0) + 1 - 256
+    expected = np.clip(middles @ across.weights.T - across.middle, -600, 600)
+    assert seen.rows() == len(expected) == 392
+    assert (np.abs(expected) == 600).any()
+    found, many = seen.lattice(across.names, 10)
+    places = np.minimum((expected + 600) * 1024 // 1200, 1023)
+    rows, counted = np.unique(places, axis=0, return_counts=True)
+    assert found.tolist() == rows.tolist()
+    assert many.tolist() == counted.tolist()
+    assert seen.grid(across.names, 30, [4, 4]).sum() == 392
+    assert engine.rows() == 400
+    within = Within(across.names[:1], [1], np.array([[1]]))
+    assert seen.lattice(across.names, 10, within)[1].sum() == (places[:, 0] >= 512).sum()
+
+
+def test_directions_beyond_what_doubles_hold_are_refused() -> None:
+    with pytest.raises(ValueError, match="doubles"):
+        Directions(np.array([[1 << 30]]), np.array([0]), bits=23, reach=1)
+
+
+def test_sums_and_products_are_the_same_everywhere(engine: Engine) -> None:
+    positions, weights = engine.lattice(["x", "hour"], 8)
+    rows = np.repeat(positions, weights, axis=0)
+    many, sums, products = engine.moments(["x", "hour"], 8)
+    assert many == len(rows) == 392
+    assert sums.tolist() == rows.sum(axis=0).tolist()
+    assert products.tolist() == (rows.T @ rows).tolist()

@@ -20,6 +20,7 @@ NAMES = (
     "diffpart",
     "fuzzing",
     "graphs",
+    "kmeans",
     "privbayes",
     "privtree",
     "race",

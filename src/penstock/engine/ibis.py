@@ -10,6 +10,7 @@ Results are raw and unprotected: only `penstock.privacy` may call this.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +22,7 @@ from penstock.engine.arrow_memory import owned
 from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody, user_in_database
 from penstock.engine.connection import Stored, first_line, stopped, too_large
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
+from penstock.engine.directions import Directions
 from penstock.engine.marginal import Columns, Marginal
 from penstock.engine.plan import cover
 from penstock.engine.protocol import Within
@@ -152,6 +154,47 @@ class IbisEngine:
         for axis in range(len(names)):
             sums[best, axis] = _numbers(result, f"s{axis}")
         return counts, sums
+
+    def moments(self, names: Sequence[str], bits: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """Raw: records, sums and sums of products, added up in the database; see `Engine.moments`."""
+        present = self._present(names)
+        placed = present.select(
+            **{f"p{axis}": self._position(present, name, bits) for axis, name in enumerate(names)}
+        )
+        rows, columns = np.triu_indices(len(names))
+        totals = {f"s{axis}": placed[f"p{axis}"].sum() for axis in range(len(names))}
+        for number, (one, two) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True)):
+            totals[f"m{number}"] = (placed[f"p{one}"] * placed[f"p{two}"]).sum()
+        asked = placed.aggregate(records=placed.count(), **totals)
+        found = self._asked(lambda: asked.to_pyarrow().to_pylist()[0])
+        sums = np.array([int(found[f"s{axis}"] or 0) for axis in range(len(names))], dtype=np.int64)
+        products = np.zeros((len(names), len(names)), dtype=np.int64)
+        products[rows, columns] = [int(found[f"m{number}"] or 0) for number in range(len(rows))]
+        products[columns, rows] = products[rows, columns]
+        return int(found["records"]), sums, products
+
+    def projected(self, names: Sequence[str], directions: Directions) -> IbisEngine:
+        """The same records along public directions, mixed in the database; see `Engine.projected`."""
+        import ibis
+
+        present = self._present(names)
+        middle = 1 - (1 << directions.bits)
+        steps: list[Any] = [2 * self._position(present, name, directions.bits) + middle for name in names]
+        least, most = (ibis.literal(end, type="int64") for end in (-directions.reach, directions.reach))
+        columns = {}
+        rows = zip(directions.weights.tolist(), directions.middle.tolist(), strict=True)
+        for number, (row, begin) in enumerate(rows):
+            total: Any = ibis.literal(-begin, type="int64")
+            for weight, step in zip(row, steps, strict=True):
+                total = total + weight * step
+            columns[_value(number)] = ibis.greatest(least, ibis.least(most, total)).cast("float64")
+        seen = copy(self)  # which keeps the table that both look at
+        seen._table = present.select(**columns)
+        seen._length = int(self._asked(lambda: present.count().to_pyarrow().as_py()))
+        seen.sizes = MappingProxyType(dict.fromkeys(directions.names, 1))
+        seen._columns = Columns(seen.sizes)
+        seen._coordinates = dict.fromkeys(directions.names, directions.coordinate)
+        return seen
 
     def _present(self, names: Sequence[str]) -> ir.Table:
         """The records that have a value in each of these coordinates."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.coordinates import Coordinate, in_grid, per_field
+from penstock.engine.directions import Directions
 from penstock.engine.marginal import Columns, Marginal
 from penstock.engine.protocol import Within
 from penstock.engine.tally import Rows
@@ -141,6 +142,25 @@ class MemoryEngine:
             for axis in range(len(names)):
                 sums[:, axis] += np.bincount(found, weights=part[:, axis], minlength=many)
         return counts.astype(np.int64), sums.astype(np.int64)
+
+    def moments(self, names: Sequence[str], bits: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """Raw: records, sums and sums of products of positions; see `Engine.moments`."""
+        columns = self.places(names, [bits] * len(names))
+        _refuse_inexact(bits, len(names), len(columns[0]))
+        sums, products = np.zeros(len(names)), np.zeros((len(names), len(names)))
+        for begin in range(0, len(columns[0]), _AT_ONCE):
+            part = np.column_stack([column[begin : begin + _AT_ONCE] for column in columns]).astype(float)
+            sums += part.sum(axis=0)
+            products += part.T @ part
+        return len(columns[0]), sums.astype(np.int64), products.astype(np.int64)
+
+    def projected(self, names: Sequence[str], directions: Directions) -> MemoryEngine:
+        """The same records along public directions; see `Engine.projected`."""
+        columns = directions.along(self.places(names, [directions.bits] * len(names)))
+        named = zip(directions.names, columns, strict=True)
+        return MemoryEngine(
+            {}, {}, {name: (column.astype(np.float64), directions.coordinate) for name, column in named}
+        )
 
     def _shortened(self) -> Rows:
         """All records as distinct rows with weights, where that is a good deal shorter."""

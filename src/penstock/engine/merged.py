@@ -8,6 +8,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.directions import Directions
 from penstock.engine.marginal import Column, Marginal
 from penstock.engine.protocol import Engine, Within
 
@@ -73,3 +74,11 @@ class MergedEngine:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Raw: records and sums for every centre, which do not depend on bins; see `Engine.nearest`."""
         return self._engine.nearest(names, bits, centres)
+
+    def moments(self, names: Sequence[str], bits: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """Raw: records, sums and products, which do not depend on bins; see `Engine.moments`."""
+        return self._engine.moments(names, bits)
+
+    def projected(self, names: Sequence[str], directions: Directions) -> Engine:
+        """The same records along public directions, which do not depend on bins; see `Engine.projected`."""
+        return self._engine.projected(names, directions)

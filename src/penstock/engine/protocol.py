@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.directions import Directions
 from penstock.engine.marginal import Marginal
 
 
@@ -83,5 +84,20 @@ class Engine(Protocol):
         Centres are rows of half steps of a lattice of 2**bits steps, on which the middle of position `q`
         is 2q + 1. All arithmetic is of whole numbers, so that every engine finds the same centre nearest;
         of several it is the first. A record without a value in one of the coordinates has no centre.
+        """
+        ...
+
+    def moments(self, names: Sequence[str], bits: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+        """Raw: how many records have all of these coordinates, the sums of their positions on a lattice of
+        2**bits steps, and the sums of the products of every two of them, a symmetric matrix.
+
+        Lattices are coarse enough for all of these to be exact.
+        """
+        ...
+
+    def projected(self, names: Sequence[str], directions: Directions) -> Engine:
+        """The same records, seen along public directions; those without a value in a coordinate are left out.
+
+        The new engine knows these coordinates only, as numbers within their range.
         """
         ...

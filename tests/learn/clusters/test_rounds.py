@@ -123,7 +123,9 @@ def test_the_loss_of_a_number_and_of_a_sum_is_its_part_of_epsilon(which: str) ->
     times = weight("optimal", 2)
     before, after = around([], times), around([(1.0, 1.0)], times)
     place = (1, 0) if which == "number" else (1, 1)
-    scale, n = Fraction(2 * REACH + times), 400_000
+    empty = Points.open(pl.DataFrame([], schema={"x": pl.Float64, "y": pl.Float64}), CUBE)
+    scale = Fraction(empty.around(UnitBox.of(CUBE).steps(CENTRES), times).sensitivity.l1)
+    n = 400_000
     source = Randomness.seeded(3)
     draws = [
         np.asarray(source.draw(LaplaceAround(np.full(n, int(values[place])), scale)))

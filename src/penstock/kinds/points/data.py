@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from penstock.contracts.data import Data, Handle
 from penstock.engine import Engine, MemoryEngine, Within, open_engine
 from penstock.engine.coordinates import in_grid
+from penstock.engine.directions import Directions
 from penstock.errors import SchemaError
 from penstock.kinds.points.axis import Numbers
 from penstock.kinds.points.cloud import Cloud, Keys, Source
@@ -26,7 +27,7 @@ from penstock.privacy.mechanisms.choice import Steps
 from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
-from penstock.schema import Relation, Schema
+from penstock.schema import Field, Relation, Schema
 
 Counts = NDArray[np.int64]
 
@@ -39,6 +40,8 @@ steps from the middle of the range, and none is further away than REACH."""
 COARSE_BITS = 10
 COARSE = 1 << COARSE_BITS
 """The lattice on which squared distances are summed, and how far it reaches from the middle of the range."""
+COARSE_REACH = COARSE - 1
+"""The furthest middle of a place of that lattice."""
 
 Analysis = Callable[[NDArray[np.float64]], Counts]
 
@@ -264,6 +267,39 @@ class Points(Data):
             "all of it perhaps in one row",
         )
 
+    def moments(self) -> Sealed[Counts]:
+        """The sums of all coordinates, times COARSE_REACH, and of the products of every two: a flat vector.
+
+        Coordinates are whole steps of a coarser lattice, from -COARSE_REACH to COARSE_REACH over the public
+        range. Products are those of the upper half of the symmetric matrix, row by row.
+        """
+        many, sums, products = self._engine.moments(self.names, COARSE_BITS)
+        steps = 2 * sums - COARSE_REACH * many
+        both = sums[:, None] + sums
+        squares = 4 * products - 2 * COARSE_REACH * both + COARSE_REACH**2 * many
+        upper = squares[np.triu_indices(len(sums))]
+        entries, records = len(sums) + len(upper), self.schema.unit.records
+        return Sealed(
+            np.concatenate([COARSE_REACH * steps, upper]),
+            Sensitivity.of(
+                records * entries * COARSE_REACH**2,
+                linf=records * COARSE_REACH**2,
+                l2_squared=records**2 * entries * COARSE_REACH**4,
+            ),
+            self.schema.relation,
+            because="every coordinate was put on the lattice of its public range, so that a point adds no "
+            "more than COARSE_REACH squared to any entry, up or down; a unit of m points m times that",
+        )
+
+    def projected(self, directions: Directions) -> Points:
+        """The same points along public directions of the box, one field for each.
+
+        Every point stays one point and has one place, so a unit moves whatever is counted as much as before.
+        """
+        made = Points(self._engine.projected(self.names, directions), along(self.schema, directions))
+        made.repeatable, made.made_of = self.repeatable, self.booked
+        return made
+
     def distances(self, candidates: Counts) -> Sealed[Counts]:
         """For every set of centres minus the sum of squared distances of all points to the nearest.
 
@@ -355,6 +391,13 @@ class Points(Data):
             for number, (axis, column) in enumerate(zip(space.axes, positions.T, strict=True))
         ]
         return Cloud.of(space.keys(places), weights, finer)
+
+
+def along(schema: Schema, directions: Directions) -> Schema:
+    """The schema of points along directions of the box that a schema declares; the unit stays."""
+    ends = {"minimum": directions.coordinate.low, "maximum": directions.coordinate.high}
+    fields = [Field(name=name, type="number", constraints=ends) for name in directions.names]
+    return Schema(kind=schema.kind, fields=fields, unit=schema.unit, relation=schema.relation)
 
 
 def _least_squares(places: NDArray[np.float64], centres: NDArray[np.float64]) -> Counts:

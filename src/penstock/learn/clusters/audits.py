@@ -35,12 +35,15 @@ class Rounds:
     Each output is a number plus independent discrete Laplace noise, so the largest loss of any outcome is the
     sum of all changes over the scale of the noise, and outcomes beyond both values have it. `scale` changes
     the noise that the sensitivity asks for; `times` is how often the points are looked at for one payment.
+    With `stretched` the box is not the declared one, but reaches from the least to the largest value that
+    there is.
     """
 
     schema: str = SQUARE
     epsilon: Fraction = Fraction(1)
     scale: Fraction = Fraction(1)
     times: int = 1
+    stretched: bool = False
 
     def loss(self, first: Records, second: Records) -> float:
         """The exact loss of all rounds together."""
@@ -50,19 +53,42 @@ class Rounds:
 
     def sealed(self, records: Records) -> Sealed[Any]:
         """Numbers and sums around the centres, as a round sees them."""
-        import polars as pl
-
-        schema = Schema.from_yaml(self.schema)
-        columns = [(name, pl.Float64) for name in schema.names]
-        facts = schema.model_copy(update={"unit": type(schema.unit)()})  # the rows given are those kept
-        opened = Points.open(pl.DataFrame(list(records), schema=columns, orient="row"), facts)
-        opened.schema = schema
-        box = UnitBox.of(schema)
+        opened = _opened(self.schema, _stretched(records) if self.stretched else records)
+        box = UnitBox.of(opened.schema)
         return opened.around(box.steps(np.array(CENTRES)), weight("optimal", box.dimensions))
 
 
+@dataclass(frozen=True)
+class Spread(Rounds):
+    """Sums and sums of products, from which directions are chosen, as a projection sees them."""
+
+    def sealed(self, records: Records) -> Sealed[Any]:
+        return _opened(self.schema, records).moments()
+
+
+def _opened(text: str, records: Records) -> Points:
+    """The points of a schema; the rows given are those kept, whoever they belong to."""
+    import polars as pl
+
+    schema = Schema.from_yaml(text)
+    columns = [(name, pl.Float64) for name in schema.names]
+    facts = schema.model_copy(update={"unit": type(schema.unit)()})
+    opened = Points.open(pl.DataFrame(list(records), schema=columns, orient="row"), facts)
+    opened.schema = schema
+    return opened
+
+
+def _stretched(records: Records) -> Records:
+    """Every column from 0 to 1 by its own least and largest value: what must never be done."""
+    if not records:
+        return records
+    rows = np.array(records, dtype=np.float64)
+    low, width = rows.min(axis=0), np.ptp(rows, axis=0)
+    return [tuple(row) for row in ((rows - low) / np.where(width > 0, width, 1.0)).tolist()]
+
+
 def proofs() -> tuple[Target, ...]:
-    """A round as it is shipped, for records and users, and four mistakes of published programs."""
+    """Rounds and directions as they are shipped, for records and users, and mistakes to be found."""
     corners = ((0.0, 0.0), (1.0, 1.0), (0.0, 1.0), (0.5, 0.5))
     pairs = small_pairs(corners, largest=3, relation=Relation.ADD_REMOVE, most=60)
     joined = [
@@ -92,6 +118,19 @@ def proofs() -> tuple[Target, ...]:
             replace(right, times=3),
             pairs,
         ),
+        _target(
+            "broken-kmeans-bounds-from-data",
+            "the box reaches from the least to the largest value that there is",
+            replace(right, stretched=True),
+            [Pair(CROWD, (*CROWD, (1.0, 1.0)), "one point far away from a crowd")],
+        ),
+        _target("kmeans-directions", "noisy sums and sums of products of coordinates", Spread(), pairs),
+        _target(
+            "broken-kmeans-directions-one-entry",
+            "the noise of one product for all of them",
+            Spread(scale=Fraction(1, 5)),
+            pairs,
+        ),
         Target(
             "broken-kmeans-number-read-exactly",
             Kind.BROKEN,
@@ -108,6 +147,9 @@ def _target(name: str, summary: str, rounds: Rounds, pairs: Sequence[Pair]) -> T
     kind = Kind.BROKEN if name.startswith("broken-") else Kind.SHIPPED
     return Target(name, kind, Promise(rounds.epsilon), summary, pairs, loss=rounds.loss)
 
+
+CROWD = ((0.0, 0.0), *[(0.1, 0.1)] * 6)
+"""Who comes from far away moves everybody in the box of the others."""
 
 MANY = ((0.1,),) * 18
 """With one point more, epsilon 1 and a grid alone, there are two cells instead of one."""

@@ -16,7 +16,8 @@ from penstock.errors import DataError, UsageError
 from penstock.evaluation.findings import Evaluator, Findings, Options
 from penstock.evaluation.score import Score
 from penstock.learn.clusters.lloyd import Found, lloyd
-from penstock.learn.clusters.packing import packed_starts, uniform_starts
+from penstock.learn.clusters.packing import packed_starts, spread_starts, uniform_starts
+from penstock.learn.clusters.pictures import beside
 from penstock.learn.clusters.release import ClustersRelease
 from penstock.learn.clusters.synopsis import Cells
 from penstock.learn.clusters.unit_box import nearest, squared
@@ -45,9 +46,15 @@ def nicv(points: Reals, centres: Reals) -> float:
 
 
 def best_without_noise(points: Reals, k: int, starts: int = STARTS, seed: int = 0) -> Found:
-    """What Lloyd's algorithm finds on the points themselves: the best of so many packed starts."""
-    cells = Cells.of(points, np.ones(len(points)))
-    return min(lloyd(cells, packed_starts(k, points.shape[1], starts, seed)), key=lambda each: each.error)
+    """What Lloyd's algorithm finds on the points themselves: the best of so many starts.
+
+    Two of three are packed, as published; the others are points that lie apart, which finds small clusters
+    far away from all others.
+    """
+    cells, apart = Cells.of(points, np.ones(len(points))), starts // 3
+    packed = packed_starts(k, points.shape[1], starts - apart, seed)
+    spread = spread_starts(points, cells.weights, k, apart, seed)
+    return min(lloyd(cells, np.concatenate([packed, spread])), key=lambda each: each.error)
 
 
 class ClustersEvaluation(Evaluator):
@@ -94,4 +101,10 @@ class ClustersEvaluation(Evaluator):
             short="Sizes",
             lead="In the order of the release, the largest first.",
         )
-        return Findings((score,), rows.height, details, [section])
+        where = Section(
+            "Where the centres are",
+            [Gallery([beside(release, box.values(best.centres))])],
+            short="Centres",
+            lead="Beside those that are found on the records themselves.",
+        )
+        return Findings((score,), rows.height, details, [where, section])

@@ -59,13 +59,14 @@ class Found:
 def cluster(cells: Cells, starts: Reals, cap: int = CAP) -> list[Found]:
     """What Lloyd's algorithm finds from every start, the least error first.
 
-    Many cells are clustered in blocks from all starts, and the best result then goes on with all of them.
+    Many cells are clustered in blocks from all starts, and the best result then goes on with all of them; the
+    others follow as they were found on blocks.
     """
     blocks = cells.blocks()
     found = sorted(lloyd(blocks, starts, cap), key=lambda each: each.error)
     if blocks is cells:
         return found
-    return lloyd(cells, found[0].centres[None], cap)
+    return [*lloyd(cells, found[0].centres[None], cap), *found[1:]]
 
 
 def lloyd(cells: Cells, starts: Reals, cap: int = CAP) -> list[Found]:

@@ -6,9 +6,11 @@ Why: every look at the records is one of these, and their parts of the budget ad
 
 1. *Number of points*, where it is neither public nor without use: one noisy count. Grids, shares and rounds
    follow from it and from public numbers (`planning`).
-2. *Synopsis*: noisy counts of all cells of a grid, L1 sensitivity 1; or a tree that PrivTree grows. The
-   clustering of its cells, from many public starts, and the choice of k are post-processing.
-3. *Rounds*: noisy numbers and sums around public centres (`rounds`), one charge each.
+2. *Directions*, with many fields and points enough: noisy sums and sums of products (`projection`).
+3. *Synopsis*: noisy counts of all cells of a grid, L1 sensitivity 1; or a tree that PrivTree grows, over the
+   fields or along these directions. The clustering of its cells, from many public starts, and the choice of
+   k are post-processing.
+4. *Rounds*: noisy numbers and sums around public centres (`rounds`), one charge each.
 
 References: D. Su, J. Cao, N. Li, E. Bertino and H. Jin, "Differentially private k-means clustering" (CODASPY
 2016) and "Differentially private k-means clustering and a hybrid approach to private optimization" (TOPS
@@ -30,18 +32,26 @@ from numpy.typing import NDArray
 
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Whole
+from penstock.engine.directions import Directions
 from penstock.errors import UsageError
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.privtree import PrivTree
 from penstock.learn.clusters.lloyd import CAP, Found, cluster, measured, most_valid
 from penstock.learn.clusters.packing import Boundary, packed_starts, spread_starts, uniform_starts
 from penstock.learn.clusters.planning import (
+    AFTER_DIRECTIONS,
+    FOR_DIRECTIONS,
+    PAID_DIRECTIONS,
+    RANDOM_DIRECTIONS,
+    ROUNDS_AFTER,
     Sizing,
     affordable_rounds,
     cells_wanted,
     hybrid_share,
+    projection_pays,
     side,
 )
+from penstock.learn.clusters.projection import Projection, drawn, lifted, spreading
 from penstock.learn.clusters.release import MOST_CELLS, ClustersRelease, Counted
 from penstock.learn.clusters.rounds import Sparse, Split, noisy_round
 from penstock.learn.clusters.synopsis import (
@@ -88,7 +98,7 @@ class Recipe:
 
 
 PRESETS: dict[Preset, Recipe] = {
-    "grown": Recipe(synopsis="grown", sparse="keep", start="spread"),
+    "grown": Recipe(synopsis="grown", rounds=None, sparse="keep", start="spread"),
     "hybrid": Recipe(),
     "half": Recipe(rule="half"),
     "eugkm": Recipe(rule="never"),
@@ -108,7 +118,9 @@ class KMeans(Method[Points]):
     other parameters together:
 
     * ``grown``, our own: a tree of PrivTree, fine where points are many, is counted and clustered, and one
-      round of Lloyd's algorithm follows with the rest of the budget, where that pays.
+      round of Lloyd's algorithm follows with the rest of the budget, where that pays. With more than six
+      fields, and points enough for the budget, the tree grows along the three directions in which points
+      spread most, which are paid for, and two rounds follow.
     * ``hybrid``, as published: the same on a grid of about (n epsilon/10)^(2d/(2+d)) cells; ``half``: with
       half of the budget for each.
     * ``eugkm``, ``ugkm``, ``mkm``: the grid alone, in three published sizes.
@@ -116,8 +128,9 @@ class KMeans(Method[Points]):
       centres that lie apart.
 
     What is given beside it changes the preset: `synopsis` how cells are cut, `rule` whether a round follows
-    them, `rounds` how many (None: by the preset), `schedule` what each of them gets of the budget. `starts`
-    is how many starts are tried on the synopsis, `draw` which of all random starts they are, and `boundary`
+    them, `rounds` how many (None: by the preset), `schedule` what each of them gets of the budget. A tree
+    grows along the fields, or by `projection` along four random or three paid directions (None: as above).
+    `starts` is how many starts are tried on the synopsis, `draw` which of all they are, and `boundary`
     what they keep away from. `signs` says whether counts below zero count, `sparse` what becomes of centres
     with hardly any points; `cap` is the most rounds on the synopsis and `most_cells` its largest size.
 
@@ -147,6 +160,7 @@ class KMeans(Method[Points]):
     most_k: Annotated[int, Whole(2, MOST_K)] = 8
     synopsis: Cut | None = None
     rule: Rule | None = None
+    projection: Projection | None = None
     rounds: Annotated[int | None, Whole(1, 200)] = None
     schedule: Schedule | None = None
     starts: Annotated[int | None, Whole(1, 200)] = None
@@ -190,6 +204,21 @@ class KMeans(Method[Points]):
             )
         if recipe.synopsis == "grown":
             PrivTree().check(schema)
+        if self.projection not in (None, "none"):
+            self._refuse_projection(len(schema.names))
+
+    def _refuse_projection(self, fields: int) -> None:
+        """Refuse directions without a tree, without a round to come back by, or with too few fields."""
+        if self.recipe.synopsis != "grown" or self.recipe.rule == "never":
+            raise UsageError(
+                "Only a tree that a round follows grows along directions; take the preset 'grown', or leave "
+                "projection away. Nothing was spent."
+            )
+        if fields <= RANDOM_DIRECTIONS:
+            raise UsageError(
+                f"There are {fields} fields, and a projection to fewer needs more than {RANDOM_DIRECTIONS}; "
+                "leave projection away. Nothing was spent."
+            )
 
     def cells(self, schema: Schema) -> int:
         """Those of the largest grid there may be."""
@@ -216,18 +245,24 @@ class _Fit:
 
     def release(self) -> ClustersRelease:
         n, rest = self._number()
-        share = self._share(n, rest)
+        projection = self._projection(n, rest)
+        across, rest = self._directions(projection, n, rest)
+        share = self._share(n, rest, across)
         synopsis, sizes, errors, counted = None, None, None, None
         if share > 0:
             for_cells = rest.rest("synopsis") if share == 1 else rest.part("synopsis", share)
-            synopsis = self._synopsis(n, for_cells)
+            synopsis = self._synopsis(n, for_cells, across)
             centres = self._clustered(synopsis).centres
-            (sizes, errors), counted = self._sizes(synopsis, centres), _CELLS
+            if across is None:
+                (sizes, errors), counted = self._sizes(synopsis, centres), _CELLS
+            else:
+                centres = np.clip(lifted(across, centres) + self.box.offset, -1.0, 1.0)
         else:
             centres = self._starts(self.method.candidates[0])[0]
         if share < 1:
             epsilon = float(rest.left[0]) / self.points.schema.unit.records
-            for pay in self._shares_of_rounds(n, len(centres), epsilon, rest.rest("rounds")):
+            rounds = self._rounds(n, len(centres), epsilon, across)
+            for pay in self._shares_of_rounds(rounds, rest.rest("rounds")):
                 made = noisy_round(
                     self.points, self.box, centres, pay, split=self.recipe.split, sparse=self.recipe.sparse
                 )
@@ -239,7 +274,7 @@ class _Fit:
         return ClustersRelease(
             method=self.method.name,
             schema=self.points.schema,
-            parameters=self._parameters(share, len(centres)),
+            parameters=self._parameters(share, len(centres), projection),
             receipt=self.budget.receipt(self.points.schema.unit, self.points.relation),
             centres=self.box.values(centres)[order],
             sizes=sizes[order],
@@ -259,21 +294,43 @@ class _Fit:
         for_number, rest = self.budget.split(number_of_points=SIZE_SHARE, clusters=1 - SIZE_SHARE)
         return max(1.0, float(noise.counts(self.points.size(), pay=for_number)[0])), rest
 
-    def _share(self, n: float, rest: Budget) -> Fraction:
+    def _projection(self, n: float, rest: Budget) -> Projection:
+        """Along which directions a tree grows, by what was asked for or by public and paid-for numbers."""
+        if self.method.projection is not None:
+            return self.method.projection
+        if self.recipe.synopsis != "grown" or self.recipe.rule == "never":
+            return "none"
+        epsilon = float(rest.left[0]) / self.points.schema.unit.records
+        return "paid" if projection_pays(n, self.box.dimensions, epsilon) else "none"
+
+    def _directions(self, projection: Projection, n: float, rest: Budget) -> tuple[Directions | None, Budget]:
+        """The directions, and what is left of the budget after them."""
+        if projection == "none":
+            return None, rest
+        if projection == "random":
+            return drawn(RANDOM_DIRECTIONS, self.box.dimensions, self.method.draw), rest
+        pay, left = rest.split(directions=FOR_DIRECTIONS, clusters=1 - FOR_DIRECTIONS)
+        return spreading(self.points, n, PAID_DIRECTIONS, pay), left
+
+    def _share(self, n: float, rest: Budget, across: Directions | None) -> Fraction:
         """What the synopsis gets of the budget."""
         if self.recipe.synopsis == "none":
             return Fraction(0)
+        if across is not None:
+            return AFTER_DIRECTIONS
         if self.recipe.rule == "never":
             return Fraction(1)
         epsilon = float(rest.left[0]) / self.points.schema.unit.records
         return hybrid_share(self.recipe.rule, n, max(self.method.candidates), self.box.dimensions, epsilon)
 
-    def _synopsis(self, n: float, pay: Budget) -> Synopsis:
+    def _synopsis(self, n: float, pay: Budget, across: Directions | None) -> Synopsis:
         cut = self.recipe.synopsis
         if cut == "grown":
-            grown = PrivTree(most_nodes=self.method.most_cells).fit(self.points, pay)
+            seen = self.points if across is None else self.points.projected(across)
+            grown = PrivTree(most_nodes=self.method.most_cells).fit(seen, pay)
             assert grown.deviation is not None
-            return GrownSynopsis(grown.partition, np.asarray(grown.counts, dtype=np.int64), grown.deviation)
+            counts = np.asarray(grown.counts, dtype=np.int64)
+            return GrownSynopsis(grown.partition, counts, grown.deviation, across)
         assert cut != "none"
         dimensions = self.box.dimensions
         epsilon = float(pay.epsilon) / self.points.schema.unit.records
@@ -292,7 +349,8 @@ class _Fit:
 
     def _starts(self, k: int, cells: Cells | None = None) -> Reals:
         """Sets of k centres to begin with; where they are spread, half of them follow the cells' counts."""
-        many, dimensions, draw = self.recipe.starts, self.box.dimensions, self.method.draw
+        many, draw = self.recipe.starts, self.method.draw
+        dimensions = self.box.dimensions if cells is None else cells.places.shape[1]
         if self.recipe.start == "anywhere":
             return uniform_starts(k, dimensions, many, draw)
         if self.recipe.start == "packed" or cells is None:
@@ -309,17 +367,25 @@ class _Fit:
         many = np.bincount(found.assigned[0], minlength=len(centres)).tolist()
         return found.weights[0], np.array([_width(synopsis.deviation, cells) for cells in many])
 
-    def _shares_of_rounds(self, n: float, k: int, epsilon: float, pay: Budget) -> list[Budget]:
-        many = self.recipe.rounds or affordable_rounds(n, k, self.box.dimensions, epsilon)
+    def _rounds(self, n: float, k: int, epsilon: float, across: Directions | None) -> int:
+        """How many rounds there are: as many as were asked for, or as the preset's rule says."""
+        if self.recipe.rounds is not None:
+            return self.recipe.rounds
+        if self.recipe.synopsis == "none":
+            return affordable_rounds(n, k, self.box.dimensions, epsilon)
+        return 1 if across is None else ROUNDS_AFTER
+
+    def _shares_of_rounds(self, many: int, pay: Budget) -> list[Budget]:
         labels = [f"round {number}" for number in range(1, many + 1)]
         if self.recipe.schedule == "even":
             return pay.evenly(labels)
         halved = [pay.part(label, Fraction(1, 1 << number)) for number, label in enumerate(labels[:-1], 1)]
         return [*halved, pay.rest(labels[-1])]
 
-    def _parameters(self, share: Fraction, k: int) -> dict[str, Any]:
+    def _parameters(self, share: Fraction, k: int, projection: Projection) -> dict[str, Any]:
         """What was chosen, and what followed from it and the budget."""
-        return {**asdict(self.method), **asdict(self.recipe), "k": k, "share": str(share)}
+        followed = {"k": k, "share": str(share), "projection": projection}
+        return {**asdict(self.method), **asdict(self.recipe), **followed}
 
 
 def _width(deviation: float, cells: int) -> float:

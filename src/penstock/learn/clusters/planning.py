@@ -144,3 +144,35 @@ def hybrid_share(rule: Literal["fitted", "half"], n: float, k: int, d: int, epsi
     if hybrid_error(n, k, d, epsilon, best) >= alone:
         return Fraction(1)
     return Fraction(min(FINEST - 1, max(1, round(best * FINEST))), FINEST)
+
+
+FEW_DIMENSIONS = 6
+"""With so many dimensions a tree cuts all of them at once; with more, they take turns."""
+TOLERATED_SPREAD = 0.3
+"""How much noise the spread of points may have along any direction, for directions to be chosen by it."""
+FOR_DIRECTIONS, AFTER_DIRECTIONS = Fraction(1, 5), Fraction(2, 5)
+"""What paid directions get of the budget, and what a synopsis along directions gets of what is left."""
+ROUNDS_AFTER = 2
+"""Centres along directions say nothing about the rest of the cube; the first round finds it out."""
+RANDOM_DIRECTIONS, PAID_DIRECTIONS = 4, 3
+
+
+def spread_noise(n: float, d: int, epsilon: float) -> float:
+    """About how much noise the spread of points along a direction has, at most, where the moments are paid.
+
+    They are d(d+3)/2 numbers, each with noise of that scale over n epsilon; the norm of a symmetric matrix
+    of such entries is about twice the square root of d times their deviation.
+
+    >>> round(spread_noise(50_000, 20, 0.2), 2), round(spread_noise(50_000, 8, 0.2), 2)
+    (0.29, 0.04)
+    """
+    return float(d * (d + 3) / 2 * sqrt(2) * 2 * sqrt(d) / (n * epsilon))
+
+
+def projection_pays(n: float, d: int, epsilon: float) -> bool:
+    """Whether a tree should grow along directions that are paid for, with so much for everything.
+
+    >>> projection_pays(50_000, 20, 1.0), projection_pays(50_000, 20, 0.1), projection_pays(50_000, 6, 1.0)
+    (True, False, False)
+    """
+    return d > FEW_DIMENSIONS and spread_noise(n, d, float(FOR_DIRECTIONS) * epsilon) <= TOLERATED_SPREAD

@@ -13,8 +13,10 @@ from pydantic import BaseModel
 
 from penstock.errors import PenstockError, QueryError, ReleaseError
 from penstock.kinds.points.box import column
+from penstock.kinds.points.data import along
 from penstock.kinds.points.partition import Partition
 from penstock.kinds.points.space import Space
+from penstock.learn.clusters.projection import stated
 from penstock.learn.clusters.synopsis import GridSynopsis, GrownSynopsis, Synopsis
 from penstock.learn.clusters.unit_box import UnitBox, nearest
 from penstock.releases import Manifest, Model, Question, Release
@@ -46,6 +48,8 @@ class _Saved(BaseModel):
     together: int | None
     deepest: int | None
     deviation: float | None
+    directions: list[list[int]] | None = None
+    middle: list[int] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -135,6 +139,9 @@ class ClustersRelease(Release, Predicting):
         elif isinstance(self.synopsis, GrownSynopsis):
             space = self.synopsis.partition.space
             facts |= {"together": space.together, "deepest": space.deepest}
+            mixed = self.synopsis.directions
+            if mixed is not None:
+                facts |= {"directions": mixed.weights.tolist(), "middle": mixed.middle.tolist()}
             tables["nodes"] = pl.DataFrame({"split": self.synopsis.partition.split})
         saved = _Saved(clusters=len(self.centres), counted=self.counted, **facts)
         return Model(json=saved.model_dump(), tables=tables)
@@ -186,6 +193,11 @@ class ClustersRelease(Release, Predicting):
                 f"{WHAT[self.counted]} It lies within its error of what would have been counted without "
                 "noise, with 95 % probability."
             )
+        if isinstance(self.synopsis, GrownSynopsis) and self.synopsis.directions is not None:
+            told.append(
+                "A direction mixes all fields, each scaled to its bounds, by the weights that model.json "
+                "states; rounds on all fields then found the centres."
+            )
         return [*told, *contributions(self.schema)]
 
     def limits(self) -> Sequence[str]:
@@ -214,9 +226,13 @@ def _synopsis(manifest: Manifest, model: Model, saved: _Saved) -> Synopsis | Non
         return GridSynopsis(tuple(saved.sides), counts, saved.deviation)
     split = model.table("nodes", {"split": pl.Boolean})["split"].to_numpy()
     try:
-        space = Space.of(manifest.schema, together=saved.together, deepest=saved.deepest)
+        directions = None
+        if saved.directions is not None:
+            directions = stated(saved.directions, saved.middle or [], len(manifest.schema.names))
+        schema = manifest.schema if directions is None else along(manifest.schema, directions)
+        space = Space.of(schema, together=saved.together, deepest=saved.deepest)
         partition = Partition.grown(space, split)
     except PenstockError as problem:
         raise ReleaseError(f"model.json describes an impossible tree: {problem}") from None
     counts = model.table("counts", {"count": pl.Int64}, rows=len(partition.leaves))["count"].to_numpy()
-    return GrownSynopsis(partition, counts, saved.deviation)
+    return GrownSynopsis(partition, counts, saved.deviation, directions)

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.directions import Directions
 from penstock.kinds.points.partition import Partition
 
 Reals = NDArray[np.float64]
@@ -51,10 +52,10 @@ class Cells:
         most = IN_FEW_DIMENSIONS if dimensions <= FEW else MOST_BLOCKS
         if len(self) <= MOST_BLOCKS:
             return self
-        side = max(1, int(most ** (1 / dimensions) + 1e-9))
-        index = np.minimum(((self.places + 1) / 2 * side).astype(np.int64), side - 1)
+        sides = self._sides(most)
+        index = np.minimum(((self.places + 1) / 2 * sides).astype(np.int64), sides - 1)
         _, block, cells = np.unique(
-            np.ravel_multi_index(tuple(index.T), (side,) * dimensions),
+            np.ravel_multi_index(tuple(index.T), tuple(sides)),
             return_inverse=True,
             return_counts=True,
         )
@@ -72,6 +73,20 @@ class Cells:
             added(self.squares),
         )
 
+    def _sides(self, most: int) -> Numbers:
+        """Into how many parts each axis is cut for so many blocks: where parts spread most comes next.
+
+        In many dimensions there is hardly one cut for each, and axes differ in what a cut is good for.
+        """
+        weights = np.maximum(self.weights, 0.0)
+        weights = weights if weights.any() else np.ones(len(weights))
+        middle = np.average(self.places, axis=0, weights=weights)
+        spread = np.average((self.places - middle) ** 2, axis=0, weights=weights)
+        sides = np.ones(len(spread), dtype=np.int64)
+        for _ in range(most.bit_length() - 1):
+            sides[np.argmax(spread / sides**2)] *= 2
+        return sides
+
 
 @dataclass(frozen=True, eq=False)
 class GridSynopsis:
@@ -88,28 +103,44 @@ class GridSynopsis:
         return np.stack([each.ravel() for each in np.meshgrid(*axes, indexing="ij")], axis=1)
 
     @property
+    def ends(self) -> tuple[Reals, Reals]:
+        """Where every cell begins and ends along each axis."""
+        half = 1 / np.array(self.sides)
+        return self.places - half, self.places + half
+
+    @property
     def words(self) -> str:
         return f"a regular grid of {' x '.join(map(str, self.sides))} cells"
 
 
 @dataclass(frozen=True, eq=False)
 class GrownSynopsis:
-    """The leaves of a tree that PrivTree grew, level by level."""
+    """The leaves of a tree that PrivTree grew, level by level; over all fields, or along some directions."""
 
     partition: Partition
     counts: Numbers
     deviation: float
+    directions: Directions | None = None
 
     @cached_property
     def places(self) -> Reals:
         """The middle of every leaf."""
+        low, high = self.ends
+        return np.asarray((low + high) / 2)
+
+    @property
+    def ends(self) -> tuple[Reals, Reals]:
+        """Where every leaf begins and ends along each axis."""
         leaves = self.partition.leaves
-        length = np.array([axis.length for axis in self.partition.space.axes])
-        return np.asarray((self.partition.low[leaves] + self.partition.high[leaves]) / length - 1)
+        half = np.array([axis.length for axis in self.partition.space.axes]) / 2
+        return self.partition.low[leaves] / half - 1, self.partition.high[leaves] / half - 1
 
     @property
     def words(self) -> str:
-        return f"a tree of boxes with {len(self.counts):,} leaves, fine where points are many"
+        along = ""
+        if self.directions is not None:
+            along = f" along {len(self.directions.weights)} directions of the box"
+        return f"a tree of boxes with {len(self.counts):,} leaves{along}, fine where points are many"
 
 
 Synopsis = GridSynopsis | GrownSynopsis
