@@ -6,6 +6,7 @@ They are loaded when they are first asked for.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,22 +14,26 @@ if TYPE_CHECKING:
     from penstock.learn.classification.estimators import PrivateOneVsRest as PrivateOneVsRest
     from penstock.learn.classification.estimators import PrivPfCClassifier as PrivPfCClassifier
     from penstock.learn.clusters.estimator import PrivateKMeans as PrivateKMeans
+    from penstock.learn.linear.estimators import PrivateLinearRegression as PrivateLinearRegression
 
-__all__ = ["PrivPfCClassifier", "PrivateDecisionTree", "PrivateKMeans", "PrivateOneVsRest"]
+_HOMES = {
+    "PrivPfCClassifier": "classification.estimators",
+    "PrivateDecisionTree": "classification.estimators",
+    "PrivateKMeans": "clusters.estimator",
+    "PrivateLinearRegression": "linear.estimators",
+    "PrivateOneVsRest": "classification.estimators",
+}
+
+__all__ = [
+    "PrivPfCClassifier",
+    "PrivateDecisionTree",
+    "PrivateKMeans",
+    "PrivateLinearRegression",
+    "PrivateOneVsRest",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module 'penstock.learn' has no attribute '{name}'")
-    if name == "PrivateKMeans":
-        from penstock.learn.clusters.estimator import PrivateKMeans
-
-        return PrivateKMeans
-    from penstock.learn.classification.estimators import (
-        PrivateDecisionTree,
-        PrivateOneVsRest,
-        PrivPfCClassifier,
-    )
-
-    found = (PrivPfCClassifier, PrivateDecisionTree, PrivateOneVsRest)
-    return {estimator.__name__: estimator for estimator in found}[name]
+    return getattr(import_module(f"penstock.learn.{_HOMES[name]}"), name)
