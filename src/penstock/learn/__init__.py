@@ -6,7 +6,6 @@ They are loaded when they are first asked for.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,14 +14,6 @@ if TYPE_CHECKING:
     from penstock.learn.classification.estimators import PrivPfCClassifier as PrivPfCClassifier
     from penstock.learn.clusters.estimator import PrivateKMeans as PrivateKMeans
     from penstock.learn.linear.estimators import PrivateLinearRegression as PrivateLinearRegression
-
-_HOMES = {
-    "PrivPfCClassifier": "classification.estimators",
-    "PrivateDecisionTree": "classification.estimators",
-    "PrivateKMeans": "clusters.estimator",
-    "PrivateLinearRegression": "linear.estimators",
-    "PrivateOneVsRest": "classification.estimators",
-}
 
 __all__ = [
     "PrivPfCClassifier",
@@ -34,6 +25,21 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'penstock.learn' has no attribute '{name}'")
-    return getattr(import_module(f"penstock.learn.{_HOMES[name]}"), name)
+    if name == "PrivateKMeans":
+        from penstock.learn.clusters.estimator import PrivateKMeans
+
+        return PrivateKMeans
+    if name == "PrivateLinearRegression":
+        from penstock.learn.linear.estimators import PrivateLinearRegression
+
+        return PrivateLinearRegression
+    from penstock.learn.classification.estimators import (
+        PrivateDecisionTree,
+        PrivateOneVsRest,
+        PrivPfCClassifier,
+    )
+
+    found = (PrivPfCClassifier, PrivateDecisionTree, PrivateOneVsRest)
+    return {estimator.__name__: estimator for estimator in found}[name]
