@@ -53,9 +53,7 @@ def table(records: list[tuple[bool, float, bool]], relation: str = "add-remove")
 
 def some(seed: int, number: int) -> list[tuple[bool, float, bool]]:
     rng = np.random.default_rng(seed)
-    return [
-        (bool(rng.integers(2)), float(rng.uniform(-1, 1)), bool(rng.integers(2))) for _ in range(number)
-    ]
+    return [(bool(rng.integers(2)), float(rng.uniform(-1, 1)), bool(rng.integers(2))) for _ in range(number)]
 
 
 # One dimension, where densities are plain numbers ----------------------------------------------------------
@@ -175,9 +173,9 @@ def test_unconverged_solvers_and_ignored_ridges_are_caught(monkeypatch: pytest.M
 def test_minima_without_their_ridge_move_further_than_stated() -> None:
     """The sensitivity that is stated for a ridge of 8, and what a ridge that was forgotten does to it."""
     problem, loss = Problem.of(SCHEMA, "y"), Logistic()
-    stated = float(
-        minimum_sensitivity(problem.features, Fraction(8), table(some(0, 3)).coded_rows()).l1
-    ) / 3**0.5
+    stated = (
+        float(minimum_sensitivity(problem.features, Fraction(8), table(some(0, 3)).coded_rows()).l1) / 3**0.5
+    )
     records = [(True, 1.0, True)] * 3
     moved = {}
     for ridge in (8.0, 0.01):

@@ -6,10 +6,10 @@ Why: the theorem of `perturbation` for each answer, which pays for the noise, fo
 objective, for the distance of the computed minimum from the exact one and for rounding. Two labels need one
 answer; k labels are told apart one against the rest, for epsilon/k each.
 
-The ridge is public: it is the one for which the curvature costs a twentieth of epsilon, unless `ridge` says
-otherwise. A ridge that would cost more than there is is raised. Nothing is tuned on the records; `grid`
-offers several ridges, learns with each for its part of epsilon, and chooses the one that gets most records
-right, by a noisy choice that is paid for.
+The ridge is public: five over epsilon, unless `ridge` says otherwise, so that logistic curvature costs a
+twentieth of epsilon. A ridge that would cost more than there is is raised. Nothing is tuned on the records;
+`grid` offers several ridges, learns with each for its part of epsilon, and chooses the one that gets most
+records right, by a noisy choice that is paid for.
 
 Reference: K. Chaudhuri, C. Monteleoni and A. Sarwate, "Differentially private empirical risk minimization"
 (JMLR 2011). Differences: noise is Laplace in each coordinate, drawn exactly, where theirs has a Euclidean
@@ -32,7 +32,7 @@ from penstock.kinds.table.data import Table
 from penstock.kinds.table.rows import CodedRows
 from penstock.learn.linear.features import Problem, target_column
 from penstock.learn.linear.losses import LossName, loss_of
-from penstock.learn.linear.perturbation import Determinant, equally, perturbed_minimum, raised
+from penstock.learn.linear.perturbation import Determinant, equally, perturbed_minimum
 from penstock.learn.linear.release import LinearRelease, predictor
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
@@ -43,9 +43,8 @@ from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
 
-FOR_CURVATURE = Fraction(1, 20)
-"""The share of epsilon that the curvature costs with the ridge that is used where none is given."""
-LEAST_RIDGE = Fraction(1, 16)
+RIDGE = 5
+"""The ridge for each 1/epsilon and each record that a unit moves, where none is given."""
 LARGEST_RIDGE = 10**9
 APART = 8
 """Ridges of a grid are so many times apart."""
@@ -126,15 +125,12 @@ class PrivateERM(Method[Table]):
         parts = equally(pay, "answer", problem.answers)
         found = []
         for answer, part in enumerate(parts):
-            ridge = self._ridge(part.epsilon, loss.curvature_bound, rows) * APART**number
-            found.append(perturbed_minimum(rows, problem, answer, loss, ridge, part, self.determinant))
+            ridge = RIDGE * rows.sensitivity.l1 / part.epsilon
+            if self.ridge is not None:
+                ridge = exact(self.ridge, "ridge")
+            each = ridge * APART**number
+            found.append(perturbed_minimum(rows, problem, answer, loss, each, part, self.determinant))
         return np.column_stack(found)
-
-    def _ridge(self, epsilon: Fraction, curvature: Fraction, rows: Sealed[CodedRows]) -> Fraction:
-        """The ridge that is given, or that of the public rule: of epsilon, and of what a unit moves."""
-        if self.ridge is not None:
-            return exact(self.ridge, "ridge")
-        return max(LEAST_RIDGE, raised(epsilon * FOR_CURVATURE / rows.sensitivity.l1, curvature))
 
 
 def right_answers(rows: Sealed[CodedRows], problem: Problem, found: list[Reals]) -> Sealed[NDArray[np.int64]]:
