@@ -1,6 +1,6 @@
 """Linear predictors: which method is the default for labels and which for numbers, chosen and confirmed.
 
-python studies/linear.py                    # all that is missing, three runs of each
+python studies/linear.py                    # all that is missing, two runs of each
 python studies/linear.py --half choosing    # only the tables to choose by
 python studies/linear.py --show             # what is there already
 
@@ -40,7 +40,7 @@ from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Relation, Schema
 
 BUDGETS = ("0.1", "1")
-RUNS = 3
+RUNS = 2
 MOST_ROWS = 20_000
 STORE = RESULTS / "linear.jsonl"
 LABELS: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -121,7 +121,7 @@ def methods(task: str, target: str) -> dict[str, Method[Table] | None]:
         }
     found: dict[str, Method[Table] | None] = {"without noise": None}
     for share in ("1/5", "1/3", "1/2"):
-        for ridge in (0.25, 0.5, 1.0, 2.0):
+        for ridge in (0.1, 0.3, 1.0):
             name = f"functional-mechanism {share} {ridge}"
             found[name] = FunctionalMechanism(target=target, responses=share, ridge=ridge)
     return found

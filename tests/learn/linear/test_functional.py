@@ -66,7 +66,8 @@ def test_a_replaced_record_moves_them_twice_as_far(target: str) -> None:
 def test_our_constants_are_below_the_published_ones(dimensions: int) -> None:
     """For features between -1 and 1: 2(1 + 2d + d^2) for numbers and d^2/4 + 3d for labels (replace)."""
     fields = "".join(
-        f"  - {{name: x{place}, type: number, constraints: {{minimum: -1, maximum: 1}}, bins: {{count: 64}}}}\n"
+        f"  - {{name: x{place}, type: number, bins: {{count: 64}}, constraints: {{minimum: -1, maximum: 1}}}}"
+        "\n"
         for place in range(dimensions)
     )
     schema = Schema.from_yaml(f"fields:\n{fields}  - {{name: z, type: boolean}}\n")
@@ -86,10 +87,10 @@ def test_sums_are_exact_and_those_that_cannot_be_are_left_out() -> None:
     x = np.concatenate([steps for _, steps in examples.parts()]).astype(object)
     heavy = np.array(examples.weights, dtype=object)
     one, two = pairs(problem)
-    exact = [sum(heavy * x[:, j] * x[:, l]) for j, l in zip(one, two, strict=True)]
+    exact = [sum(heavy * x[:, j] * x[:, k]) for j, k in zip(one, two, strict=True)]
     assert open_seal(products(table(records).coded_rows(), problem)).tolist() == exact
     labels = problem.features.labels
-    named = {(labels[j], labels[l]) for j, l in zip(one, two, strict=True)}
+    named = {(labels[j], labels[k]) for j, k in zip(one, two, strict=True)}
     assert ("c: r", "c: g") not in named
     assert ("x", "x: (missing)") not in named
     assert ("c: r", "x") in named

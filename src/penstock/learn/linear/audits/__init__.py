@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
 from penstock.learn.classification.audits import seen_bounds
+from penstock.learn.linear.audits import proofs
 
 COLOURS = """
 target: large
@@ -33,10 +34,13 @@ fields:
   - {name: large, constraints: {enum: ['yes', 'no']}}
 """
 AGE_RECORDS = ((0, "yes"), (4, "no"), (9, "no"))
-USERS = f"unit: {{protects: user, column: person, at_most: 2}}{COLOURS}"
+USER = "unit: {protects: user, column: person, at_most: 2}"
+USERS = f"{USER}{COLOURS}"
 
 AUDITS = Audits(
     (
+        MethodAudit("classifier", COLOURS, COLOUR_RECORDS, copies=CRUDE),
+        MethodAudit("regression", RENTS, RENT_RECORDS, copies=CRUDE),
         MethodAudit("private-erm", COLOURS, COLOUR_RECORDS, copies=CRUDE),
         MethodAudit(
             "private-erm",
@@ -91,5 +95,11 @@ AUDITS = Audits(
             copies=(),
         ),
     ),
-    grounds=(Ground("users with labels to predict", USERS, COLOUR_RECORDS, parameters={"target": "large"}),),
+    proofs.targets,
+    grounds=(
+        Ground("users with labels to predict", USERS, COLOUR_RECORDS, parameters={"target": "large"}),
+        Ground(
+            "users with numbers to predict", f"{USER}{RENTS}", RENT_RECORDS, parameters={"target": "rent"}
+        ),
+    ),
 )
