@@ -1,0 +1,105 @@
+"""Audits of linear predictors on tiny tables: a few records, columns of all sorts, labels and numbers."""
+
+from __future__ import annotations
+
+from penstock.audit.hostile import Ground
+from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
+from penstock.learn.classification.audits import seen_bounds
+from penstock.learn.linear.audits import proofs
+
+COLOURS = """
+target: large
+fields:
+  - {name: colour, constraints: {enum: [red, green, blue]}}
+  - {name: large, constraints: {enum: ['yes', 'no']}}
+"""
+COLOUR_RECORDS = (("red", "yes"), ("green", "yes"), ("green", "no"), ("blue", "no"))
+SHAPES = """
+fields:
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 9}, bins: {count: 4}, missing: value}
+  - {name: kind, constraints: {enum: [a, b, c]}}
+"""
+SHAPE_RECORDS = ((0, "a"), (9, "b"), (None, "c"), (4, "a"))
+RENTS = """
+target: rent
+fields:
+  - {name: rooms, type: integer, constraints: {minimum: 0, maximum: 4}, bins: {count: 5}}
+  - {name: rent, type: number, constraints: {minimum: 0, maximum: 8}, bins: {count: 8}, missing: value}
+"""
+RENT_RECORDS = ((0, 0.5), (4, 7.5), (0, 7.5), (2, None))
+AGES = """
+target: large
+fields:
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 9}, bins: {count: 2}}
+  - {name: large, constraints: {enum: ['yes', 'no']}}
+"""
+AGE_RECORDS = ((0, "yes"), (4, "no"), (9, "no"))
+USER = "unit: {protects: user, column: person, at_most: 2}"
+USERS = f"{USER}{COLOURS}"
+
+AUDITS = Audits(
+    (
+        MethodAudit("classifier", COLOURS, COLOUR_RECORDS, copies=CRUDE),
+        MethodAudit("regression", RENTS, RENT_RECORDS, copies=CRUDE),
+        MethodAudit("private-erm", COLOURS, COLOUR_RECORDS, copies=CRUDE),
+        MethodAudit(
+            "private-erm",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind", "loss": "huber"},
+            label="three-labels",
+            copies=(),
+        ),
+        MethodAudit(
+            "private-erm",
+            f"relation: replace\nsize: 2\n{COLOURS}",
+            COLOUR_RECORDS,
+            label="replace",
+            copies=(),
+        ),
+        MethodAudit("private-erm", COLOURS, COLOUR_RECORDS, parameters={"grid": 2}, label="grid", copies=()),
+        MethodAudit(
+            "private-erm",
+            AGES,
+            AGE_RECORDS,
+            label="bounds",
+            read_off=seen_bounds,
+            copies=("domain-from-data",),
+        ),
+        MethodAudit("output-perturbation", COLOURS, COLOUR_RECORDS, parameters={"ridge": 1}, copies=CRUDE),
+        MethodAudit(
+            "output-perturbation",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind", "loss": "huber"},
+            label="three-labels",
+            copies=(),
+        ),
+        MethodAudit("functional-mechanism", COLOURS, COLOUR_RECORDS, copies=SUBTLE),
+        MethodAudit(
+            "functional-mechanism", RENTS, RENT_RECORDS, label="numbers", read_off=seen_bounds, copies=CRUDE
+        ),
+        MethodAudit(
+            "functional-mechanism",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind"},
+            label="three-labels",
+            copies=(),
+        ),
+        MethodAudit(
+            "functional-mechanism",
+            f"relation: replace\nsize: 2\n{COLOURS}",
+            COLOUR_RECORDS,
+            label="replace",
+            copies=(),
+        ),
+    ),
+    proofs.targets,
+    grounds=(
+        Ground("users with labels to predict", USERS, COLOUR_RECORDS, parameters={"target": "large"}),
+        Ground(
+            "users with numbers to predict", f"{USER}{RENTS}", RENT_RECORDS, parameters={"target": "rent"}
+        ),
+    ),
+)
