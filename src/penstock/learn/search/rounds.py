@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
-from penstock.contracts.data import Data
+import numpy as np
+from numpy.typing import NDArray
+
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
+from penstock.privacy.seals.sealed import Sealed
 
 SIZE_SHARE = Fraction(1, 100)
 
 
-def about_how_many(data: Data, budget: Budget) -> tuple[float, Budget]:
+def about_how_many(
+    public: int | None, size: Callable[[], Sealed[NDArray[np.int64]]], budget: Budget
+) -> tuple[float, Budget]:
     """About how many records there are, one at least, and what is left of the budget.
 
     A public number is free; otherwise a hundredth of the budget buys a noisy one.
     """
-    if data.schema.size is not None:
-        return float(data.schema.size), budget
+    if public is not None:
+        return float(public), budget
     for_number, rest = budget.split(number_of_records=SIZE_SHARE, everything_else=1 - SIZE_SHARE)
-    return max(1.0, float(noise.counts(data.size(), pay=for_number)[0])), rest
+    return max(1.0, float(noise.counts(size(), pay=for_number)[0])), rest
 
 
 def rounds_of(n: float, pay: Budget, records: int, *, each: float, least: int, most: int) -> int:

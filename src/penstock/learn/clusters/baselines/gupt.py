@@ -72,7 +72,7 @@ class GuptKMeans(Method[Points]):
         """Cluster the blocks, and average what they found; spends the whole budget."""
         self.ready(points, budget)
         box = UnitBox.of(points.schema)
-        n, rest = about_how_many(points, budget)
+        n, rest = about_how_many(points.schema.size, points.size, budget)
         many = min(MOST_BLOCKS, max(1, int(n**self.power + 1e-9)))
         start = packed_starts(self.k, box.dimensions, 1, 0)[0]
         outputs = self.k * box.dimensions

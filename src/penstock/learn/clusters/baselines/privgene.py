@@ -93,7 +93,7 @@ class PrivGeneKMeans(Method[Points]):
         """How many choices are made, and what is left of the budget for them."""
         if self.rounds is not None:
             return self.rounds, budget
-        n, rest = about_how_many(points, budget)
+        n, rest = about_how_many(points.schema.size, points.size, budget)
         each = RECORDS_PER_CHOICE * PARENTS
         records = points.schema.unit.records
         return rounds_of(n, rest, records, each=each, least=LEAST_ROUNDS, most=MOST_ROUNDS), rest
