@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from penstock import catalogue
 from penstock.audit.exact import TOLERANCE, worst
 from penstock.audit.target import Kind
 from penstock.contracts.plug import method_class
@@ -130,9 +131,10 @@ def test_all_rounds_of_all_answers_are_paid_in_equal_parts_and_nothing_is_left(
     table, budget = opened(ROWS), paid("1/3")
     release = method(target=target, rounds=4).fit(table, budget)
     answers = 3 if target == "sort" else 1
-    charges = release.receipt.charges
+    charges = [charge for _, charge in release.receipt.charges()]
     assert [charge.epsilon for charge in charges] == [Fraction(1, 3 * 4 * answers)] * 4 * answers
-    assert release.receipt.epsilon == Fraction(1, 3) and budget.left[0] == 0
+    assert release.receipt.epsilon == Fraction(1, 3)
+    assert budget.left[0] == 0
     assert release.effects.shape[1] == answers
 
 
@@ -143,9 +145,10 @@ def test_rounds_follow_from_a_public_number_or_from_one_that_is_paid_for(
     public = method(target="ill").fit(opened(ROWS * 40, "size: 1920\n"), paid(10))
     noisy = method(target="ill").fit(opened(ROWS * 40), paid(10))
     assert public.parameters["rounds"] == (64 if method is PrivLocal else 8)
-    assert len(public.receipt.charges) == public.parameters["rounds"]
-    first, *rest = noisy.receipt.charges
-    assert first.epsilon == Fraction(1, 10) and len(rest) == noisy.parameters["rounds"]
+    assert len([*public.receipt.charges()]) == public.parameters["rounds"]
+    (_, first), *rest = noisy.receipt.charges()
+    assert first.epsilon == Fraction(1, 10)
+    assert len(rest) == noisy.parameters["rounds"]
 
 
 def test_steps_shrink_and_never_vanish() -> None:
@@ -215,5 +218,5 @@ def test_what_cannot_be_predicted_is_refused_and_costs_nothing(
 ) -> None:
     budget = paid(1)
     with pytest.raises(UsageError, match=wrong):
-        method_class(name)(**parameters).fit(opened(ROWS), budget)
+        method_class(catalogue.method(name))(**parameters).fit(opened(ROWS), budget)
     assert budget.left[0] == 1

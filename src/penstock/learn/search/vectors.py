@@ -53,9 +53,10 @@ class Vectors:
         for name, table in zip(features.names, features.lookups, strict=True):
             blocks.append(sparse.csr_array(table)[np.asarray(rows.codes[name], dtype=np.int64)])
         columns = sparse.hstack(blocks, format="csr")
-        times = np.ones(rows.length, dtype=np.int64) if rows.weights is None else rows.weights
+        times = np.ones(rows.length) if examples.weights is None else examples.weights
+        times = times.astype(np.int64)
         if problem.task == "numbers":
-            return cls(columns, examples.responses << WEIGHT_BITS, times)
+            return cls(columns, problem.values[examples.codes] << WEIGHT_BITS, times)
         columns.data *= np.repeat(examples.signs(answer).astype(np.int64), np.diff(columns.indptr))
         return cls(columns, np.zeros(rows.length, dtype=np.int64), times)
 
