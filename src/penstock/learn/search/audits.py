@@ -206,7 +206,9 @@ AUDITS = Audits(
             effort=0.01,
             copies=(),
         ),
-        MethodAudit("privgene", LABELS, UNIVERSE, parameters={"rounds": 2}, effort=0.002, copies=()),
+        MethodAudit(
+            "privgene", LABELS, UNIVERSE, parameters={"rounds": 2}, effort=0.002, copies=("fixed-seed",)
+        ),
     ),
     proofs,
     grounds=(Ground("three sorts of pay", NUMBERS, PAID, parameters={"target": "pay"}),),
