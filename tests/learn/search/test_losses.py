@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.learn.search.losses import HINGE, LOGISTIC, SQUARED, STEP_BITS, Loss
+from penstock.learn.search.losses import HUBER, LOGISTIC, SQUARED, STEP_BITS, Loss
 from penstock.learn.search.vectors import LIMIT, MOST_RECORDS
 
 ONE = 1 << STEP_BITS
-LOSSES = pytest.mark.parametrize("loss", [LOGISTIC, HINGE, SQUARED], ids=lambda loss: loss.name)
+LOSSES = pytest.mark.parametrize("loss", [LOGISTIC, HUBER, SQUARED], ids=lambda loss: loss.name)
 
 
 def at(loss: Loss, *numbers: float) -> list[float]:
@@ -25,7 +25,7 @@ def test_they_are_what_they_are_named_after() -> None:
     places = [-9.0, -2.0, -0.3, 0.0, 0.7, 1.0, 3.1, 15.0]
     wanted = [log1p(exp(-abs(z))) + max(0.0, -z) for z in places]
     assert at(LOGISTIC, *places) == pytest.approx(wanted, abs=1e-4)
-    assert at(HINGE, -40.0, -1.0, 0.0, 0.5, 1.0, 1.5, 40.0) == pytest.approx(
+    assert at(HUBER, -40.0, -1.0, 0.0, 0.5, 1.0, 1.5, 40.0) == pytest.approx(
         [41.0, 2.0, 1.0, 0.5, 0.125, 0.0, 0.0], abs=1e-4
     )
     assert at(SQUARED, -1.0, -0.5, 0.0, 0.25, 1.0) == pytest.approx([1, 0.25, 0, 0.0625, 1], abs=1e-4)

@@ -19,7 +19,7 @@ from penstock.learn.linear.features import Problem
 from penstock.learn.search.audits import proofs
 from penstock.learn.search.climbing import steps_of
 from penstock.learn.search.judged import Encoding, Judged
-from penstock.learn.search.losses import HINGE, LOGISTIC, SQUARED, Loss
+from penstock.learn.search.losses import HUBER, LOGISTIC, SQUARED, Loss
 from penstock.learn.search.privgene import PrivGene
 from penstock.learn.search.privlocal import PrivLocal
 from penstock.privacy.budgets.budget import Budget
@@ -41,7 +41,7 @@ ROWS = [
         (0, 40, None), ("red", "blue"), (True, False), ("a", "c"), (0.0, 9.9)
     )
 ]
-LOSS = {"ill": LOGISTIC, "sort": HINGE, "pay": SQUARED}
+LOSS = {"ill": LOGISTIC, "sort": HUBER, "pay": SQUARED}
 PROOFS = {target.name: target for target in proofs()}
 
 
@@ -188,7 +188,7 @@ def test_with_much_budget_local_search_finds_what_is_to_be_found(
     The noise moves a choice by less than a thousandth of the records' losses; the seed is fixed.
     """
     assert scored(PrivLocal("ill", rounds=60), learnable, 100) > 0.86
-    assert scored(PrivLocal("ill", "hinge", rounds=60), learnable, 100) > 0.86
+    assert scored(PrivLocal("ill", "huber", rounds=60), learnable, 100) > 0.86
     assert scored(PrivLocal("sort", rounds=60), learnable, 100) > 0.86
     assert scored(PrivLocal("pay", rounds=60), learnable, 100) < 0.4
 
@@ -206,7 +206,7 @@ def test_more_budget_finds_better_weights(learnable: tuple[Table, pl.DataFrame])
 @pytest.mark.parametrize(
     ("parameters", "wrong"),
     [
-        ({"target": "pay", "loss": "hinge"}, "categories"),
+        ({"target": "pay", "loss": "huber"}, "categories"),
         ({"target": "ill", "loss": "squared"}, "range of numbers"),
         ({"target": "nowhere"}, "target"),
         ({}, "target"),

@@ -23,7 +23,7 @@ from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.table.data import Table
 from penstock.learn.linear.features import Problem
 from penstock.learn.search.judged import Encoding, Judged
-from penstock.learn.search.losses import HINGE, SQUARED, WEIGHT_BITS, Loss
+from penstock.learn.search.losses import HUBER, SQUARED, WEIGHT_BITS, Loss
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice
 from penstock.privacy.randomness.generator import Randomness
@@ -78,7 +78,7 @@ class Step:
     """One choice, of a step from a place or of one of a few candidates, with room for a mistake."""
 
     schema: str = LABELS
-    loss: Loss = HINGE
+    loss: Loss = HUBER
     candidates: tuple[tuple[int, int], ...] | None = None
     stated: Callable[[Sensitivity, Judged, Records], Sensitivity] = as_known
     read_off: bool = False

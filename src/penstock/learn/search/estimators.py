@@ -28,7 +28,7 @@ class PrivateSearchClassifier(PrivateLinearLabels):
     """The methods `privlocal` and `privgene` with scikit-learn's manners: linear classifiers by search.
 
     Every call of `fit` spends `epsilon` (pure, for one row added or removed) and makes a release, `release_`.
-    `search` is the name of the method, `loss` is `logistic` or `hinge`, and `rounds` the number of choices
+    `search` is the name of the method, `loss` is `logistic` or `huber`, and `rounds` the number of choices
     for one label (None: it follows from the number of rows). `classes` are the labels there may be and
     `bounds` the ranges of the columns, both public; a `schema` with a target describes a frame of columns of
     any type instead. More than two labels are each told from the others, with equal shares of epsilon.
@@ -50,7 +50,7 @@ class PrivateSearchClassifier(PrivateLinearLabels):
         self,
         search: Search = "privlocal",
         *,
-        loss: Literal["logistic", "hinge"] = "logistic",
+        loss: Literal["logistic", "huber"] = "logistic",
         rounds: int | None = None,
         epsilon: Amount = 1,
         classes: Sequence[Any] | None = None,

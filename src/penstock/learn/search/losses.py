@@ -41,7 +41,7 @@ CORNER = 0.5
 class Loss:
     """A loss of one number: its form, and how far from 0 its knots reach, in whole numbers.
 
-    >>> HINGE.of(np.array([0, 1 << STEP_BITS])) / HINGE.one
+    >>> HUBER.of(np.array([0, 1 << STEP_BITS])) / HUBER.one
     array([1.   , 0.125])
     >>> round(float(LOGISTIC.of(np.array([0]))[0] / LOGISTIC.one), 4)
     0.6931
@@ -87,7 +87,7 @@ def _logistic(margin: float) -> float:
     return log1p(exp(-abs(margin))) + max(0.0, -margin)
 
 
-def _hinge(margin: float) -> float:
+def _huber(margin: float) -> float:
     if abs(margin - 1.0) >= CORNER:
         return max(0.0, 1.0 - margin)
     return (1.0 + CORNER - margin) ** 2 / (4 * CORNER)
@@ -95,7 +95,7 @@ def _hinge(margin: float) -> float:
 
 LOGISTIC = Loss("logistic", _logistic, 16)
 """ln(1 + exp(-z)) of a margin z."""
-HINGE = Loss("hinge", _hinge, 2)
+HUBER = Loss("huber", _huber, 2)
 """max(0, 1 - z) of a margin z, with its corner rounded: that of support vector machines."""
 SQUARED = Loss("squared", lambda residual: residual * residual, 1)
 """r r of a residual r, in proportion beyond 1."""

@@ -20,17 +20,17 @@ from penstock.kinds.table.data import Table
 from penstock.learn.linear.features import STEPS, Problem, Task, target_column
 from penstock.learn.linear.release import LinearRelease, Link, predictor
 from penstock.learn.search.judged import Judged
-from penstock.learn.search.losses import HINGE, LOGISTIC, SQUARED, WEIGHT_BITS, Loss
+from penstock.learn.search.losses import HUBER, LOGISTIC, SQUARED, WEIGHT_BITS, Loss
 from penstock.learn.search.rounds import about_how_many, rounds_of
 from penstock.privacy.budgets.budget import Budget
 from penstock.schema import Schema
 
 Weights = NDArray[np.int64]
-LossName = Literal["logistic", "hinge", "squared"]
+LossName = Literal["logistic", "huber", "squared"]
 
 LOSSES: Mapping[str, tuple[Loss, Task, Link]] = {
     "logistic": (LOGISTIC, "labels", "logistic"),
-    "hinge": (HINGE, "labels", "sign"),
+    "huber": (HUBER, "labels", "sign"),
     "squared": (SQUARED, "numbers", "identity"),
 }
 MOST_ROUNDS = 400
@@ -40,7 +40,7 @@ MOST_ROUNDS = 400
 class LinearSearch(Method[Table]):
     """A search for the weights of a linear predictor.
 
-    `loss` is what is made small: `logistic` or `hinge` for labels, `squared` for numbers (None: logistic for
+    `loss` is what is made small: `logistic` or `huber` for labels, `squared` for numbers (None: logistic for
     a column of categories, squared for a range). `rounds` is the number of choices for one answer (None: it
     follows from the number of records and epsilon).
     """
