@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -27,6 +28,7 @@ from penstock.learn.estimators import (
     paid_release,
 )
 from penstock.learn.linear.functional import FunctionalMechanism
+from penstock.learn.linear.private_erm import PrivateERM
 from penstock.privacy.budgets.amounts import Amount
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.schema import Schema
@@ -34,7 +36,7 @@ from penstock.schema import Schema
 Reals = NDArray[np.float64]
 Book = Ledger | str | PathLike[str] | None
 
-FINE = 1024
+FINE = 256
 """So many bins a range has where no schema says how many."""
 
 
@@ -160,3 +162,92 @@ class PrivateLinearLabels(PrivateLabels):
         best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         answers: NDArray[Any] = self.classes_[best]
         return answers
+
+
+class PrivateLogisticRegression(PrivateLinearLabels):
+    """The method `private-erm` with scikit-learn's manners: logistic regression with noise in the objective.
+
+    Every call of `fit` spends `epsilon` (pure, for one row added or removed) and makes a release, `release_`.
+    `classes` are the labels there may be and `bounds` the ranges of the columns, both public: one pair
+    (low, high) for all columns, one for each, or by name. A `schema` with a target describes a frame of
+    columns of any type instead. Without bounds columns are taken to lie between -1 and 1, and without classes
+    labels to be 0 and 1, with warnings: nothing is read off the data.
+
+    `ridge` is what weights are held to 0 with, in records (None: a public rule). `ledger` and `account` book
+    what is spent. With a `random_state` the noise can be repeated, and nothing be published.
+
+    >>> rows = np.random.default_rng(0).uniform(-1, 1, (4000, 3))
+    >>> model = PrivateLogisticRegression(classes=(0, 1), bounds=(-1, 1), random_state=1)
+    >>> model = model.fit(rows, rows[:, 1] > 0)
+    >>> model.predict([[0.0, 0.7, 0.0], [0.0, -0.7, 0.0]]).tolist()
+    [1, 0]
+    >>> model.release_.receipt.epsilon
+    Fraction(1, 1)
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Amount = 1,
+        classes: Sequence[Any] | None = None,
+        bounds: Bounds | None = None,
+        schema: Schema | None = None,
+        ridge: Amount | None = None,
+        ledger: Book = None,
+        account: str | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.classes = classes
+        self.bounds = bounds
+        self.schema = schema
+        self.ridge = ridge
+        self.ledger = ledger
+        self.account = account
+        self.random_state = random_state
+
+    def _method(self, target: str) -> Method[Table]:
+        return PrivateERM(target=target, ridge=self.ridge)
+
+    def predict_proba(self, X: Any) -> Reals:  # noqa: N803
+        """How likely each of the declared labels is, for every row."""
+        scores = self.decision_function(X)
+        found: Reals = self.release_.chances(scores[:, None] if scores.ndim == 1 else scores)
+        return found
+
+
+class PrivateLinearSVM(PrivateLinearLabels):
+    """The method `private-erm` with a rounded hinge: a support vector machine with noise in the objective.
+
+    The parameters are those of `PrivateLogisticRegression`; it says no probabilities.
+
+    >>> rows = np.random.default_rng(0).uniform(-1, 1, (4000, 3))
+    >>> model = PrivateLinearSVM(classes=("down", "up"), bounds=(-1, 1), random_state=1)
+    >>> model = model.fit(rows, np.where(rows[:, 1] > 0, "up", "down"))
+    >>> model.predict([[0.0, 0.7, 0.0], [0.0, -0.7, 0.0]]).tolist()
+    ['up', 'down']
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Amount = 1,
+        classes: Sequence[Any] | None = None,
+        bounds: Bounds | None = None,
+        schema: Schema | None = None,
+        ridge: Amount | None = None,
+        ledger: Book = None,
+        account: str | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.classes = classes
+        self.bounds = bounds
+        self.schema = schema
+        self.ridge = ridge
+        self.ledger = ledger
+        self.account = account
+        self.random_state = random_state
+
+    def _method(self, target: str) -> Method[Table]:
+        return PrivateERM(target=target, loss="huber", ridge=self.ridge)

@@ -37,7 +37,7 @@ Task = Literal["labels", "numbers"]
 
 STEPS = 1 << 14
 """So many steps are 1."""
-MOST_FEATURES = 4096
+MOST_FEATURES = 1024
 AT_ONCE = 1 << 16
 """Rows whose features are held at a time, where those of all are too many."""
 HELD = 1 << 26
@@ -230,6 +230,14 @@ class Examples:
     def length(self) -> int:
         """Rows, each of which may stand for several records."""
         return self._rows.length
+
+    def thinned(self, every: int) -> Examples:
+        """One row of so many, each standing for as many more."""
+        rows = self._rows
+        codes = {name: column[::every] for name, column in rows.codes.items()}
+        length = len(range(0, rows.length, every))
+        weights = np.ones(length, dtype=np.int64) if rows.weights is None else rows.weights[::every]
+        return Examples(self.problem, CodedRows(codes, weights * every, length))
 
     def signs(self, answer: int) -> Reals:
         """1 for records of a label and -1 for the others; with two labels the second counts as 1."""

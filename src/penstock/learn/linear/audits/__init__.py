@@ -26,10 +26,51 @@ fields:
   - {name: rent, type: number, constraints: {minimum: 0, maximum: 8}, bins: {count: 8}, missing: value}
 """
 RENT_RECORDS = ((0, 0.5), (4, 7.5), (0, 7.5), (2, None))
+AGES = """
+target: large
+fields:
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 9}, bins: {count: 2}}
+  - {name: large, constraints: {enum: ['yes', 'no']}}
+"""
+AGE_RECORDS = ((0, "yes"), (4, "no"), (9, "no"))
 USERS = f"unit: {{protects: user, column: person, at_most: 2}}{COLOURS}"
 
 AUDITS = Audits(
     (
+        MethodAudit("private-erm", COLOURS, COLOUR_RECORDS, copies=CRUDE),
+        MethodAudit(
+            "private-erm",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind", "loss": "huber"},
+            label="three-labels",
+            copies=(),
+        ),
+        MethodAudit(
+            "private-erm",
+            f"relation: replace\nsize: 2\n{COLOURS}",
+            COLOUR_RECORDS,
+            label="replace",
+            copies=(),
+        ),
+        MethodAudit("private-erm", COLOURS, COLOUR_RECORDS, parameters={"grid": 2}, label="grid", copies=()),
+        MethodAudit(
+            "private-erm",
+            AGES,
+            AGE_RECORDS,
+            label="bounds",
+            read_off=seen_bounds,
+            copies=("domain-from-data",),
+        ),
+        MethodAudit("output-perturbation", COLOURS, COLOUR_RECORDS, parameters={"ridge": 1}, copies=CRUDE),
+        MethodAudit(
+            "output-perturbation",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind", "loss": "huber"},
+            label="three-labels",
+            copies=(),
+        ),
         MethodAudit("functional-mechanism", COLOURS, COLOUR_RECORDS, copies=SUBTLE),
         MethodAudit(
             "functional-mechanism", RENTS, RENT_RECORDS, label="numbers", read_off=seen_bounds, copies=CRUDE

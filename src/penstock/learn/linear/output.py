@@ -1,0 +1,95 @@
+"""Output perturbation: the weights that minimise a regularised loss, with noise on them.
+
+Guarantee: pure epsilon, for one record added or removed, or replaced by another (for one user: as many
+records as the schema allows).
+Why: minima of a strongly convex sum move by no more than one record's slope over the ridge, in Euclidean
+length, and so by no more than sqrt(d) times that in absolute sum; the distance of the computed minimum from
+the exact one and the rounding to a lattice are paid for (`perturbation`). The published noise, spherical with
+a gamma distributed length, cannot be drawn exactly; Laplace noise on a lattice can, and is about 1.4 times as
+long.
+
+The ridge is public: the number of features over epsilon, times a constant, unless `ridge` says otherwise.
+k labels are told apart one against the rest, for epsilon/k each.
+
+Reference: K. Chaudhuri, C. Monteleoni and A. Sarwate, "Differentially private empirical risk minimization"
+(JMLR 2011), algorithm 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from penstock.contracts.method import Method
+from penstock.contracts.parameters import Exact, Text
+from penstock.kinds.table.data import Table
+from penstock.learn.linear.features import Problem, target_column
+from penstock.learn.linear.losses import LossName, loss_of
+from penstock.learn.linear.perturbation import equally, noisy_minimum
+from penstock.learn.linear.private_erm import LARGEST_RIDGE
+from penstock.learn.linear.release import LinearRelease, predictor
+from penstock.privacy.budgets.amounts import Amount, exact
+from penstock.privacy.budgets.budget import Budget
+from penstock.schema import Schema
+
+RIDGE = Fraction(1, 2)
+"""The ridge for each feature and each 1/epsilon."""
+
+
+@dataclass(frozen=True)
+class OutputPerturbation(Method[Table]):
+    """Logistic regression or a support vector machine, with noise on the weights.
+
+    `target` is the column to predict (None: the schema's), one of categories. `loss` is logistic or huber (a
+    hinge, rounded off). `ridge` is what weights are held to 0 with, in records; None means the public rule.
+
+    >>> import polars as pl
+    >>> from penstock.privacy.randomness.generator import Randomness
+    >>> schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}, {name: coughs, type: boolean}]")
+    >>> frame = pl.DataFrame({"smoker": [True] * 300 + [False] * 700, "coughs": [True] * 300 + [False] * 700})
+    >>> table = Table.open(frame, schema)
+    >>> release = OutputPerturbation(target="coughs").fit(table, Budget(4, randomness=Randomness.seeded(1)))
+    >>> release.predict(pl.DataFrame({"smoker": [True, False]}))["coughs"].to_list()
+    [True, False]
+    """
+
+    name: ClassVar[str] = "output-perturbation"
+
+    target: Annotated[str | None, Text()] = None
+    loss: LossName = "logistic"
+    ridge: Annotated[Amount | None, Exact(least=Fraction(1, 10**6), most=LARGEST_RIDGE)] = None
+
+    def check(self, schema: Schema) -> None:
+        """Refuse a target that is no column of categories."""
+        target_column(schema, self.target, "labels")
+
+    def cells(self, schema: Schema) -> int:
+        """One number for each code and label."""
+        return sum(schema.sizes.values()) * max(schema.sizes.values())
+
+    def fit(self, table: Table, budget: Budget) -> LinearRelease:
+        """Find the weights of every answer, and add noise; spends the whole budget."""
+        self.ready(table, budget)
+        problem = Problem.of(table.schema, target_column(table.schema, self.target, "labels"))
+        rows, loss, found = table.coded_rows(), loss_of(self.loss), []
+        for answer, part in enumerate(equally(budget, "answer", problem.answers)):
+            ridge = RIDGE * problem.features.number * rows.sensitivity.l1 / part.epsilon
+            if self.ridge is not None:
+                ridge = exact(self.ridge, "ridge")
+            found.append(noisy_minimum(rows, problem, answer, loss, ridge, part))
+        return predictor(
+            self.name,
+            table,
+            problem,
+            np.column_stack(found),
+            "logistic" if self.loss == "logistic" else "sign",
+            budget,
+            parameters={
+                "target": problem.target,
+                "loss": self.loss,
+                "ridge": None if self.ridge is None else str(exact(self.ridge)),
+            },
+        )
