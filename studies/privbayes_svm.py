@@ -12,10 +12,11 @@ from typing import Any
 from frame import Reference, Results, Statement, Study, Summary, Verdict, load, main
 from frame.statements import count_of
 from frame.tabular import Misclassified, Original
-from privbayes_classifiers import Majority, PrivateERM, PrivGene, Tuned
+from privbayes_classifiers import Learned, Majority, Tuned
 from privbayes_methods import BUDGETS, confluence, journal
 
 TUNED = ("PrivBayes (tuned C)", "PrivateERM (tuned C)")
+HUBER = {"loss": "huber"}
 DATASETS = ("nltcs train", "acs train", "adult train", "br2000 train")
 
 # The prototype of the specification, section 11.1: PrivBayes-F and a linear SVM on NLTCS, 5 runs.
@@ -163,6 +164,11 @@ STATEMENTS = (
     ),
     Statement(
         "ours",
+        "PrivLocal with a quarter of the budget for each classifier beats PrivBayes (nine cases in ten).",
+        below("PrivLocal", "PrivBayes", DATASETS, 0.9),
+    ),
+    Statement(
+        "ours",
         "Confluence is at least as good as the published PrivBayes (SVM, mean of the tasks).",
         below_on_average("Confluence", "PrivBayes", DATASETS),
     ),
@@ -177,13 +183,14 @@ def study() -> Study:
         methods={
             "PrivBayes": journal(),
             "Confluence": confluence(),
-            "PrivateERM": PrivateERM(),
-            "PrivateERM (single)": PrivateERM(single=True),
-            "PrivGene": PrivGene(),
+            "PrivateERM": Learned("private-erm", HUBER),
+            "PrivateERM (single)": Learned("private-erm", HUBER, single=True),
+            "PrivGene": Learned("privgene", HUBER),
+            "PrivLocal": Learned("privlocal", HUBER),
             "Majority": Majority(),
             "NoPrivacy": Original(),
             "PrivBayes (tuned C)": Tuned(journal()),
-            "PrivateERM (tuned C)": PrivateERM(tuned=True),
+            "PrivateERM (tuned C)": Learned("private-erm", {**HUBER, "grid": 4}),
         },
         budgets=BUDGETS,
         metrics={"SVM": Misclassified()},
@@ -199,12 +206,12 @@ def study() -> Study:
         statements=STATEMENTS,
         notes=(
             "Misclassification rates on the held-out fifth; linear SVM with hinge loss and C = 1, one-hot "
-            "features. One synthetic table serves all tasks; PrivateERM and PrivGene share the budget among "
-            "them, except PrivateERM (single), which spends all of it on each. Their parameters are not in "
-            "the paper; ours are in `studies/privbayes_classifiers.py`. Single runs spread widely: a "
-            "network that leaves a label without parents predicts the more frequent class. The columns that "
-            "the paper predicts on ACS and BR2000 are not known for the public copies; four binary columns "
-            "of each stand in for them.",
+            "features. One synthetic table serves all tasks; PrivateERM, PrivGene and PrivLocal share the "
+            "budget among them, except PrivateERM (single), which spends all of it on each. They are the "
+            "methods private-erm, privgene and privlocal with the Huber loss and the parameters that these "
+            "take by themselves. Single runs spread widely: a network that leaves a label without parents "
+            "predicts the more frequent class. The columns that the paper predicts on ACS and BR2000 are "
+            "not known for the public copies; four binary columns of each stand in for them.",
         ),
     )
 

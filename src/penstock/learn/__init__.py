@@ -9,11 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from penstock.learn.aggregate.estimator import SampleAndAggregate as SampleAndAggregate
     from penstock.learn.classification.estimators import PrivateDecisionTree as PrivateDecisionTree
     from penstock.learn.classification.estimators import PrivateOneVsRest as PrivateOneVsRest
     from penstock.learn.classification.estimators import PrivPfCClassifier as PrivPfCClassifier
     from penstock.learn.clusters.estimator import PrivateKMeans as PrivateKMeans
     from penstock.learn.linear.estimators import PrivateLinearRegression as PrivateLinearRegression
+    from penstock.learn.search.estimators import PrivateSearchClassifier as PrivateSearchClassifier
+    from penstock.learn.search.estimators import PrivateSearchRegressor as PrivateSearchRegressor
 
 __all__ = [
     "PrivPfCClassifier",
@@ -21,6 +24,9 @@ __all__ = [
     "PrivateKMeans",
     "PrivateLinearRegression",
     "PrivateOneVsRest",
+    "PrivateSearchClassifier",
+    "PrivateSearchRegressor",
+    "SampleAndAggregate",
 ]
 
 
@@ -35,6 +41,14 @@ def __getattr__(name: str) -> Any:
         from penstock.learn.linear.estimators import PrivateLinearRegression
 
         return PrivateLinearRegression
+    if name == "SampleAndAggregate":
+        from penstock.learn.aggregate.estimator import SampleAndAggregate
+
+        return SampleAndAggregate
+    if name in ("PrivateSearchClassifier", "PrivateSearchRegressor"):
+        from penstock.learn.search.estimators import PrivateSearchClassifier, PrivateSearchRegressor
+
+        return PrivateSearchClassifier if name == "PrivateSearchClassifier" else PrivateSearchRegressor
     from penstock.learn.classification.estimators import (
         PrivateDecisionTree,
         PrivateOneVsRest,

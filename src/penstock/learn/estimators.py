@@ -26,6 +26,7 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.budgets.till import Account
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.unit import Relation, Unit
 from penstock.releases.release import Release
 from penstock.schema import Schema
 
@@ -161,17 +162,23 @@ def paid_release(estimator: Paying, method: Method[Any], frame: Any, schema: Sch
     """
     name = type(estimator).__name__
     method.check(schema)
-    Budget(estimator.epsilon, estimator.delta)
-    account, seed = _account(estimator, name), _seed(estimator.random_state)
-    randomness = None if seed is None else Randomness.seeded(seed)
-    budget = Budget(estimator.epsilon, estimator.delta, randomness=randomness, account=account)
-    budget.protect(schema.unit)
-    budget.check(schema.relation)
+    budget, seed = opened_budget(estimator, schema.unit, schema.relation)
     order_key = None if seed is None else f"seed {seed}".encode()
     records, rest = method.takes().open(frame, schema, order_key=order_key).prepared(budget)
     release = method.fit(records, rest)
     budget.complete(f"{name}, not saved")
     return release
+
+
+def opened_budget(estimator: Paying, unit: Unit, relation: Relation) -> tuple[Budget, int | None]:
+    """The budget that an estimator pays with, which its ledger allows, and its seed where it has one."""
+    Budget(estimator.epsilon, estimator.delta)
+    account, seed = _account(estimator, type(estimator).__name__), _seed(estimator.random_state)
+    randomness = None if seed is None else Randomness.seeded(seed)
+    budget = Budget(estimator.epsilon, estimator.delta, randomness=randomness, account=account)
+    budget.protect(unit)
+    budget.check(relation)
+    return budget, seed
 
 
 def _account(estimator: Paying, label: str) -> Account | None:

@@ -19,6 +19,7 @@ from penstock.contracts.data import Data, Handle
 from penstock.engine import Engine, MemoryEngine, Within, open_engine
 from penstock.engine.coordinates import in_grid
 from penstock.engine.directions import Directions
+from penstock.engine.mixing import mixed
 from penstock.errors import SchemaError
 from penstock.kinds.points.axis import Numbers
 from penstock.kinds.points.cloud import Cloud, Keys, Source
@@ -416,13 +417,10 @@ def _least_squares(places: NDArray[np.float64], centres: NDArray[np.float64]) ->
 
 def _mixed(positions: Counts, weights: Counts, many: int) -> Counts:
     """The block of every point: a mixture of its coordinates and of how many like it came before."""
-    keys = np.zeros(int(weights.sum()), dtype=np.uint64)
-    before = np.arange(len(keys)) - np.repeat(np.cumsum(weights) - weights, weights)
-    for column in (*(np.repeat(axis, weights) for axis in positions.T), before):
-        keys = (keys ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        keys ^= keys >> np.uint64(29)
-        keys *= np.uint64(0xBF58476D1CE4E5B9)
-        keys ^= keys >> np.uint64(32)
+    length = int(weights.sum())
+    before = np.arange(length) - np.repeat(np.cumsum(weights) - weights, weights)
+    columns = (*(np.repeat(axis, weights) for axis in positions.T), before)
+    keys = mixed((column.astype(np.uint64) for column in columns), length)
     return (keys % np.uint64(many)).astype(np.int64)
 
 

@@ -26,11 +26,11 @@ from penstock.learn.clusters.packing import packed_starts
 from penstock.learn.clusters.release import ClustersRelease
 from penstock.learn.clusters.synopsis import Cells
 from penstock.learn.clusters.unit_box import Reals, UnitBox
+from penstock.learn.search.rounds import about_how_many
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice, noise
 from penstock.schema import Schema
 
-SIZE_SHARE = Fraction(1, 100)
 MOST_BLOCKS = 5000
 ROUNDS = 30
 WIDENING = 4
@@ -71,11 +71,8 @@ class GuptKMeans(Method[Points]):
     def fit(self, points: Points, budget: Budget) -> ClustersRelease:
         """Cluster the blocks, and average what they found; spends the whole budget."""
         self.ready(points, budget)
-        box, rest = UnitBox.of(points.schema), budget
-        n = float(points.schema.size or 0)
-        if points.schema.size is None:
-            for_number, rest = budget.split(number_of_points=SIZE_SHARE, clusters=1 - SIZE_SHARE)
-            n = max(1.0, float(noise.counts(points.size(), pay=for_number)[0]))
+        box = UnitBox.of(points.schema)
+        n, rest = about_how_many(points.schema.size, points.size, budget)
         many = min(MOST_BLOCKS, max(1, int(n**self.power + 1e-9)))
         start = packed_starts(self.k, box.dimensions, 1, 0)[0]
         outputs = self.k * box.dimensions

@@ -13,7 +13,6 @@ fitting using genetic algorithms" (SIGMOD 2013).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -24,15 +23,18 @@ from penstock.kinds.points.data import COARSE, Counts, Points
 from penstock.learn.clusters.packing import uniform_starts
 from penstock.learn.clusters.release import ClustersRelease
 from penstock.learn.clusters.unit_box import Reals, UnitBox
+from penstock.learn.search.breeding import (
+    LEAST_ROUNDS,
+    MOST_ROUNDS,
+    PARENTS,
+    POPULATION,
+    RECORDS_PER_CHOICE,
+    bred,
+    offspring,
+)
+from penstock.learn.search.rounds import about_how_many, rounds_of
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.mechanisms import choice, noise
 from penstock.schema import Schema
-
-SIZE_SHARE = Fraction(1, 100)
-POPULATION = 200
-CHOSEN = 10
-LEAST_ROUNDS, MOST_ROUNDS = 8, 200
-POINTS_PER_ROUND = 800
 
 
 @dataclass(frozen=True)
@@ -72,14 +74,13 @@ class PrivGeneKMeans(Method[Points]):
         self.ready(points, budget)
         box = UnitBox.of(points.schema)
         rounds, rest = self._rounds(points, budget)
-        *choices, last = rest.evenly([f"round {number + 1}" for number in range(rounds)])
         rng = np.random.default_rng(0)
-        sets = uniform_starts(self.k, box.dimensions, POPULATION, 0)
-        for pay in choices:
-            scores = points.distances(_coarse(box, sets))
-            parents = sets[choice.best_several(scores, CHOSEN, pay=pay, method="exponential")]
-            sets = self._children(parents, rng)
-        best = sets[choice.best(points.distances(_coarse(box, sets)), pay=last, method="exponential")]
+        best = bred(
+            uniform_starts(self.k, box.dimensions, POPULATION, 0),
+            lambda sets: points.distances(_coarse(box, sets)),
+            lambda parents: self._children(parents, rng),
+            rest.evenly([f"round {number + 1}" for number in range(rounds)]),
+        )
         return ClustersRelease(
             method=self.name,
             schema=points.schema,
@@ -92,23 +93,14 @@ class PrivGeneKMeans(Method[Points]):
         """How many choices are made, and what is left of the budget for them."""
         if self.rounds is not None:
             return self.rounds, budget
-        n, rest = float(points.schema.size or 0), budget
-        if points.schema.size is None:
-            for_number, rest = budget.split(number_of_points=SIZE_SHARE, choices=1 - SIZE_SHARE)
-            n = max(1.0, float(noise.counts(points.size(), pay=for_number)[0]))
-        epsilon = float(rest.left[0]) / points.schema.unit.records
-        wanted = int(n * epsilon / (POINTS_PER_ROUND * CHOSEN))
-        return min(MOST_ROUNDS, max(LEAST_ROUNDS, wanted)), rest
+        n, rest = about_how_many(points.schema.size, points.size, budget)
+        each = RECORDS_PER_CHOICE * PARENTS
+        records = points.schema.unit.records
+        return rounds_of(n, rest, records, each=each, least=LEAST_ROUNDS, most=MOST_ROUNDS), rest
 
     def _children(self, parents: Reals, rng: np.random.Generator) -> Reals:
         """As many sets as before: tails of two parents exchanged, and one coordinate of each child moved."""
-        flat = parents.reshape(len(parents), -1)
-        length, pairs = flat.shape[1], POPULATION // 2
-        one, two = (flat[rng.integers(len(flat), size=pairs)] for _ in range(2))
-        tail = np.arange(length) >= rng.integers(1, max(2, length), size=pairs)[:, None]
-        children = np.concatenate([np.where(tail, two, one), np.where(tail, one, two)])
-        moved = rng.integers(length, size=len(children))
-        children[np.arange(len(children)), moved] += rng.normal(0.0, self.sigma, len(children))
+        children = offspring(parents.reshape(len(parents), -1), POPULATION, self.sigma, rng)
         inside: Reals = np.clip(children, -1.0, 1.0)
         return inside.reshape(len(children), *parents.shape[1:])
 

@@ -1,0 +1,266 @@
+"""Any estimator of scikit-learn, made private from outside.
+
+Guarantee: pure epsilon for one row added or removed, or replaced.
+Why: rows are put into disjoint blocks by public chance, so that one row is in one block. An estimator is
+fitted to each block without noise, and each number that it learned is moved into a public range. One row
+moves the sum of a number over all blocks by the length of the range at most, and the noise of the sums is
+made for all numbers together. How many blocks there are is public, or follows from a noisy number of rows.
+
+What the estimator learns in a block may depend on the block in whatever way: an error, a warning, a number
+that is none and a shape that is another than usual are the middle of the range, and nobody hears of them.
+
+Reference: K. Nissim, S. Raskhodnikova and A. Smith, "Smooth sensitivity and sampling in private data
+analysis" (STOC 2007); P. Mohan, A. Thakurta, E. Shi, D. Song and D. Culler, "GUPT: privacy preserving data
+analysis made easy" (SIGMOD 2012).
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from os import PathLike
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from penstock.errors import UsageError
+from penstock.learn.aggregate.blocks import REACH, Blocks
+from penstock.learn.estimators import Seed, opened_budget
+from penstock.learn.search.rounds import about_how_many
+from penstock.privacy.budgets.amounts import Amount
+from penstock.privacy.ledger.ledger import Ledger
+from penstock.privacy.mechanisms import noise
+from penstock.privacy.unit import Relation, Unit
+
+Reals = NDArray[np.float64]
+
+POWER = 0.4
+MOST_BLOCKS = 100_000
+MADE_UP = 64
+
+
+class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # untyped library
+    """An estimator that is fitted to blocks of the rows, and whose noisy mean is what was learned.
+
+    Every call of `fit` spends `epsilon`. `estimator` is any of scikit-learn's, and `attributes` are those of
+    its fitted attributes that are averaged: arrays whose shapes do not depend on the rows. `output_bounds`
+    is their public range, one pair (low, high) for all of their numbers or one for each attribute: the noise
+    grows with it, and with how many numbers there are. `blocks` is the number of blocks (None: n**0.4).
+
+    For a classifier, `classes` lists the labels there may be. `relation` is `add-remove` or `replace`; with
+    the latter, or with a `size`, the number of rows is public. With `rows_in_order` the rows of the only
+    attribute are sorted before they are averaged, as centres of clusters must be.
+
+    It works where an estimator finds in a block what it would find in all rows; the shapes of the attributes
+    are found on made-up rows. What was learned is `estimator_`, and what it cost is `receipt_`.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> rows = np.random.default_rng(0).uniform(-1, 1, (20_000, 1))
+    >>> model = SampleAndAggregate(LinearRegression(), output_bounds=(-2, 2), blocks=1000, random_state=1)
+    >>> model = model.fit(rows, rows[:, 0] + 0.5)
+    >>> [round(float(number), 1) for number in (model.coef_[0], model.intercept_)]
+    [1.0, 0.5]
+    >>> model.receipt_.epsilon
+    Fraction(1, 1)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        attributes: Sequence[str] = ("coef_", "intercept_"),
+        output_bounds: tuple[float, float] | Sequence[tuple[float, float]] = (-1.0, 1.0),
+        blocks: int | None = None,
+        rows_in_order: bool = False,
+        epsilon: Amount = 1,
+        classes: Sequence[Any] | None = None,
+        relation: Literal["add-remove", "replace"] = "add-remove",
+        size: int | None = None,
+        ledger: Ledger | str | PathLike[str] | None = None,
+        account: str | None = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.estimator = estimator
+        self.attributes = attributes
+        self.output_bounds = output_bounds
+        self.blocks = blocks
+        self.rows_in_order = rows_in_order
+        self.epsilon = epsilon
+        self.classes = classes
+        self.relation = relation
+        self.size = size
+        self.ledger = ledger
+        self.account = account
+        self.random_state = random_state
+
+    @property
+    def delta(self) -> Amount:
+        """None is needed: the guarantee is pure."""
+        return 0
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803  # scikit-learn's name
+        """Learn from the rows, block by block; spends epsilon."""
+        relation = self._refused()
+        values, answers = self._checked(X, y)
+        template = self._made_up(values.shape[1], answers is not None)
+        low, high = self._ranges(template)
+        budget, _ = opened_budget(self, Unit(), relation)
+        budget.ready(relation)
+        records = Blocks(values if answers is None else np.column_stack([values, answers[1]]), relation)
+        many, rest = self.blocks, budget
+        if many is None:
+            public = len(values) if relation is Relation.REPLACE else self.size
+            n, rest = about_how_many(public, records.size, budget)
+            many = min(MOST_BLOCKS, max(1, int(n**POWER + 1e-9)))
+        middle, half = (low + high) / 2, (high - low) / 2
+
+        def analysed(rows: NDArray[np.intp]) -> Reals:
+            found = self._found(values[rows], None if answers is None else answers[0][rows], template)
+            return np.full(len(middle), np.nan) if found is None else (found - middle) / half
+
+        chance = rest.randomness.spawn("blocks")
+        noisy = noise.counts(records.sums(many, len(middle), analysed, chance), pay=rest)
+        means = np.clip(middle + half * noisy / (many * REACH), low, high)
+        self.estimator_, self.blocks_ = self._filled(template, means), many
+        self.receipt_ = budget.receipt(Unit(), relation)
+        budget.complete(f"{type(self).__name__}, not saved")
+        return self
+
+    def predict(self, X: Any) -> Any:  # noqa: N803
+        """What the averaged estimator predicts; it costs nothing."""
+        check_is_fitted(self)
+        return self.estimator_.predict(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def __getattr__(self, name: str) -> Any:
+        """The averaged attributes, by their own names."""
+        if name in vars(self).get("attributes", ()) and "estimator_" in vars(self):
+            return getattr(self.estimator_, name)
+        raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def _refused(self) -> Relation:
+        """Refuse what cannot work; the relation."""
+        if self.estimator is None or not hasattr(self.estimator, "fit"):
+            raise UsageError("estimator must be an estimator of scikit-learn. Nothing was spent.")
+        if not self.attributes or isinstance(self.attributes, str):
+            raise UsageError("attributes must list what is to be averaged: ('coef_',). Nothing was spent.")
+        if self.rows_in_order and len(self.attributes) > 1:
+            raise UsageError("With rows_in_order there can be one attribute only. Nothing was spent.")
+        for name, given in (("blocks", self.blocks), ("size", self.size)):
+            if given is not None and (not isinstance(given, int) or not 1 <= given <= 10**12):
+                raise UsageError(
+                    f"{name} must be a whole number from 1 on, not {given!r}. Nothing was spent."
+                )
+        try:
+            return Relation(self.relation)
+        except ValueError:
+            raise UsageError("relation must be 'add-remove' or 'replace'. Nothing was spent.") from None
+
+    def _checked(self, X: Any, y: Any) -> tuple[Reals, tuple[NDArray[Any], Reals] | None]:  # noqa: N803
+        """The rows as numbers, and their answers: as they are, and as numbers."""
+        if y is None:
+            return validate_data(self, X, reset=True, dtype=np.float64), None
+        values, _ = validate_data(self, X, y, reset=True, dtype=np.float64)
+        given = column_or_1d(y)
+        if not is_classifier(self.estimator):
+            return values, (given, given.astype(np.float64))
+        if self.classes is None or len(set(self.classes)) < 2:
+            raise UsageError(
+                "Labels are public facts: list them all in 'classes', at least two. Nothing was spent."
+            )
+        codes = np.full(len(given), np.nan)
+        for place, label in enumerate(np.unique(np.asarray(self.classes)).tolist()):
+            codes[np.asarray(given == label)] = place
+        if np.isnan(codes).any():
+            raise UsageError("y holds a label that 'classes' does not list. Nothing was spent.")
+        return values, (given, codes)
+
+    def _made_up(self, columns: int, answered: bool) -> Any:
+        """The estimator, fitted to rows that nobody is behind: the shapes of what it learns are public."""
+        rng = np.random.default_rng(0)
+        rows = rng.uniform(-1, 1, (max(MADE_UP, 4 * columns), columns))
+        answers: Any = rows.sum(axis=1) + rng.normal(size=len(rows)) if answered else None
+        if answered and is_classifier(self.estimator):
+            answers = np.unique(np.asarray(self.classes))[np.arange(len(rows)) % len(set(self.classes or ()))]
+        fitted = self._fitted(rows, answers)
+        if fitted is None or any(
+            not np.issubdtype(np.asarray(getattr(fitted, name, None)).dtype, np.number)
+            for name in self.attributes
+        ):
+            raise UsageError(
+                f"The estimator could not be fitted to made-up rows, or has then no numbers in "
+                f"{', '.join(map(str, self.attributes))}. Try it on rows between -1 and 1. Nothing was spent."
+            )
+        return fitted
+
+    def _ranges(self, template: Any) -> tuple[Reals, Reals]:
+        """The public range of every number that is averaged."""
+        sizes = [np.asarray(getattr(template, name)).size for name in self.attributes]
+        try:
+            given = np.asarray(self.output_bounds, dtype=np.float64)
+            pairs = np.broadcast_to(given, (len(sizes), 2)) if given.ndim == 1 else given
+            low, high = (np.repeat(pairs[:, side], sizes) for side in range(2))
+            sound = bool(np.isfinite(pairs).all() and (low < high).all())
+        except (TypeError, ValueError, IndexError):
+            sound = False
+        if not sound:
+            raise UsageError(
+                "output_bounds must be two finite numbers, the smaller first, or a pair for each attribute. "
+                "Nothing was spent."
+            )
+        return low, high
+
+    def _fitted(self, rows: Reals, answers: Any) -> Any:
+        """A copy of the estimator that has learned from rows; None where it failed, without a word."""
+        copy = clone(self.estimator)
+        if "random_state" in copy.get_params():
+            copy.set_params(random_state=0)
+        try:
+            with (
+                warnings.catch_warnings(),
+                np.errstate(all="ignore"),
+                open(os.devnull, "w", encoding="utf-8") as nowhere,
+                redirect_stdout(nowhere),
+                redirect_stderr(nowhere),
+            ):
+                warnings.simplefilter("ignore")
+                return copy.fit(rows) if answers is None else copy.fit(rows, answers)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # whatever it was is the block's secret
+            return None
+
+    def _found(self, rows: Reals, answers: Any, template: Any) -> Reals | None:
+        """What the estimator learned from a block, number by number; None where it is not like others."""
+        fitted = self._fitted(rows, answers)
+        if fitted is None:
+            return None
+        try:
+            parts = [np.asarray(getattr(fitted, name), dtype=np.float64) for name in self.attributes]
+        except (AttributeError, TypeError, ValueError):
+            return None
+        expected = [np.shape(getattr(template, name)) for name in self.attributes]
+        if [part.shape for part in parts] != expected:
+            return None
+        if self.rows_in_order and parts[0].ndim == 2:
+            parts[0] = parts[0][np.lexsort(parts[0].T[::-1])]
+        return np.concatenate([part.ravel() for part in parts])
+
+    def _filled(self, template: Any, means: Reals) -> Any:
+        """The estimator that was fitted to made-up rows, with the noisy means in place of what it learned."""
+        begin = 0
+        for name in self.attributes:
+            was = getattr(template, name)
+            shape = np.shape(was)
+            size = int(np.prod(shape, dtype=np.int64))
+            now = means[begin : begin + size].reshape(shape)
+            setattr(template, name, now if isinstance(was, np.ndarray) else float(now))
+            begin += size
+        return template
