@@ -51,8 +51,6 @@ BY_OTHERS = {
     "theory/regression.py hockey_stick": "the same",
     "theory/regression.py published_epsilon": "the published claim, to be refuted",
     "theory/regression.py unbounded_beta": "the same",
-    "theory/beliefs.py believed": "the same",
-    "theory/beliefs.py guessed": "the same",
     "theory/beliefs.py sampled": "the same",
     "privacy/randomness/logarithms.py exceeds": "the audit's own comparison with a bracketed number",
 }

@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("kinds",),
     ("learn",),
     ("api",),
+    ("explanation",),
     ("demo",),
     ("cli",),
     ("__init__", "__main__"),
