@@ -7,7 +7,7 @@ be shown to anybody who may see the schema.
 
 from __future__ import annotations
 
-from penstock.explanation.foresight import Explanation, explain
 from penstock.explanation.foreseen import Foreseen
+from penstock.explanation.foresight import Explanation, explain
 
 __all__ = ["Explanation", "Foreseen", "explain"]
