@@ -37,6 +37,7 @@ MEANT: dict[tuple[str, str], str] = {
     ("learn/selection/release.py", "table"): "the kinds of data that one can select from",
     ("learn/selection/release.py", "itemsets"): "the kinds of data that one can select from",
     ("learn/clusters/release.py", "points"): "the kind of data that has clusters",
+    ("learn/linear/release.py", "table"): "the kind of data that has columns to predict",
     ("learn/clusters/estimator.py", "points"): "the kind of data that has clusters",
     ("learn/clusters/pictures.py", "points"): NOUN,
     ("learn/clusters/evaluation.py", "points"): NOUN,

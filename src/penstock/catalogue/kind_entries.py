@@ -21,6 +21,11 @@ ANSWERS = (
         of="a classifier from {data}",
         sampled=True,
     ),
+    AnswerInfo(
+        "predictor",
+        words="what predicts one column from the others, a label or a number, and nothing else",
+        of="a predictor from {data}",
+    ),
 )
 
 _RECORD = UnitInfo("record", yours="your record", several=True)

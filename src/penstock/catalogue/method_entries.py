@@ -152,6 +152,17 @@ METHODS = (
         audits="penstock.learn.classification.audits:AUDITS",
     ),
     MethodInfo(
+        "functional-mechanism",
+        "table",
+        "penstock.learn.linear.functional:FunctionalMechanism",
+        "linear-predictor",
+        "linear or logistic regression from noisy sums of products",
+        relations=_BOTH,
+        answer="predictor",
+        evaluation="penstock.learn.linear.evaluation:PredictorEvaluation",
+        audits="penstock.learn.linear.audits:AUDITS",
+    ),
+    MethodInfo(
         "degree-triangle",
         "graph",
         "penstock.kinds.graph.degree_triangle:DegreeTriangle",
@@ -494,6 +505,12 @@ FORMS = (
         "penstock.learn.classification.tree_release:DecisionTreeRelease",
         keys=("target",),
         tables={"nodes": ("column",), "ways": ("child",), "counts": ("count",)},
+    ),
+    FormInfo(
+        "linear-predictor",
+        "penstock.learn.linear.release:LinearRelease",
+        keys=("target", "link", "intercepts"),
+        tables={"effects": ("effect",)},
     ),
     FormInfo(
         "degree-sequence",

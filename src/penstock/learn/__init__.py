@@ -13,8 +13,15 @@ if TYPE_CHECKING:
     from penstock.learn.classification.estimators import PrivateOneVsRest as PrivateOneVsRest
     from penstock.learn.classification.estimators import PrivPfCClassifier as PrivPfCClassifier
     from penstock.learn.clusters.estimator import PrivateKMeans as PrivateKMeans
+    from penstock.learn.linear.estimators import PrivateLinearRegression as PrivateLinearRegression
 
-__all__ = ["PrivPfCClassifier", "PrivateDecisionTree", "PrivateKMeans", "PrivateOneVsRest"]
+__all__ = [
+    "PrivPfCClassifier",
+    "PrivateDecisionTree",
+    "PrivateKMeans",
+    "PrivateLinearRegression",
+    "PrivateOneVsRest",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -24,6 +31,10 @@ def __getattr__(name: str) -> Any:
         from penstock.learn.clusters.estimator import PrivateKMeans
 
         return PrivateKMeans
+    if name == "PrivateLinearRegression":
+        from penstock.learn.linear.estimators import PrivateLinearRegression
+
+        return PrivateLinearRegression
     from penstock.learn.classification.estimators import (
         PrivateDecisionTree,
         PrivateOneVsRest,

@@ -49,8 +49,12 @@ class Paying(Protocol):
     random_state: Seed
 
 
-def bounded_fields(names: Sequence[str], bounds: Bounds | None) -> list[dict[str, Any]]:
+def bounded_fields(
+    names: Sequence[str], bounds: Bounds | None, bins: int | None = None
+) -> list[dict[str, Any]]:
     """Numeric fields with these public bounds: one pair for all columns, one for each, or by name.
+
+    `bins` says how finely they are seen.
 
     Without bounds every column is taken to lie between -1 and 1, and a warning says so: nothing is read off
     the data. Values outside are moved onto the bounds.
@@ -92,6 +96,7 @@ def bounded_fields(names: Sequence[str], bounds: Bounds | None) -> list[dict[str
                 "type": "number",
                 "constraints": {"minimum": low, "maximum": high},
                 "outside": "clamp",
+                **({} if bins is None else {"bins": {"count": bins}}),
             }
         )
     return found
@@ -121,6 +126,28 @@ def framed(values: NDArray[Any], names: Sequence[str]) -> pl.DataFrame:
     import polars as pl
 
     return pl.DataFrame({name: np.ascontiguousarray(values[:, place]) for place, name in enumerate(names)})
+
+
+def free_name(name: str, taken: Sequence[str]) -> str:
+    """The name, with as many strokes behind it as no column has."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def described_frame(X: Any, names: Sequence[str]) -> pl.DataFrame:  # noqa: N803  # scikit-learn's name
+    """The columns of these names, of a frame of any library; of an array in their order."""
+    import polars as pl
+    from sklearn.utils.validation import check_array
+
+    if isinstance(X, pl.DataFrame):
+        return X.select(names)
+    if hasattr(X, "columns"):
+        return pl.DataFrame({name: X[name].to_numpy() for name in names}, strict=False)
+    values = check_array(X, dtype=None)
+    if values.shape[1] != len(names):
+        raise UsageError(f"X has {values.shape[1]} columns, and the schema describes {len(names)}.")
+    return pl.DataFrame({name: values[:, place].tolist() for place, name in enumerate(names)}, strict=False)
 
 
 def paid_release(estimator: Paying, method: Method[Any], frame: Any, schema: Schema) -> Release:

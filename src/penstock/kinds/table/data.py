@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.data import Data, Handle
-from penstock.engine import Engine, Marginal, open_engine
+from penstock.engine import Engine, Marginal, MemoryEngine, open_engine
 from penstock.engine.merged import MergedEngine
 from penstock.errors import DataError, SchemaError, UsageError
 from penstock.kinds.table.adaptive_bins import adaptive, with_adaptive_bins
-from penstock.kinds.table.rows import Rows, Scoring, Split, sparse
+from penstock.kinds.table.rows import CodedRows, Rows, Scoring, Split, sparse
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.passing import SparseCounts
 from penstock.privacy.seals.sealed import FAILED, FAILURE, Sealed, derived
@@ -269,6 +269,26 @@ class Table(Data):
         """All records, to be told apart step by step."""
         rows, weights = self._engine.distinct(self.schema.names)
         return RowPart(Rows(rows.astype(np.int64), weights.astype(np.int64)), self.schema.unit.records)
+
+    def coded_rows(self) -> Sealed[CodedRows]:
+        """All records as rows of codes, sealed, for whatever is a sum over records.
+
+        Its sensitivity counts records: what is derived from it is that far times what one record adds.
+        """
+        names = self.schema.names
+        if isinstance(self._engine, MemoryEngine):
+            columns, weights = self._engine.weighted(names)
+            length = self._engine.rows() if weights is None else len(weights)
+        else:
+            rows, weights = self._engine.distinct(names)
+            columns, length = [np.ascontiguousarray(column) for column in rows.T], len(rows)
+        return Sealed(
+            CodedRows(dict(zip(names, columns, strict=True)), weights, length),
+            self.marginal_sensitivity(),
+            self.schema.relation,
+            because="a unit has as many records as the schema allows; replaced by another, one record goes "
+            "and one comes",
+        )
 
     def prepared(self, budget: Budget) -> tuple[Table, Budget]:
         """The table with the bins that follow its data found, and what is left for the release itself."""

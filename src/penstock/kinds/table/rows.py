@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,24 @@ class Rows:
         """The rows of one part."""
         here = self.children(split) == child
         return Rows(self.codes[here], self.weights[here])
+
+
+@dataclass(frozen=True, eq=False)
+class CodedRows:
+    """Raw: columns of codes, a row for each record, or for so many records as `weights` says.
+
+    `kept` holds what was once computed from them, such as their features; it never leaves the seal.
+    """
+
+    codes: Mapping[str, NDArray[Any]]
+    weights: Counts | None
+    length: int
+    kept: dict[object, Any] = field(default_factory=dict)
+
+    @property
+    def records(self) -> int:
+        """Raw: how many records there are."""
+        return self.length if self.weights is None else int(self.weights.sum())
 
 
 def sparse(counts: Counts) -> SparseCounts:

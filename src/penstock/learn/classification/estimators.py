@@ -10,23 +10,31 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from penstock.contracts.method import Method
 from penstock.errors import PenstockWarning, UsageError
 from penstock.kinds.table.data import Table
 from penstock.learn.classification.cells import CellsRelease
-from penstock.learn.classification.classifier import ClassifierRelease
 from penstock.learn.classification.privpfc import PrivPfC
 from penstock.learn.classification.trees import DiffPC45, Impurity
-from penstock.learn.estimators import Bounds, Seed, bounded_fields, column_names, framed, paid_release
+from penstock.learn.estimators import (
+    Bounds,
+    Seed,
+    bounded_fields,
+    column_names,
+    described_frame,
+    framed,
+    free_name,
+    paid_release,
+)
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.schema import Schema
@@ -38,8 +46,13 @@ UNDECLARED = (0, 1)
 """The labels where nobody declared any."""
 
 
-class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped library
-    """What the estimators of this room share."""
+class PrivateLabels(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # untyped library
+    """What all estimators of labels share: declared labels, declared ranges, and the release behind them.
+
+    `_bins` is how finely ranges are seen where no schema says so (None: as the schema's default is).
+    """
+
+    _bins: ClassVar[int | None] = None
 
     epsilon: Amount
     classes: Sequence[Any] | None
@@ -63,12 +76,9 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         schema, frame = self._described(X) if self.schema is not None else self._bounded(X, y)
         target = str(schema.target)
         self.classes_ = _declared(self.classes) if self.schema is None else _of(schema, target)
-        labels = schema.attribute(target).labels
-        written = [labels[code] for code in self._codes(y)]
-        frame = frame.with_columns(pl.Series(target, written, dtype=pl.String))
-        release = paid_release(self, self._method(target), frame, schema)
-        assert isinstance(release, ClassifierRelease)
-        self.release_ = release
+        labels = pl.Series(target, schema.attribute(target).labels, dtype=pl.String)
+        frame = frame.with_columns(labels.gather(self._codes(y)))
+        self.release_: Any = paid_release(self, self._method(target), frame, schema)
         return self
 
     def _codes(self, y: Any) -> NDArray[np.intp]:
@@ -81,8 +91,8 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         """Numbers between declared bounds, and a label; the schema that says so."""
         values, _ = validate_data(self, X, y, reset=True, dtype=np.float64)
         names = column_names(self)
-        fields = bounded_fields(names, self.bounds)
-        target = _free("label", names)
+        fields = bounded_fields(names, self.bounds, self._bins)
+        target = free_name("label", names)
         labels = [str(label) for label in _declared(self.classes, warn=True)]
         fields.append({"name": target, "type": "string", "constraints": {"enum": labels}})
         return Schema.model_validate({"fields": fields, "target": target}), framed(values, names)
@@ -95,17 +105,22 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         names = [name for name in self.schema.names if name != self.schema.target]
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
-        return self.schema, _frame(X, names)
+        return self.schema, described_frame(X, names)
 
     def _rows(self, X: Any) -> pl.DataFrame:  # noqa: N803
         check_is_fitted(self)
         if self.schema is not None:
-            return _frame(X, [str(name) for name in self.feature_names_in_])
+            return described_frame(X, [str(name) for name in self.feature_names_in_])
         return framed(validate_data(self, X, reset=False, dtype=np.float64), column_names(self))
+
+
+class PrivateClassifier(PrivateLabels):
+    """What estimators of labels share that say how likely each label is."""
 
     def _told(self, rows: pl.DataFrame) -> pl.DataFrame:
         """What the release says of rows."""
-        return self.release_.predict(rows)
+        told: pl.DataFrame = self.release_.predict(rows)
+        return told
 
     def predict_proba(self, X: Any) -> Reals:  # noqa: N803
         """How likely each of the declared labels is, for every row."""
@@ -122,7 +137,7 @@ class _PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         return answers
 
 
-class PrivPfCClassifier(_PrivateClassifier):
+class PrivPfCClassifier(PrivateClassifier):
     """The method `privpfc` with scikit-learn's manners: one noisy histogram, and a classifier made of it.
 
     Every call of `fit` spends `epsilon` (pure, for one row added or removed) and makes a release, `release_`.
@@ -185,7 +200,7 @@ class PrivPfCClassifier(_PrivateClassifier):
         return super()._told(rows) if self.trained_ is None else self.trained_.predict(rows)
 
 
-class PrivateDecisionTree(_PrivateClassifier):
+class PrivateDecisionTree(PrivateClassifier):
     """The method `diffpc45` with scikit-learn's manners: a decision tree that is grown by private steps.
 
     Every call of `fit` spends `epsilon` (pure, for one row added or removed) and makes a release, `release_`.
@@ -310,21 +325,3 @@ def _of(schema: Schema, target: str) -> NDArray[Any]:
     values = [*schema.field(target).values]
     labels = schema.attribute(target).labels[len(values) :]
     return np.array([*values, *labels], dtype=object if labels else None)
-
-
-def _free(name: str, taken: Sequence[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
-
-
-def _frame(X: Any, names: Sequence[str]) -> pl.DataFrame:  # noqa: N803
-    """The columns of these names, of a frame of any library; of an array in their order."""
-    if isinstance(X, pl.DataFrame):
-        return X.select(names)
-    if hasattr(X, "columns"):
-        return pl.DataFrame({name: X[name].to_numpy() for name in names}, strict=False)
-    values = check_array(X, dtype=None)
-    if values.shape[1] != len(names):
-        raise UsageError(f"X has {values.shape[1]} columns, and the schema describes {len(names)}.")
-    return pl.DataFrame({name: values[:, place].tolist() for place, name in enumerate(names)}, strict=False)

@@ -1,0 +1,41 @@
+"""Pictures of linear predictors, drawn from the effects alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from penstock.report.picture import Picture
+from penstock.report.pictures import bars
+
+if TYPE_CHECKING:
+    from penstock.learn.linear.release import LinearRelease
+
+MOST_COLUMNS = 12
+MOST_CODES = 24
+
+
+def pictures(release: LinearRelease) -> Sequence[Picture]:
+    """How much each column moves the answer, and what each value of the strongest ones adds."""
+    strength = release.strength()
+    if not strength:
+        return ()
+    shown = list(strength)[:MOST_COLUMNS]
+    found = [
+        bars(
+            f"How far each column moves {release.target}",
+            shown,
+            [strength[name] for name in shown],
+            amount="score",
+            caption="The difference of the scores of two rows that differ in this column alone, as far "
+            "apart as they can be.",
+        )
+    ]
+    for name in shown:
+        labels, effects = release.schema.attribute(name).labels, release.effects_of(name)
+        if len(labels) > MOST_CODES:
+            continue
+        columns = release.labels if effects.shape[1] > 1 else (release.target,)
+        series = {each: effects[:, place] for place, each in enumerate(columns)}
+        found.append(bars(f"{name}: what each value adds", labels, series, amount="score"))
+    return found
