@@ -52,7 +52,7 @@ def test_the_guide_runs_as_printed(name: str, tmp_path: Path, monkeypatch: pytes
     assert ran > 5
 
 
-@pytest.mark.parametrize("name", ["audit", "guide/selection"])
+@pytest.mark.parametrize("name", ["audit", "guide/selection", "guide/epsilon", "privacy/bounds"])
 def test_examples_on_other_pages_run(name: str) -> None:
     texts = [text for language, text in blocks(ROOT / "docs" / f"{name}.md") if language == "python"]
     assert texts

@@ -16,7 +16,7 @@ HOME = Path(penstock.__file__).parent
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("progress", "lifetime", "catalogue", "postprocessing"),
+    ("progress", "lifetime", "catalogue", "postprocessing", "theory"),
     ("privacy",),
     ("schema",),
     ("engine",),
@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("kinds",),
     ("learn",),
     ("api",),
+    ("explanation",),
     ("demo",),
     ("cli",),
     ("__init__", "__main__"),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from penstock.api import recover as recover
     from penstock.api import release as release
     from penstock.api import select as select
+    from penstock.explanation import explain as explain
     from penstock.privacy.budgets.budget import Budget as Budget
     from penstock.privacy.ledger.ledger import Ledger as Ledger
     from penstock.releases.release import Release as Release
@@ -38,6 +39,7 @@ _EXPORTS = {
     "Schema": "penstock.schema",
     "draft": "penstock.api",
     "evaluate": "penstock.api",
+    "explain": "penstock.explanation",
     "load": "penstock.api",
     "recover": "penstock.api",
     "release": "penstock.api",
@@ -51,6 +53,7 @@ __all__ = [
     "Schema",
     "draft",
     "evaluate",
+    "explain",
     "load",
     "recover",
     "release",

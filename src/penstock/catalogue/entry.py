@@ -63,7 +63,8 @@ class KindInfo:
     `private_drafts` whether one can be paid for, `evaluation` compares a release with the records, and
     `audits` lists what tries to refute the kind's methods; both are missing where all methods of the kind are
     at home in other rooms. `engines` are where the records are counted, `options` how its releases are asked.
-    Where `targets` says so, a schema may name the column that others will be asked to predict.
+    Where `targets` says so, a schema may name the column that others will be asked to predict. Where there is
+    `made_up`, it draws records that nobody has from a schema alone.
     """
 
     name: str
@@ -73,6 +74,7 @@ class KindInfo:
     draft: str
     evaluation: str | None = None
     audits: str | None = None
+    made_up: str | None = None
     layout: tuple[str, str] | None = None
     private_drafts: bool = False
     targets: bool = False
@@ -82,7 +84,7 @@ class KindInfo:
     @property
     def places(self) -> tuple[str, ...]:
         """Where everything stands that belongs to this kind."""
-        stated = (self.data, self.draft, self.evaluation, self.audits, *(self.layout or ())[1:])
+        stated = (self.data, self.draft, self.evaluation, self.audits, self.made_up, *(self.layout or ())[1:])
         return tuple(place for place in stated if place is not None)
 
 

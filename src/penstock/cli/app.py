@@ -21,6 +21,7 @@ from penstock.cli import (
     demo,
     draft,
     evaluate,
+    explain,
     inspect,
     ledger,
     methods,
@@ -102,6 +103,7 @@ for _module, _panel in (
     (predict, "Use a release"),
     (evaluate, "Keep watch"),
     (audit, "Keep watch"),
+    (explain, "Find out"),
     (methods, "Find out"),
     (demo, "Find out"),
 ):

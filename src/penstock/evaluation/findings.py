@@ -22,7 +22,8 @@ class Options:
 
     `table` names a table of a database. `target` is the column to predict (None: the schema's target, or
     else a few categorical ones), `limit` the most marginals of each number of columns that are compared,
-    `queries` the number of random questions of each sort.
+    `queries` the number of random questions of each sort. Without `learning` nothing is trained, which takes
+    most of the time.
     """
 
     table: str | None = None
@@ -30,6 +31,7 @@ class Options:
     limit: int = LIMIT
     queries: int = QUERIES
     seed: int = 0
+    learning: bool = True
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,9 @@ class TableEvaluation(Evaluator):
         rows = original.height
         if rows == 0:
             raise DataError("The data to compare with has no records.")
-        targets = choose_targets(schema.attributes, codes, options.target or schema.target)
+        targets: Sequence[str] = ()
+        if options.learning:
+            targets = choose_targets(schema.attributes, codes, options.target or schema.target)
         synthetic = schema.encode(release.sample(rows, seed=seed))
         rng = np.random.default_rng(seed)
         others: dict[str, Codes] = {
