@@ -82,7 +82,8 @@ class Knobs:
     / (2 error))); the views get the rest, and beside them, with the weight `detail`, the one-way counts of
     attributes that no view sees in full. There are at most `choices_each` choices for each attribute, and no
     more than keep the noise of one of them below `choice_noise` of all records or `choice_gap` of the mean
-    gap. With `tree` they first connect what is not connected. `caution` is the part of its expected noise
+    gap. With `tree` they first connect what is not connected; after that, a choice must exceed `luck` times
+    what chance would give the best of all candidates. `caution` is the part of its expected noise
     that a gap must exceed to be counted, beyond `apparent` times what chance and the noise of the one-way
     counts alone would show; `plane` is that of the noise of all pairs which the mean gap must exceed for
     counting them all; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with
@@ -106,10 +107,11 @@ class Knobs:
     choice_noise: float = 0.05
     choice_gap: float = 0.25
     tree: bool = True
+    luck: float = 0.7
     aimed: int = 8
     detail: float = 1.0
     apparent: float = 1.0
-    caution: float = 0.5
+    caution: float = 0.3
     finest: int = 32
     sizes: tuple[int, ...] = SIZES
     pack: bool = True
@@ -184,6 +186,7 @@ class _Fit:
             self.parameters["views"] = "none"
         else:
             measured = self._one_ways(self.tier.part("one-way counts", self._share(n)))
+            self._merge(self._assembly(measured))
             views = self._views(self._assembly(measured))
             counts = self.tier.rest("counts of views")
             parts = [
@@ -252,7 +255,10 @@ class _Fit:
             pay.part(variable.name, share) for variable, share in zip(self.variables, weights, strict=True)
         ]
         wanted = [(Parent(number),) for number in range(len(self.variables))]
-        measured = measure(self.table, self.variables, wanted, parts)
+        return measure(self.table, self.variables, wanted, parts)
+
+    def _merge(self, known: Assembly) -> None:
+        """Coarser levels of every attribute, by what is known of it."""
         schema, sizes = self.table.schema, self.knobs.sizes
         self.variables = tuple(
             replace(
@@ -264,10 +270,9 @@ class _Fit:
                     self.support.classes[variable.attribute] if self.support.impossible else None,
                 ),
             )
-            for variable, share in zip(self.variables, self._assembly(measured).shares, strict=True)
+            for variable, share in zip(self.variables, known.shares, strict=True)
         )
         self.encoding = Encoding(self.encoding.name, self.variables, self.encoding.sizes)
-        return measured
 
     # 4. The views ------------------------------------------------------------------------------
 
@@ -312,6 +317,7 @@ class _Fit:
             apparent=self.knobs.apparent * apparent,
             beside=self.knobs.detail * price(alone),
             tree=self.knobs.tree,
+            luck=self.knobs.luck,
             given=aimed,
         )
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
