@@ -17,7 +17,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import exp, hypot, log, nan
+from math import exp, hypot, inf, log, nan
 from pathlib import Path
 
 from frame import Dataset, Reference, Results, Statement, Study, Verdict, all_of, run
@@ -117,6 +117,8 @@ def ratios(results: Results, base: str, half: str, epsilons: Sequence[str] = BUD
                 if ours and theirs:
                     value = ours.mean / theirs.mean
                     error = value * hypot(ours.error / ours.mean, theirs.error / theirs.mean)
+                    if min(ours.runs, theirs.runs) < 2:
+                        error = inf  # a single run says nothing about how far off it is
                     found.append(Ratio(dataset, epsilon, metric, value, error))
     return found
 
@@ -174,12 +176,14 @@ def never_worse(
     number: str, base: str, half: str, most: float, epsilons: Sequence[str] = BUDGETS
 ) -> Statement:
     def check(results: Results) -> Verdict:
-        found = ratios(results, base, half, epsilons)
+        found = [one for one in ratios(results, base, half, epsilons) if one.error < inf]
         if not found:
             return Verdict(None, "")
         sure = [one for one in found if one.above(most)]
         worst = max(found, key=lambda one: one.value)
-        text = f"{len(sure)} of {len(found)} figures are above beyond two standard errors; "
+        text = (
+            f"{len(sure)} of {len(found)} figures of two runs or more are above beyond two standard errors; "
+        )
         return Verdict(
             not sure, text + f"mean {mean_of(found):.3f}, largest {worst.value:.2f} ({worst.where})"
         )
