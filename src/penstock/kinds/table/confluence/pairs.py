@@ -212,8 +212,8 @@ def choose(
         prices = np.rint(caution * dilution + seeming[places])
         costs = np.minimum(prices, float(_FITS)).astype(np.int64)  # a difference must not wrap around
 
-        apart_by = 1 / tier.most(gaps.sensitivity, share, 1.0)
-        stop = 0 if connecting else round(min(luck * log(len(places)) * apart_by, float(_FITS)))
+        seems = luck * log(len(places)) * tier.apart(gaps.sensitivity, share)
+        stop = 0 if connecting else round(min(seems, float(_FITS)))
 
         def scores(
             values: Counts, places: NDArray[np.intp] = places, costs: Counts = costs, stop: int = stop
