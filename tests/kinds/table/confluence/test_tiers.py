@@ -87,7 +87,7 @@ def test_choices_are_paid_by_the_difference_that_they_must_tell_apart() -> None:
     assert rho.most(ONE, share, bearable=500.0) == pytest.approx(4 * rho.most(ONE, share, bearable=250.0))
     assert pure.most(ONE, share, bearable=500.0) == pytest.approx(2 * pure.most(ONE, share, bearable=250.0))
     for tier in (pure, rho):  # a share that pays for ten choices pays for one of each tenth
-        ten = tier.apart(ONE, share / 10)
+        ten = tier.resolution(ONE, share / 10)
         assert tier.most(ONE, share, bearable=ten) == pytest.approx(10)
 
 

@@ -212,7 +212,7 @@ def choose(
         prices = np.rint(caution * dilution + seeming[places])
         costs = np.minimum(prices, float(_FITS)).astype(np.int64)  # a difference must not wrap around
 
-        seems = luck * log(len(places)) * tier.apart(gaps.sensitivity, share)
+        seems = luck * log(len(places)) * tier.resolution(gaps.sensitivity, share)
         stop = 0 if connecting else round(min(seems, float(_FITS)))
 
         def scores(

@@ -76,7 +76,7 @@ class Tier(ABC):
         """The mean absolute noise of one count that gets this share of everything."""
 
     @abstractmethod
-    def apart(self, sensitivity: Sensitivity, share: Fraction) -> float:
+    def resolution(self, sensitivity: Sensitivity, share: Fraction) -> float:
         """By how much scores must differ for one choice of this share to tell them apart."""
 
     @abstractmethod
@@ -134,7 +134,7 @@ class PureTier(Tier):
     def noise(self, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:
         return float(sensitivity.l1 / self.epsilon) / float(share)
 
-    def apart(self, sensitivity: Sensitivity, share: Fraction) -> float:
+    def resolution(self, sensitivity: Sensitivity, share: Fraction) -> float:
         return float(sensitivity.spread / (share * self.epsilon))
 
     def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
@@ -170,7 +170,7 @@ class RhoTier(Tier):
     def noise(self, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:
         return _gaussian(self.rho.rho, sensitivity) / sqrt(float(share))
 
-    def apart(self, sensitivity: Sensitivity, share: Fraction) -> float:
+    def resolution(self, sensitivity: Sensitivity, share: Fraction) -> float:
         return float(sensitivity.spread) / sqrt(8 * float(self.rho.rho * share))
 
     def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
