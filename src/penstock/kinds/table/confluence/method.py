@@ -84,8 +84,8 @@ class Knobs:
     more than keep the noise of one of them below `choice_noise` of all records or `choice_gap` of the mean
     gap. With `tree` they first connect what is not connected; after that, a choice must exceed `luck` times
     what chance would give the best of all candidates. `caution` is the part of its expected noise
-    that a gap must exceed to be counted, beyond `apparent` times what chance and the noise of the one-way
-    counts alone would show; `plane` is that of the noise of all pairs which the mean gap must exceed for
+    that a gap must exceed to be counted, `refining` that once all is connected, beyond `apparent` times what
+    chance and the noise of the one-way counts alone would show; `plane` is that of the noise of all pairs which the mean gap must exceed for
     counting them all; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with
     the target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest`
     groups of an attribute. `even` gives every table the same budget instead of what it needs.
@@ -111,7 +111,8 @@ class Knobs:
     aimed: int = 8
     detail: float = 1.0
     apparent: float = 1.0
-    caution: float = 0.3
+    caution: float = 0.5
+    refining: float = 0.3
     finest: int = 32
     sizes: tuple[int, ...] = SIZES
     pack: bool = True
@@ -313,6 +314,7 @@ class _Fit:
             share=self.knobs.choices / most,
             scale=self.tier.noise(self.sensitivity, self.tier.left - self.knobs.choices),
             caution=self.knobs.caution,
+            refining=self.knobs.refining,
             method=self.knobs.choice,
             apparent=self.knobs.apparent * apparent,
             beside=self.knobs.detail * price(alone),

@@ -168,6 +168,7 @@ def choose(
     share: Fraction,
     scale: float,
     caution: float,
+    refining: float | None = None,
     method: choice.Method = "permute-and-flip",
     apparent: Reals | None = None,
     beside: float = 0.0,
@@ -186,8 +187,8 @@ def choose(
 
     With `tree`, pairs that connect what is not connected yet come first: the candidates are those between
     different groups of attributes until there is one group, or none of them seems worth its noise, and all
-    others after that; while they connect, stopping has score 0. Pairs that are `given` are among the chosen
-    without a choice.
+    others after that, with `refining` in place of `caution`; while they connect, stopping has score 0. Pairs
+    that are `given` are among the chosen without a choice.
     """
     weights = np.array([(sizes[a][i] * sizes[b][j]) ** tier.power for (a, i), (b, j) in candidates])
     couple = np.array([a * len(sizes) + b for (a, _), (b, _) in candidates])
@@ -209,7 +210,8 @@ def choose(
         if not len(places):
             break
         dilution = scale * ((total + weights[places]) ** (1 / tier.power) - total ** (1 / tier.power))
-        prices = np.rint(caution * dilution + seeming[places])
+        care = caution if connecting or refining is None else refining
+        prices = np.rint(care * dilution + seeming[places])
         costs = np.minimum(prices, float(_FITS)).astype(np.int64)  # a difference must not wrap around
 
         seems = luck * log(len(places)) * tier.resolution(gaps.sensitivity, share)
