@@ -85,10 +85,11 @@ class Knobs:
     gap. With `tree` they first connect what is not connected; after that, a choice must exceed `luck` times
     what chance would give the best of all candidates. `caution` is the part of its expected noise
     that a gap must exceed to be counted, `refining` that once all is connected, beyond `apparent` times what
-    chance and the noise of the one-way counts alone would show; `plane` is that of the noise of all pairs which the mean gap must exceed for
-    counting them all; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with
-    the target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest`
-    groups of an attribute. `even` gives every table the same budget instead of what it needs.
+    chance and the noise of the one-way counts alone would show; `plane` is that of the noise of all pairs
+    which the mean gap must exceed for counting them all; with fewer choices than attributes it is less, down
+    to `few_choices` of it. Pairs with the target of the schema are counted in `aimed` groups each. Pairs are
+    looked at with at most `finest` groups of an attribute. `even` gives every table the same budget instead
+    of what it needs.
     `studies/privbayes_variants.py` changes one at a time.
     """
 
