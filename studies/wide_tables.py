@@ -17,7 +17,7 @@ from multiprocessing import get_context
 from time import process_time
 
 from frame.families import wide
-from frame.tabular import Fit
+from frame.tabular import Fit, Rows
 from penstock.kinds.table.confluence.method import Confluence
 from penstock.kinds.table.independent import Independent
 from penstock.schema import Relation
@@ -35,6 +35,8 @@ def measured(columns: int, epsilon: str) -> str:
     seconds = process_time() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     alone = Fit(Independent(), Relation.ADD_REMOVE)(dataset, epsilon, 0)
+    assert isinstance(ours, Rows)
+    assert isinstance(alone, Rows)
     errors = [
         " / ".join(f"{SomeDistances(way)(dataset, rows, 0):.4f}" for way in (2, 3)) for rows in (ours, alone)
     ]
