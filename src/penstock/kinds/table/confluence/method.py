@@ -18,8 +18,9 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
 4. *Views.* One noisy number says how large the gaps of all pairs are on average (`pairs`). Where it exceeds
    what their noise would be, all pairs are counted, arranged in as few tables as an affine plane needs
    (`planes`); else the pairs, and the levels of both their attributes, that noise-aware choices find worth
-   counting (`pairs`), until none is. The first choices connect attributes that nothing connects yet. Where
-   the schema names a target, its pairs with all others are counted whatever they are worth: which pairs
+   counting (`pairs`), until none is, or none more than luck would show; stopping is one of the candidates,
+   and what it is worth is public. The first choices connect attributes that nothing connects yet. Where the
+   schema names a target, its pairs with all others are counted whatever they are worth: which pairs
    these are is public.
 5. *Noisy counts* of the views, and once more of the attributes that no view sees in full, budget by the
    price of each (`packing`).
