@@ -87,9 +87,9 @@ class Knobs:
     what chance would give the best of all candidates. `caution` is the part of its expected noise
     that a gap must exceed to be counted, `refining` that once all is connected, beyond `apparent` times what
     chance and the noise of the one-way counts alone would show; `plane` is that of the noise of all pairs
-    which the mean gap must exceed for counting them all; with fewer choices than attributes it is less, down
-    to `few_choices` of it. Pairs with the target of the schema are counted in `aimed` groups each. Pairs are
-    looked at with at most `finest` groups of an attribute. `even` gives every table the same budget instead
+    which the mean gap must exceed for counting them all, `singly` times as much where each pair needs a table
+    of its own; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with the
+    target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups of an attribute. `even` gives every table the same budget instead
     of what it needs.
     `studies/privbayes_variants.py` changes one at a time.
     """
@@ -103,6 +103,7 @@ class Knobs:
     gap: Fraction = Fraction(1, 100)
     balance: float = 0.03
     plane: float = 1.0
+    singly: float = 4.0
     few_choices: float = 0.25
     choices: Fraction = Fraction(1, 10)
     choices_each: float = 4.0
@@ -303,6 +304,8 @@ class _Fit:
         most = self._most_choices(known.total, mean_gap, gaps)
         # with fewer choices than a tree has edges, choosing would leave most of the gap uncounted
         patience = self.knobs.plane * min(1.0, self.knobs.few_choices + most / len(sizes))
+        if len(everything) == len(gaps.couples):  # no table tells of several pairs, nor of three attributes
+            patience *= self.knobs.singly
         if mean_gap > patience * noise_of_all:
             self.parameters["views"] = "all pairs"
             return everything + [view for view in alone if finest[view.parts[0].variable] > 0]
