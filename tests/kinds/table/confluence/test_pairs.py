@@ -327,6 +327,37 @@ def test_a_gap_that_noise_alone_would_show_is_not_chosen() -> None:
         assert len(chosen) == found
 
 
+def test_among_many_candidates_luck_is_not_worth_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact law: no gap is worth its price, and yet one is likely to be chosen unless luck counts."""
+    gaps = gaps_of(RECORDS[:4, [0, 2, 0]], schema_of([2, 2, 2]))
+    stops = []
+    for luck in (0.0, 1.0, 3.0):
+
+        def run(luck: float = luck) -> list[ParentSet]:
+            return choose(
+                gaps.of_all({couple: np.ones((2, 2), dtype=np.int64) for couple in gaps.couples}),
+                gaps.candidates,
+                [v.sizes for v in gaps.variables],
+                PureTier(paid(EPSILON)),
+                most=1,
+                share=Fraction(1),
+                scale=1.0,
+                caution=1.0,
+                apparent=np.full(len(gaps.candidates), 1.0),
+                luck=luck,
+            )
+
+        stops.append(law(run, monkeypatch)[()])
+    assert stops[0] < 0.5 < stops[1] < 0.8 < stops[2]
+
+
+def test_pairs_are_looked_at_in_about_as_many_groups_on_both_sides() -> None:
+    gaps = gaps_of(mixed_rows(50, [6, 2, 3]), schema_of([6, 2, 3]))
+    shown = [tuple(gaps.variables[number].sizes[level] for number, level in pair) for pair in gaps.candidates]
+    assert shown[:5] == [(6, 2), (4, 2), (3, 2), (2, 2), (6, 3)]
+    assert shown[5:8] == [(4, 3), (3, 3), (2, 2)]
+
+
 def test_no_pair_is_chosen_twice() -> None:
     schema = schema_of([5, 5, 5])
     gaps = gaps_of(mixed_rows(3000, [5, 5, 5]), schema)

@@ -86,6 +86,9 @@ def test_choices_are_paid_by_the_difference_that_they_must_tell_apart() -> None:
     assert pure.most(ONE, share, bearable=500.0) == pytest.approx(500 * 0.1 / float(ONE.spread))
     assert rho.most(ONE, share, bearable=500.0) == pytest.approx(4 * rho.most(ONE, share, bearable=250.0))
     assert pure.most(ONE, share, bearable=500.0) == pytest.approx(2 * pure.most(ONE, share, bearable=250.0))
+    for tier in (pure, rho):  # a share that pays for ten choices pays for one of each tenth
+        ten = tier.resolution(ONE, share / 10)
+        assert tier.most(ONE, share, bearable=ten) == pytest.approx(10)
 
 
 MANY = [6, 5, 4, 7, 3] * 4

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,10 +56,10 @@ CELL_PRICE = 0.25  # a table of four cells costs 1
 class Step:
     """The gaps of all pairs of yes/no columns, as the shipped code seals them, with room for a mistake.
 
-    `expected` gives the table that a pair is compared with, `price` what a cell costs; both are public in
-    the shipped method and get the records here, so that a broken copy can follow them. `stated` changes
-    the sensitivity that is stated, `stated_sum` that of the sum of all gaps; a choice is made as if it were
-    paid `share` times what it is.
+    `expected` gives the table that a pair is compared with, `price` what a cell costs, `luck` how much
+    stopping is worth; all are public in the shipped method and get the records here, so that a broken copy
+    can follow them. `stated` changes the sensitivity that is stated, `stated_sum` that of the sum of all
+    gaps; a choice is made as if it were paid `share` times what it is.
     """
 
     columns: int
@@ -66,6 +67,7 @@ class Step:
     at_most: int | None = None
     expected: Callable[[Records, int, int], Counts] = lambda records, one, two: 2 * np.eye(2, dtype=np.int64)
     price: Callable[[Records], float] = lambda records: CELL_PRICE
+    luck: Callable[[Records], float] = lambda records: 0.0
     stated: Callable[[Sensitivity], Sensitivity] = lambda sensitivity: sensitivity
     stated_sum: Callable[[Sensitivity], Sensitivity] = lambda sensitivity: sensitivity
     share: Fraction = Fraction(1)
@@ -84,7 +86,9 @@ class Step:
 
     def choice_law(self, records: Records) -> Distribution:
         _, sealed = self.gaps(records)
-        scores = [*(open_seal(sealed) - round(4 * self.price(records))).tolist(), 0]
+        gaps = open_seal(sealed) - round(4 * self.price(records))
+        luck = self.luck(records) * log(len(gaps)) * float(sealed.sensitivity.spread / self.promise.epsilon)
+        scores = [*gaps.tolist(), round(luck)]
         return exact.permute_and_flip(scores, float(self.promise.epsilon / sealed.sensitivity.spread))
 
     def choices(self, records: Records, randomness: Randomness, n: int) -> list[int]:
@@ -101,6 +105,7 @@ class Step:
                 share=Fraction(1),
                 scale=self.price(records),
                 caution=1.0,
+                luck=self.luck(records),
             )
             found.append(places[chosen[0]] if chosen else len(places))
         return found
@@ -144,6 +149,14 @@ def targets() -> tuple[Target, ...]:
         _choice("confluence-choice", "a choice among the gaps of three pairs", three()),
         _choice("confluence-choice-replace", "the same when a record is replaced", three(REPLACED)),
         _choice("confluence-choice-users", "the same for users of two records", three(at_most=2), users),
+        _choice(
+            "confluence-choice-luck", "the same where stopping is worth more", three(luck=lambda records: 1.0)
+        ),
+        _choice(
+            "broken-confluence-luck-from-records",
+            "stopping is worth more where there are more records",
+            three(luck=lambda records: 2.0 * len(records)),
+        ),
         _choice(
             "broken-confluence-expected-from-records",
             "gaps from what the exact one-way counts expect",

@@ -18,8 +18,9 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
 4. *Views.* One noisy number says how large the gaps of all pairs are on average (`pairs`). Where it exceeds
    what their noise would be, all pairs are counted, arranged in as few tables as an affine plane needs
    (`planes`); else the pairs, and the levels of both their attributes, that noise-aware choices find worth
-   counting (`pairs`), until none is. The first choices connect attributes that nothing connects yet. Where
-   the schema names a target, its pairs with all others are counted whatever they are worth: which pairs
+   counting (`pairs`), until none is, or none more than luck would show; stopping is one of the candidates,
+   and what it is worth is public. The first choices connect attributes that nothing connects yet. Where the
+   schema names a target, its pairs with all others are counted whatever they are worth: which pairs
    these are is public.
 5. *Noisy counts* of the views, and once more of the attributes that no view sees in full, budget by the
    price of each (`packing`).
@@ -82,12 +83,14 @@ class Knobs:
     / (2 error))); the views get the rest, and beside them, with the weight `detail`, the one-way counts of
     attributes that no view sees in full. There are at most `choices_each` choices for each attribute, and no
     more than keep the noise of one of them below `choice_noise` of all records or `choice_gap` of the mean
-    gap. With `tree` they first connect what is not connected. `caution` is the part of its expected noise
-    that a gap must exceed to be counted, beyond `apparent` times what chance and the noise of the one-way
-    counts alone would show; `plane` is that of the noise of all pairs which the mean gap must exceed for
-    counting them all; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with
-    the target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest`
-    groups of an attribute. `even` gives every table the same budget instead of what it needs.
+    gap. With `tree` they first connect what is not connected; after that, a choice must exceed `luck` times
+    what chance would give the best of all candidates. `caution` is the part of its expected noise
+    that a gap must exceed to be counted, `refining` that once all is connected, beyond `apparent` times what
+    chance and the noise of the one-way counts alone would show; `plane` is that of the noise of all pairs
+    which the mean gap must exceed for counting them all, `singly` times as much where each pair needs a table
+    of its own; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with the
+    target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups of an attribute. `even` gives every table the same budget instead
+    of what it needs.
     `studies/privbayes_variants.py` changes one at a time.
     """
 
@@ -100,16 +103,19 @@ class Knobs:
     gap: Fraction = Fraction(1, 100)
     balance: float = 0.03
     plane: float = 1.0
+    singly: float = 4.0
     few_choices: float = 0.25
     choices: Fraction = Fraction(1, 10)
     choices_each: float = 4.0
     choice_noise: float = 0.05
     choice_gap: float = 0.25
     tree: bool = True
+    luck: float = 0.7
     aimed: int = 8
     detail: float = 1.0
     apparent: float = 1.0
     caution: float = 0.5
+    refining: float = 0.3
     finest: int = 32
     sizes: tuple[int, ...] = SIZES
     pack: bool = True
@@ -184,6 +190,7 @@ class _Fit:
             self.parameters["views"] = "none"
         else:
             measured = self._one_ways(self.tier.part("one-way counts", self._share(n)))
+            self._merge(self._assembly(measured))
             views = self._views(self._assembly(measured))
             counts = self.tier.rest("counts of views")
             parts = [
@@ -252,7 +259,10 @@ class _Fit:
             pay.part(variable.name, share) for variable, share in zip(self.variables, weights, strict=True)
         ]
         wanted = [(Parent(number),) for number in range(len(self.variables))]
-        measured = measure(self.table, self.variables, wanted, parts)
+        return measure(self.table, self.variables, wanted, parts)
+
+    def _merge(self, known: Assembly) -> None:
+        """Coarser levels of every attribute, by what is known of it."""
         schema, sizes = self.table.schema, self.knobs.sizes
         self.variables = tuple(
             replace(
@@ -264,10 +274,9 @@ class _Fit:
                     self.support.classes[variable.attribute] if self.support.impossible else None,
                 ),
             )
-            for variable, share in zip(self.variables, self._assembly(measured).shares, strict=True)
+            for variable, share in zip(self.variables, known.shares, strict=True)
         )
         self.encoding = Encoding(self.encoding.name, self.variables, self.encoding.sizes)
-        return measured
 
     # 4. The views ------------------------------------------------------------------------------
 
@@ -295,6 +304,8 @@ class _Fit:
         most = self._most_choices(known.total, mean_gap, gaps)
         # with fewer choices than a tree has edges, choosing would leave most of the gap uncounted
         patience = self.knobs.plane * min(1.0, self.knobs.few_choices + most / len(sizes))
+        if len(everything) == len(gaps.couples):  # no table tells of several pairs, nor of three attributes
+            patience *= self.knobs.singly
         if mean_gap > patience * noise_of_all:
             self.parameters["views"] = "all pairs"
             return everything + [view for view in alone if finest[view.parts[0].variable] > 0]
@@ -308,10 +319,12 @@ class _Fit:
             share=self.knobs.choices / most,
             scale=self.tier.noise(self.sensitivity, self.tier.left - self.knobs.choices),
             caution=self.knobs.caution,
+            refining=self.knobs.refining,
             method=self.knobs.choice,
             apparent=self.knobs.apparent * apparent,
             beside=self.knobs.detail * price(alone),
             tree=self.knobs.tree,
+            luck=self.knobs.luck,
             given=aimed,
         )
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}

@@ -6,7 +6,8 @@ were independent. The gap of a pair is ||C - Q||, the sum over cells of |count -
 in one cell of C and Q is fixed, so adding or removing a record moves the gap of any pair, at any
 levels of generalisation, by at most 1; replacing one moves it by at most 2 (a unit of m records: m
 times as much). The gaps of all candidates are integers. What is subtracted from a gap before a choice
-is made, the price of counting that pair, is computed from public numbers and moves nothing.
+is made, the price of counting that pair, is computed from public numbers and moves nothing. So is what
+stopping is worth: what luck alone would give the best of as many candidates as there are.
 
 The sum of the gaps of all pairs moves by their number times as much, and their mean by no more than one.
 """
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +46,11 @@ _FITS = 1 << 61  # and the sum over all pairs within 64 bits
 
 @dataclass(frozen=True, eq=False)
 class PairGaps:
-    """The sealed gaps of all pairs of variables at all their levels.
+    """The sealed gaps of all pairs of variables at levels that show both in about as many groups.
 
-    `finest` is the level of each variable at which pairs are counted; coarser levels are added up.
+    `finest` is the level of each variable at which pairs are counted; coarser levels are added up. Every
+    further candidate is one more that luck can favour, and pairs of a fine and a coarse level are rarely
+    worth more than those of two in between.
     """
 
     table: Table
@@ -59,13 +63,24 @@ class PairGaps:
 
     @cached_property
     def candidates(self) -> list[ParentSet]:
-        """Every pair at every combination of levels."""
+        """Every pair at every number of groups, the most first."""
         return [
-            (Parent(one, first), Parent(two, second))
+            (Parent(one, self.finest[one] + first), Parent(two, self.finest[two] + second))
             for one, two in self.couples
-            for first in range(self.finest[one], len(self.variables[one].levels))
-            for second in range(self.finest[two], len(self.variables[two].levels))
+            for first, second in self._levels(one, two)
         ]
+
+    def _levels(self, one: int, two: int) -> list[tuple[int, int]]:
+        """Of a pair: for each number of groups the finest level of either with no more; above its finest."""
+        sizes = [self.variables[number].sizes[self.finest[number] :] for number in (one, two)]
+        steps = sorted({size for each in sizes for size in each}, reverse=True)
+        least = max(each[-1] for each in sizes)
+        found = [
+            tuple(next(place for place, size in enumerate(each) if size <= step) for each in sizes)
+            for step in steps
+            if step >= least
+        ]
+        return [(first, second) for first, second in dict.fromkeys(found)]
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -118,12 +133,13 @@ class PairGaps:
         return tuple(self.variables[number].column(self.finest[number]) for number in couple)
 
     def _gaps(self, couple: tuple[int, int], flat: Counts, expected: Counts) -> Counts:
-        """The gaps of one pair at all combinations of levels, in the order of `candidates`."""
+        """The gaps of one pair in the order of `candidates`."""
         (left, starts), (right, ends) = (self._stacks[number] for number in couple)
         # whole numbers, and sums of their absolute values below 2**53: exact in floating point
         sums = left @ (flat.reshape(expected.shape) - expected).astype(np.float64) @ right.T
         by_rows = np.add.reduceat(np.abs(sums), starts, axis=0)
-        return np.add.reduceat(by_rows, ends, axis=1).ravel().astype(np.int64)
+        first, second = zip(*self._levels(*couple), strict=True)
+        return np.add.reduceat(by_rows, ends, axis=1)[list(first), list(second)].astype(np.int64)
 
     @cached_property
     def _stacks(self) -> list[tuple[Reals, list[int]]]:
@@ -152,10 +168,12 @@ def choose(
     share: Fraction,
     scale: float,
     caution: float,
+    refining: float | None = None,
     method: choice.Method = "permute-and-flip",
     apparent: Reals | None = None,
     beside: float = 0.0,
     tree: bool = False,
+    luck: float = 0.0,
     given: Sequence[ParentSet] = (),
 ) -> list[ParentSet]:
     """Up to `most` pairs, each for `share` of everything, until no gap seems worth its noise.
@@ -163,11 +181,14 @@ def choose(
     With W the sum of the weights of all tables, those counted `beside` the chosen ones included, the
     expected noise of all of them together is scale * W² (Gaussian noise: scale * W^3/2; see `tiers`), and a
     table costs what it adds to that. A candidate's score is its gap minus `caution` times that, and minus
-    the `apparent` gap that it would have without any dependence; stopping has score 0.
+    the `apparent` gap that it would have without any dependence. Stopping has `luck` times the score that the
+    best of as many candidates of score 0 would seem to have: the logarithm of their number, times what scores
+    may differ by to be told apart.
 
     With `tree`, pairs that connect what is not connected yet come first: the candidates are those between
     different groups of attributes until there is one group, or none of them seems worth its noise, and all
-    others after that. Pairs that are `given` are among the chosen without a choice.
+    others after that, with `refining` in place of `caution`; while they connect, stopping has score 0. Pairs
+    that are `given` are among the chosen without a choice.
     """
     weights = np.array([(sizes[a][i] * sizes[b][j]) ** tier.power for (a, i), (b, j) in candidates])
     couple = np.array([a * len(sizes) + b for (a, _), (b, _) in candidates])
@@ -189,11 +210,17 @@ def choose(
         if not len(places):
             break
         dilution = scale * ((total + weights[places]) ** (1 / tier.power) - total ** (1 / tier.power))
-        prices = np.rint(caution * dilution + seeming[places])
+        care = caution if connecting or refining is None else refining
+        prices = np.rint(care * dilution + seeming[places])
         costs = np.minimum(prices, float(_FITS)).astype(np.int64)  # a difference must not wrap around
 
-        def scores(values: Counts, places: NDArray[np.intp] = places, costs: Counts = costs) -> Counts:
-            return np.append(values[places] - costs, 0)
+        seems = luck * log(len(places)) * tier.resolution(gaps.sensitivity, share)
+        stop = 0 if connecting else round(min(seems, float(_FITS)))
+
+        def scores(
+            values: Counts, places: NDArray[np.intp] = places, costs: Counts = costs, stop: int = stop
+        ) -> Counts:
+            return np.append(values[places] - costs, stop)
 
         sealed = gaps.claim(
             scores,

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc, gammaln, logsumexp, ndtri
+from scipy.special import gammainc, gammaln, ndtri
 
 from penstock.postprocessing import onto_simplex
 
@@ -39,6 +39,7 @@ PATIENCE = 8.0
 _STEP = 0.5  # of the grid of possible counts, in scales of the noise
 _REACH = 64.0  # noisy counts above are taken as they are, with noise on both sides
 _ROUNDS = 30
+_HALVINGS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +61,6 @@ class Noisy:
         Gaussian noise of the same variance has a deviation of sqrt(2) scales.
         """
         return np.asarray(distances**2 / 4 if self.gaussian else np.abs(distances))
-
-    def quantile(self, level: float) -> float:
-        """Of the noise, in scales."""
-        if self.gaussian:
-            return float(np.sqrt(2) * ndtri(np.clip(level, 1e-9, 1 - 1e-9)))
-        return float(np.log(max(2 * min(level, 1 - level), 1e-12)) * np.sign(0.5 - level))
 
     @property
     def height(self) -> float:
@@ -92,11 +87,12 @@ def plausible(columns: Sequence[Noisy], total: float) -> list[Reals]:
     weights = COMMON
     for _ in range(_ROUNDS):  # expectation and maximisation: how common each shape is here
         logs = likely + np.log(weights)
-        own = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+        own = np.exp(logs - logs.max(axis=1, keepdims=True))
+        own /= own.sum(axis=1, keepdims=True)
         weights = (own.sum(axis=0) + PATIENCE * COMMON) / (len(own) + PATIENCE)
     shares = list(nearest)
-    for number, posterior, mixed in zip(doubtful, posteriors, own, strict=True):
-        shares[number] = (posterior.level(mixed) + nearest[number]) / 2
+    for number, level in zip(doubtful, _levelled(posteriors, own, total), strict=True):
+        shares[number] = (level + nearest[number]) / 2
     return shares
 
 
@@ -109,13 +105,13 @@ class _Posterior:
     """
 
     def __init__(self, column: Noisy, total: float) -> None:
-        self.counts, self.scale, self.total = column.counts, column.scale, total
+        self.counts, self.scale = column.counts, column.scale
         self.small = self.counts < _REACH * self.scale
         mean = total / len(self.counts)
         shapes = np.maximum(SHAPES, 1 / len(self.counts))
-        self.edges = self.scale * np.arange(0, 1.5 * _REACH + _STEP, _STEP)
-        middles = (self.edges[1:] + self.edges[:-1]) / 2
-        below = gammainc(shapes[:, None], shapes[:, None] * self.edges / mean)
+        edges = self.scale * np.arange(0, 1.5 * _REACH + _STEP, _STEP)
+        middles = (edges[1:] + edges[:-1]) / 2
+        below = gammainc(shapes[:, None], shapes[:, None] * edges / mean)
         self.prior = np.diff(below, axis=1) + 1e-300
         self.column = column
         distance = column.misfit((self.counts[self.small, None] - middles) / self.scale)
@@ -128,27 +124,46 @@ class _Posterior:
             density + np.log(column.height * self.scale / mean)
         ).sum(axis=0)
 
-    def level(self, shapes: Reals) -> Reals:
-        """The shares at the common quantile at which they add up to one, for shapes as likely as these."""
+    def below(self, shapes: Reals) -> Reals:
+        """How likely each small count is below each edge, for shapes as likely as these."""
         chances = self.fit * ((shapes / self.mass) @ self.prior)
-        below = np.concatenate([np.zeros((len(chances), 1)), np.cumsum(chances, axis=1)], axis=1)
-        below /= below[:, -1:]
-        low, high = 0.0, 1.0
-        for _ in range(40):
-            level = (low + high) / 2
-            counts = self._at(level, below)
-            low, high = (level, high) if counts.sum() < self.total else (low, level)
-        mass = counts.sum()
-        return counts / mass if mass > 0 else np.full(len(counts), 1 / len(counts))
+        sums = np.concatenate([np.zeros((len(chances), 1)), np.cumsum(chances, axis=1)], axis=1)
+        return np.asarray(sums / sums[:, -1:])
 
-    def _at(self, level: float, below: Reals) -> Reals:
-        found = np.empty(len(self.counts))
-        found[~self.small] = self.counts[~self.small] + self.scale * self.column.quantile(level)
-        place = np.minimum((below < level).sum(axis=1), below.shape[1] - 1)
-        rows = np.arange(len(below))
-        left, right = below[rows, np.maximum(place - 1, 0)], below[rows, place]
-        inside = np.divide(level - left, right - left, out=np.ones(len(below)), where=right > left)
-        found[self.small] = self.edges[np.maximum(place - 1, 0)] + np.clip(inside, 0, 1) * (
-            self.edges[place] - self.edges[np.maximum(place - 1, 0)]
-        )
-        return np.maximum(found, 0.0)
+
+def _levelled(posteriors: Sequence[_Posterior], shapes: Reals, total: float) -> list[Reals]:
+    """For each column the shares at the common quantile at which they add up to one; all columns at once."""
+    below = np.concatenate([each.below(own) for each, own in zip(posteriors, shapes, strict=True)])
+    small = np.concatenate([each.small for each in posteriors])
+    column = np.repeat(np.arange(len(posteriors)), [len(each.counts) for each in posteriors])
+    scales = np.array([each.scale for each in posteriors])
+    gaussian = np.array([each.column.gaussian for each in posteriors])
+    found = np.concatenate([each.counts for each in posteriors])
+    large = found[~small]
+    steps, rows = np.arange(below.shape[1]) * _STEP, np.arange(len(below))
+    low, high = np.zeros(len(posteriors)), np.ones(len(posteriors))
+    for _ in range(_HALVINGS):
+        level = (low + high) / 2
+        wanted = level[column[small]]
+        place = np.minimum((below < wanted[:, None]).sum(axis=1), below.shape[1] - 1)
+        before = np.maximum(place - 1, 0)
+        left, right = below[rows, before], below[rows, place]
+        inside = np.divide(wanted - left, right - left, out=np.ones(len(below)), where=right > left)
+        reached = steps[before] + np.clip(inside, 0, 1) * (steps[place] - steps[before])
+        found[small] = scales[column[small]] * reached
+        found[~small] = large + (scales * _quantile(level, gaussian))[column[~small]]
+        np.maximum(found, 0.0, out=found)
+        mass = np.bincount(column, found, len(posteriors))
+        low, high = np.where(mass < total, level, low), np.where(mass < total, high, level)
+    ends = np.cumsum([len(each.counts) for each in posteriors])[:-1]
+    return [
+        counts / whole if whole > 0 else np.full(len(counts), 1 / len(counts))
+        for counts, whole in zip(np.split(found, ends), mass, strict=True)
+    ]
+
+
+def _quantile(level: Reals, gaussian: NDArray[np.bool_]) -> Reals:
+    """Of the noise of each column, in scales."""
+    normal = np.sqrt(2) * ndtri(np.clip(level, 1e-9, 1 - 1e-9))
+    laplace = np.log(np.maximum(2 * np.minimum(level, 1 - level), 1e-12)) * np.sign(0.5 - level)
+    return np.asarray(np.where(gaussian, normal, laplace))

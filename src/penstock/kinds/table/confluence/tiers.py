@@ -76,6 +76,10 @@ class Tier(ABC):
         """The mean absolute noise of one count that gets this share of everything."""
 
     @abstractmethod
+    def resolution(self, sensitivity: Sensitivity, share: Fraction) -> float:
+        """By how much scores must differ for one choice of this share to tell them apart."""
+
+    @abstractmethod
     def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
         """How many choices this share pays for if each may tell apart scores that differ by that much."""
 
@@ -130,6 +134,9 @@ class PureTier(Tier):
     def noise(self, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:
         return float(sensitivity.l1 / self.epsilon) / float(share)
 
+    def resolution(self, sensitivity: Sensitivity, share: Fraction) -> float:
+        return float(sensitivity.spread / (share * self.epsilon))
+
     def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
         return bearable * float(share * self.epsilon / sensitivity.spread)
 
@@ -162,6 +169,9 @@ class RhoTier(Tier):
 
     def noise(self, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:
         return _gaussian(self.rho.rho, sensitivity) / sqrt(float(share))
+
+    def resolution(self, sensitivity: Sensitivity, share: Fraction) -> float:
+        return float(sensitivity.spread) / sqrt(8 * float(self.rho.rho * share))
 
     def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
         return 8 * float(self.rho.rho * share) * (bearable / float(sensitivity.spread)) ** 2
