@@ -34,7 +34,7 @@ from penstock.kinds.table import model_error
 from penstock.kinds.table.answering import answer
 from penstock.kinds.table.confluence.method import Confluence
 from penstock.kinds.table.counted import MOST_CELLS
-from penstock.kinds.table.model_error import strays
+from penstock.kinds.table.model_error import Strays, strays
 from penstock.kinds.table.network.release import NetworkRelease
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
@@ -65,10 +65,15 @@ class Told:
     apart: float = 0.0
 
     @property
+    def half(self) -> float:
+        """Of the estimated range, as the constants are now."""
+        return Strays(self.noise, self.unseen, self.apart).half
+
+    @property
     def covered(self) -> bool | None:
-        if self.error is not None:
-            return abs(self.value - self.truth) <= self.error + 1e-6
-        return None if self.low is None or self.high is None else self.low <= self.truth <= self.high
+        if self.error is None and self.low is None:
+            return None
+        return abs(self.value - self.truth) <= (self.half if self.error is None else self.error + 1e-6)
 
 
 def question(data: Dataset, rng: np.random.Generator, columns: int) -> str:
@@ -186,10 +191,10 @@ def summary(lines: Sequence[Line]) -> str:
                 lambda line, half=half, e=epsilon: line["half"] == half and e in (None, line["epsilon"]),
             )
             counted = [each for each in found if each.error is not None]
-            ranged = [each for each in found if each.low is not None and each.high is not None]
+            ranged = [each for each in found if each.low is not None]
             if not found:
                 continue
-            halves = [((each.high or 0.0) - (each.low or 0.0)) / 2 for each in ranged]
+            halves = [each.half for each in ranged]
             errors = [abs(each.value - each.truth) for each in ranged]
             wide = f"{np.median(halves):.0f} / {np.median(errors):.0f}" if ranged else "-"
             rows.append([f"{half}, {epsilon or 'all'}", _share(counted), _share(ranged), wide])

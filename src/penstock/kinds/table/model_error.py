@@ -21,7 +21,7 @@ missed is missed. All of it is post-processing of public numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -156,7 +156,7 @@ def _grouping(table: CountedTable, name: str) -> Reals:
     return found
 
 
-def _below(parts: Sequence[Axes] | dict[Axes, object]) -> set[Axes]:
+def _below(parts: Iterable[Axes]) -> set[Axes]:
     """The parts and all that lies in them."""
     return {few for part in parts for many in range(len(part) + 1) for few in combinations(part, many)}
 
