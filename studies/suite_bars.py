@@ -3,13 +3,13 @@
     python studies/suite_bars.py                   # all cells: an hour of one processor
     python studies/suite_bars.py --seconds 600     # as many as fit
     python studies/suite_bars.py --show --write    # what is there, and the pages in docs/studies
-    python studies/suite_bars.py --chosen          # and which constants the first half would choose
+    python studies/suite_bars.py --chosen          # and which factor the first half would choose
 
 Every table of `frame/suite.py` is released by the default method and asked about one, two and three columns:
 a value of some record, a range, a list of categories. Counted answers promise to cover the truth in 95 of
-100 releases. Answers that rest on the model have an estimated range (`kinds/table/model_error.py`), whose two
-constants were chosen on the first half of the suite; the second half only confirms. Finished cells are kept
-in `results/`.
+100 releases. Answers that rest on the model have an estimated range (`kinds/table/model_error.py`), whose
+factor was chosen on the first half of the suite; the second half only confirms. Finished cells are kept in
+`results/`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Told:
 
     @property
     def half(self) -> float:
-        """Of the estimated range, as the constants are now."""
+        """Of the estimated range, as its factor is now."""
         return Strays(self.noise, self.unseen, self.apart).half
 
     @property
@@ -260,7 +260,7 @@ def chosen(lines: Sequence[Line]) -> str:
             half = np.maximum(1.0, np.hypot(factor * size, apart))
             low, high = (factor, high) if (error <= half).mean() < 0.95 else (low, factor)
         rows.append([f"{power}", f"{high:.2f}", f"{np.mean(np.log(half)):.3f}"])
-    now = f"Now: power {model_error.POWER}, factor {model_error.FACTOR}."
+    now = f"The factor that was taken: {model_error.FACTOR}, with a power of 0.5."
     return "\n".join([now, "", *markdown(["power", "factor for 95 %", "mean log half-width"], rows)])
 
 
@@ -285,13 +285,14 @@ the parts that tables of counts see, *noise* is the deviation of their noise; *u
 could stray in all others if their columns depended wholly on each other; *apart* is how far the model
 disagrees with the counts beyond their noise. The half-width is
 
-    max(1, sqrt((c noise)² + (c noise^p unseen^(1-p))² + apart²))
+    max(1, sqrt(c² noise (noise + unseen) + apart²))
 
-records, with c = {model_error.FACTOR} and p = {model_error.POWER}. Both constants were chosen on the first
-half of the suite, from an earlier run with other seeds and questions at five budgets; the second half had no
-part in it. Weighing the model's dependence, the number of records or the size of the answer as well did not
-make ranges narrower. What the same choice
-would be on the figures of this page:
+records, with c = {model_error.FACTOR}. That noise and unseen are multiplied, and with which power, was found
+in an earlier run on the tables to choose by, with other seeds and questions at five budgets; weighing the
+model's dependence, the number of records or the size of the answer as well did not make ranges narrower. The
+factor was chosen on the tables to choose by, for the questions of this page, rounded up; figures of the other
+half had been seen by then for a smaller factor and another power, and had no part in it. For powers of
+noise^p unseen^(1-p), the factor that covers 95 % on the first half, and how wide ranges are with it:
 
 {{chosen}}"""
 
@@ -314,7 +315,7 @@ def page(lines: Sequence[Line]) -> Page:
             f"""**Bars of counted answers cover {bars[0] / bars[1]:.3f}** of {bars[1]:,} truths. **Estimated
             ranges cover {confirmed[0] / confirmed[1]:.3f}** of {confirmed[1]:,} on the tables that only
             confirm, {shares["choosing", False][0] / shares["choosing", False][1]:.3f} on those by which their
-            constants were chosen. That is an average over tables: the least is {least:.2f}, on `{name}`. For
+            factor was chosen. That is an average over tables: the least is {least:.2f}, on `{name}`. For
             each budget:""",
             summary(lines),
         ],
@@ -331,7 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, help="start no further cell after this time")
     parser.add_argument("--show", action="store_true", help="run nothing, only show what is there")
     parser.add_argument("--write", action="store_true", help="write the pages of the documentation")
-    parser.add_argument("--chosen", action="store_true", help="show which constants the first half chooses")
+    parser.add_argument("--chosen", action="store_true", help="show which factor the first half chooses")
     given = parser.parse_args(arguments)
     if not given.show and not given.chosen:
         run(given.seconds)

@@ -134,7 +134,7 @@ def _by_model(
 
 
 _ESTIMATED = (
-    "The range is an estimate of the model's error from the release's own counts. About 95 of 100 such "
+    "The range is an estimate of the model's error from the release's own counts. More than 9 of 10 such "
     "ranges held the truth in a study of other tables; none of them is guaranteed."
 )
 
