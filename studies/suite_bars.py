@@ -18,7 +18,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -172,8 +172,18 @@ def run(seconds: float | None) -> None:
 # What came out --------------------------------------------------------------------------------------------
 
 
-def _answers(lines: Sequence[Line], keep: Callable[[Line], bool]) -> list[Told]:
-    return [Told(**each) for line in lines if keep(line) for each in line["told"]]
+def _answers(
+    lines: Sequence[Line], *, half: str | None = None, epsilon: str | None = None, table: str | None = None
+) -> list[Told]:
+    """All answers of a half, a budget, a table, or of every one where none is named."""
+    return [
+        Told(**each)
+        for line in lines
+        if half in (None, line["half"])
+        and epsilon in (None, line["epsilon"])
+        and table in (None, line["table"].partition(" ")[0])
+        for each in line["told"]
+    ]
 
 
 def _share(found: Sequence[Told]) -> str:
@@ -186,10 +196,7 @@ def summary(lines: Sequence[Line]) -> str:
     rows = []
     for half in HALVES:
         for epsilon in (*BUDGETS, None):
-            found = _answers(
-                lines,
-                lambda line, half=half, e=epsilon: line["half"] == half and e in (None, line["epsilon"]),
-            )
+            found = _answers(lines, half=half, epsilon=epsilon)
             counted = [each for each in found if each.error is not None]
             ranged = [each for each in found if each.low is not None]
             if not found:
@@ -212,7 +219,7 @@ def by_table(lines: Sequence[Line]) -> str:
     rows = []
     for half, tables in HALVES.items():
         for name in tables:
-            found = _answers(lines, lambda line, name=name: line["table"].partition(" ")[0] == name)
+            found = _answers(lines, table=name)
             counted = [each for each in found if each.error is not None]
             ranged = [each for each in found if each.low is not None]
             if found:
@@ -222,7 +229,7 @@ def by_table(lines: Sequence[Line]) -> str:
 
 def coverage(lines: Sequence[Line], half: str, *, counted: bool) -> tuple[int, int]:
     """How many answers of a half were covered, of how many."""
-    found = _answers(lines, lambda line: line["half"] == half)
+    found = _answers(lines, half=half)
     known = [
         each.covered for each in found if (each.error is not None) is counted and each.covered is not None
     ]
@@ -233,11 +240,7 @@ def worst(lines: Sequence[Line], half: str) -> tuple[str, float]:
     """The table of a half whose estimated ranges cover least."""
     found = {}
     for name in HALVES[half]:
-        known = [
-            each.covered
-            for each in _answers(lines, lambda line, name=name: line["table"].partition(" ")[0] == name)
-            if each.low is not None
-        ]
+        known = [each.covered for each in _answers(lines, table=name) if each.low is not None]
         if known:
             found[name] = sum(map(bool, known)) / len(known)
     return min(found.items(), key=lambda each: each[1])
@@ -245,9 +248,7 @@ def worst(lines: Sequence[Line], half: str) -> tuple[str, float]:
 
 def chosen(lines: Sequence[Line]) -> str:
     """For several powers, the factor that covers 95 % on the first half, and how wide ranges are then."""
-    ranged = [
-        each for each in _answers(lines, lambda line: line["half"] == "choosing") if each.low is not None
-    ]
+    ranged = [each for each in _answers(lines, half="choosing") if each.low is not None]
     noise, unseen, apart, error = np.array(
         [[each.noise, each.unseen, each.apart, abs(each.value - each.truth)] for each in ranged]
     ).T

@@ -33,7 +33,8 @@ class Bins(Fact):
     """``{count: 16}``, ``{width: 5}`` (dates: days, datetimes: seconds) or ``{edges: [...]}``.
 
     ``{adaptive: true, most: 32}`` begins with many narrow bins (round ones, at most 1024, or as many as
-    ``count`` or ``width`` say), of which a release of a table keeps at most ``most``, found privately and paid for.
+    ``count`` or ``width`` say), of which a release of a table keeps at most ``most``, found privately and
+    paid for.
 
     ``coarser`` says where bins are still told apart when they are generalised: one list of inner edges for
     each step, the finest first, each a part of the one before. Without it they are merged two by two.
