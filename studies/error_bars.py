@@ -349,7 +349,8 @@ Every kind is released again and again with other noise and asked the same few q
 of several, alternatives, all records; boxes along the edges of cells; strings of one to three symbols; sets
 that hold an item; triangles, pairs of links and links of a graph. An
 answer that rests on the model or is spread evenly inside a bin has no bar and is not counted; *answers with
-a bar* says how many had one. The truth is the count of the records themselves, not that of a model."""
+a bar* says how many had one. The truth is the count of the records themselves, not that of a model. Tables
+of many kinds, and answers that rest on the model, are [another study](suite-bars.md)."""
 
 ACCOUNTED = """## What a bar accounts for
 

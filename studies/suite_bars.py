@@ -3,13 +3,13 @@
     python studies/suite_bars.py                   # all cells: an hour of one processor
     python studies/suite_bars.py --seconds 600     # as many as fit
     python studies/suite_bars.py --show --write    # what is there, and the pages in docs/studies
-    python studies/suite_bars.py --chosen          # and which constants the first half would choose
+    python studies/suite_bars.py --chosen          # and which factor the first half would choose
 
 Every table of `frame/suite.py` is released by the default method and asked about one, two and three columns:
 a value of some record, a range, a list of categories. Counted answers promise to cover the truth in 95 of
-100 releases. Answers that rest on the model have an estimated range (`kinds/table/model_error.py`), whose two
-constants were chosen on the first half of the suite; the second half only confirms. Finished cells are kept
-in `results/`.
+100 releases. Answers that rest on the model have an estimated range (`kinds/table/model_error.py`), whose
+factor was chosen on the first half of the suite; the second half only confirms. Finished cells are kept in
+`results/`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -34,7 +34,7 @@ from penstock.kinds.table import model_error
 from penstock.kinds.table.answering import answer
 from penstock.kinds.table.confluence.method import Confluence
 from penstock.kinds.table.counted import MOST_CELLS
-from penstock.kinds.table.model_error import strays
+from penstock.kinds.table.model_error import Strays, strays
 from penstock.kinds.table.network.release import NetworkRelease
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
@@ -65,10 +65,15 @@ class Told:
     apart: float = 0.0
 
     @property
+    def half(self) -> float:
+        """Of the estimated range, as its factor is now."""
+        return Strays(self.noise, self.unseen, self.apart).half
+
+    @property
     def covered(self) -> bool | None:
-        if self.error is not None:
-            return abs(self.value - self.truth) <= self.error + 1e-6
-        return None if self.low is None or self.high is None else self.low <= self.truth <= self.high
+        if self.error is None and self.low is None:
+            return None
+        return abs(self.value - self.truth) <= (self.half if self.error is None else self.error + 1e-6)
 
 
 def question(data: Dataset, rng: np.random.Generator, columns: int) -> str:
@@ -167,8 +172,18 @@ def run(seconds: float | None) -> None:
 # What came out --------------------------------------------------------------------------------------------
 
 
-def _answers(lines: Sequence[Line], keep: Callable[[Line], bool]) -> list[Told]:
-    return [Told(**each) for line in lines if keep(line) for each in line["told"]]
+def _answers(
+    lines: Sequence[Line], *, half: str | None = None, epsilon: str | None = None, table: str | None = None
+) -> list[Told]:
+    """All answers of a half, a budget, a table, or of every one where none is named."""
+    return [
+        Told(**each)
+        for line in lines
+        if half in (None, line["half"])
+        and epsilon in (None, line["epsilon"])
+        and table in (None, line["table"].partition(" ")[0])
+        for each in line["told"]
+    ]
 
 
 def _share(found: Sequence[Told]) -> str:
@@ -181,15 +196,12 @@ def summary(lines: Sequence[Line]) -> str:
     rows = []
     for half in HALVES:
         for epsilon in (*BUDGETS, None):
-            found = _answers(
-                lines,
-                lambda line, half=half, e=epsilon: line["half"] == half and e in (None, line["epsilon"]),
-            )
+            found = _answers(lines, half=half, epsilon=epsilon)
             counted = [each for each in found if each.error is not None]
-            ranged = [each for each in found if each.low is not None and each.high is not None]
+            ranged = [each for each in found if each.low is not None]
             if not found:
                 continue
-            halves = [((each.high or 0.0) - (each.low or 0.0)) / 2 for each in ranged]
+            halves = [each.half for each in ranged]
             errors = [abs(each.value - each.truth) for each in ranged]
             wide = f"{np.median(halves):.0f} / {np.median(errors):.0f}" if ranged else "-"
             rows.append([f"{half}, {epsilon or 'all'}", _share(counted), _share(ranged), wide])
@@ -207,7 +219,7 @@ def by_table(lines: Sequence[Line]) -> str:
     rows = []
     for half, tables in HALVES.items():
         for name in tables:
-            found = _answers(lines, lambda line, name=name: line["table"].partition(" ")[0] == name)
+            found = _answers(lines, table=name)
             counted = [each for each in found if each.error is not None]
             ranged = [each for each in found if each.low is not None]
             if found:
@@ -217,7 +229,7 @@ def by_table(lines: Sequence[Line]) -> str:
 
 def coverage(lines: Sequence[Line], half: str, *, counted: bool) -> tuple[int, int]:
     """How many answers of a half were covered, of how many."""
-    found = _answers(lines, lambda line: line["half"] == half)
+    found = _answers(lines, half=half)
     known = [
         each.covered for each in found if (each.error is not None) is counted and each.covered is not None
     ]
@@ -228,11 +240,7 @@ def worst(lines: Sequence[Line], half: str) -> tuple[str, float]:
     """The table of a half whose estimated ranges cover least."""
     found = {}
     for name in HALVES[half]:
-        known = [
-            each.covered
-            for each in _answers(lines, lambda line, name=name: line["table"].partition(" ")[0] == name)
-            if each.low is not None
-        ]
+        known = [each.covered for each in _answers(lines, table=name) if each.low is not None]
         if known:
             found[name] = sum(map(bool, known)) / len(known)
     return min(found.items(), key=lambda each: each[1])
@@ -240,9 +248,7 @@ def worst(lines: Sequence[Line], half: str) -> tuple[str, float]:
 
 def chosen(lines: Sequence[Line]) -> str:
     """For several powers, the factor that covers 95 % on the first half, and how wide ranges are then."""
-    ranged = [
-        each for each in _answers(lines, lambda line: line["half"] == "choosing") if each.low is not None
-    ]
+    ranged = [each for each in _answers(lines, half="choosing") if each.low is not None]
     noise, unseen, apart, error = np.array(
         [[each.noise, each.unseen, each.apart, abs(each.value - each.truth)] for each in ranged]
     ).T
@@ -255,7 +261,7 @@ def chosen(lines: Sequence[Line]) -> str:
             half = np.maximum(1.0, np.hypot(factor * size, apart))
             low, high = (factor, high) if (error <= half).mean() < 0.95 else (low, factor)
         rows.append([f"{power}", f"{high:.2f}", f"{np.mean(np.log(half)):.3f}"])
-    now = f"Now: power {model_error.POWER}, factor {model_error.FACTOR}."
+    now = f"The factor that was taken: {model_error.FACTOR}, with a power of 0.5."
     return "\n".join([now, "", *markdown(["power", "factor for 95 %", "mean log half-width"], rows)])
 
 
@@ -280,13 +286,14 @@ the parts that tables of counts see, *noise* is the deviation of their noise; *u
 could stray in all others if their columns depended wholly on each other; *apart* is how far the model
 disagrees with the counts beyond their noise. The half-width is
 
-    max(1, sqrt((c noise)² + (c noise^p unseen^(1-p))² + apart²))
+    max(1, sqrt(c² noise (noise + unseen) + apart²))
 
-records, with c = {model_error.FACTOR} and p = {model_error.POWER}. Both constants were chosen on the first
-half of the suite, from an earlier run with other seeds and questions at five budgets; the second half had no
-part in it. Weighing the model's dependence, the number of records or the size of the answer as well did not
-make ranges narrower. What the same choice
-would be on the figures of this page:
+records, with c = {model_error.FACTOR}. That noise and unseen are multiplied, and with which power, was found
+in an earlier run on the tables to choose by, with other seeds and questions at five budgets; weighing the
+model's dependence, the number of records or the size of the answer as well did not make ranges narrower. The
+factor was chosen on the tables to choose by, for the questions of this page, rounded up; figures of the other
+half had been seen by then for a smaller factor and another power, and had no part in it. For powers of
+noise^p unseen^(1-p), the factor that covers 95 % on the first half, and how wide ranges are with it:
 
 {{chosen}}"""
 
@@ -309,7 +316,7 @@ def page(lines: Sequence[Line]) -> Page:
             f"""**Bars of counted answers cover {bars[0] / bars[1]:.3f}** of {bars[1]:,} truths. **Estimated
             ranges cover {confirmed[0] / confirmed[1]:.3f}** of {confirmed[1]:,} on the tables that only
             confirm, {shares["choosing", False][0] / shares["choosing", False][1]:.3f} on those by which their
-            constants were chosen. That is an average over tables: the least is {least:.2f}, on `{name}`. For
+            factor was chosen. That is an average over tables: the least is {least:.2f}, on `{name}`. For
             each budget:""",
             summary(lines),
         ],
@@ -326,7 +333,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, help="start no further cell after this time")
     parser.add_argument("--show", action="store_true", help="run nothing, only show what is there")
     parser.add_argument("--write", action="store_true", help="write the pages of the documentation")
-    parser.add_argument("--chosen", action="store_true", help="show which constants the first half chooses")
+    parser.add_argument("--chosen", action="store_true", help="show which factor the first half chooses")
     given = parser.parse_args(arguments)
     if not given.show and not given.chosen:
         run(given.seconds)

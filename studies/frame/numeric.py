@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from frame.data import LOADERS, file, flat, ordered
-from frame.suite import ABROAD, BANK, CANCER, JOBS, KIN, MARRIED, RACES, SCHOOL, WINE, WORK
+from frame.data import LOADERS, SCHOOL, file, flat, ordered
+from frame.suite import ABROAD, BANK, CANCER, JOBS, KIN, MARRIED, RACES, WINE, WORK
 from penstock.kinds.table.data import Table
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
@@ -80,7 +80,7 @@ class Numeric:
         elif codec.field.type == "datetime":
             column = column.cast(pl.Datetime("us")).cast(pl.Int64) // 1_000_000
         found = column.cast(pl.Float64).to_numpy().astype(np.float64)
-        return np.clip(found, codec.field.edges.low, codec.field.edges.high)
+        return np.asarray(np.clip(found, codec.field.edges.low, codec.field.edges.high), dtype=np.float64)
 
 
 class Measures:
@@ -125,9 +125,10 @@ def _ends(data: Numeric, name: str) -> tuple[Reals, Reals]:
     return ends[:, 0], ends[:, 1]
 
 
-def ranges(data: Numeric, outcome: Measures, seed: int) -> float:
+def ranges(dataset: Any, outcome: Any, seed: int) -> float:
     """The mean difference of the shares of ranges."""
     del seed
+    data: Numeric = dataset
     found = []
     for name in data.ranged:
         ends = _ends(data, name)
@@ -135,9 +136,10 @@ def ranges(data: Numeric, outcome: Measures, seed: int) -> float:
     return float(np.mean(found))
 
 
-def quantiles(data: Numeric, outcome: Measures, seed: int) -> float:
+def quantiles(dataset: Any, outcome: Any, seed: int) -> float:
     """How far the rank of a released quantile lies from its level, on average."""
     del seed
+    data: Numeric = dataset
     found = []
     for name in data.ranged:
         known = outcome.sorted[name]
@@ -147,9 +149,10 @@ def quantiles(data: Numeric, outcome: Measures, seed: int) -> float:
     return float(np.mean(found))
 
 
-def pairs(data: Numeric, outcome: Measures, seed: int) -> float:
+def pairs(dataset: Any, outcome: Any, seed: int) -> float:
     """The mean total variation distance of pairs, numbers in groups of equally many original records."""
     del seed
+    data: Numeric = dataset
     names = list(combinations(data.schema.names, 2))
     chosen = np.random.default_rng(0).permutation(len(names))[:MOST_PAIRS]
     found = []
@@ -198,7 +201,8 @@ class Cut:
         inner = round_edges(field.type, low, high, self.most)
         return {"edges": [at(field.type, place) for place in (low, *inner, high)]}
 
-    def __call__(self, data: Numeric, epsilon: str, seed: int) -> Measures:
+    def __call__(self, dataset: Any, epsilon: str, seed: int) -> Measures:
+        data: Numeric = dataset
         budget = Budget(epsilon, randomness=Randomness.seeded(seed))
         table, rest = Table.open(data.frame, self.schema(data)).prepared(budget)
         made = self.method.fit(table, rest)

@@ -230,9 +230,28 @@ def test_amounts_that_most_records_lack_get_a_bin_for_zero() -> None:
         )
     )
     assert proposal.field("gain").spikes == (0,)
-    assert proposal.field("gain").labels[:2] == ("0", "1..186")
+    assert proposal.field("gain").labels[:2] == ("0", "1..49")
     assert proposal.field("both").spikes == (0,)
     assert proposal.field("few").values == (0, 5)
     assert proposal.field("age").spikes == ()
     assert "that 0 stands out" in proposal.to_yaml()
     assert Schema.from_yaml(proposal.to_yaml()) == proposal
+
+
+def test_numbers_of_many_records_get_bins_that_follow_them_and_dates_keep_the_calendar() -> None:
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {
+            "amount": rng.gamma(2, 300, 10_000).round(2),
+            "percent": rng.integers(0, 101, 10_000),
+            "day": [date(2020, 1, 1), date(2024, 12, 31)] * 5_000,
+        }
+    )
+    many, few = draft(frame), draft(frame.head(9_999))
+    assert many.field("amount").bins is not None
+    assert many.field("amount").bins.adaptive
+    assert "leave 'bins' out" in many.to_yaml()
+    assert many.field("percent").edges.one_per_value
+    assert [field.bins for field in few.fields] == [None, None, None]
+    assert many.field("day").bins is None
+    assert many.field("day").edges.count == 60  # months

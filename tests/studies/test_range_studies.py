@@ -45,7 +45,7 @@ def test_every_cut_keeps_to_its_number_of_bins(way: str, most: int) -> None:
 
 
 def test_finer_bins_tell_more_where_there_is_no_noise(readings: Numeric) -> None:
-    coarse, fine = (Cut(Independent(), "round", most)(readings, "1000", 1) for most in (4, 100))
+    coarse, fine = (Cut(Independent(), "round", most)(readings, "100", 1) for most in (4, 100))
     assert ranges(readings, fine, 0) < ranges(readings, coarse, 0)
     assert quantiles(readings, fine, 0) < quantiles(readings, coarse, 0)
 

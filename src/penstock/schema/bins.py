@@ -33,8 +33,9 @@ MANY_BINS = 64  # from which on a bin is found faster by a guess than by a searc
 class Bins(Fact):
     """``{count: 16}``, ``{width: 5}`` (dates: days, datetimes: seconds) or ``{edges: [...]}``.
 
-    ``{adaptive: true, most: 32}`` begins with many narrow bins (1024, or as many as ``count`` or
-    ``width`` say), of which a release of a table keeps at most ``most``, found privately and paid for.
+    ``{adaptive: true, most: 32}`` begins with many narrow bins (round ones, at most 1024, or as many as
+    ``count`` or ``width`` say), of which a release of a table keeps at most ``most``, found privately and
+    paid for.
 
     ``coarser`` says where bins are still told apart when they are generalised: one list of inner edges for
     each step, the finest first, each a part of the one before. Without it they are merged two by two.
@@ -140,11 +141,10 @@ def cut(field: str, kind: Type, low: float, high: float, bins: Bins | None) -> E
             f"{field}: 'most' is the largest number of adaptive bins. Set 'adaptive: true' and at least 1."
         )
     values = int(high) - int(low) + 1 if whole else 0
-    if bins is not None and bins.adaptive and bins.chosen == 0:
-        bins = Bins(count=1 if low == high else min(values, NARROW_BINS) if whole else NARROW_BINS)
-    if bins is None:
-        if not whole or values > ROUND_BINS + 1:  # percentages, 0 to 100, have a bin each
-            return Edges((low, *round_edges(kind, low, high, ROUND_BINS), high), whole)
+    if bins is None or (bins.adaptive and bins.chosen == 0):
+        most = ROUND_BINS if bins is None else NARROW_BINS
+        if not whole or values > most + 1:  # percentages, 0 to 100, have a bin each
+            return Edges((low, *round_edges(kind, low, high, most), high), whole)
         bins = Bins(count=values)
     if bins.chosen != 1:
         raise SchemaError(

@@ -33,7 +33,7 @@ def round_edges(kind: Type, low: float, high: float, most: int) -> tuple[float, 
     >>> [str(date(1970, 1, 1) + timedelta(days=day)) for day in round_edges("date", first, last, 4)]
     ['2025-12-01', '2026-01-01', '2026-02-01']
     """
-    if low == high:
+    if low == high or most < 2:
         return ()
     if kind in ("integer", "number"):
         return _decimal(kind == "integer", low, high, most)

@@ -113,7 +113,7 @@ def test_what_rests_on_the_model_has_an_estimated_range_and_says_that_it_is_no_p
 
 
 def test_estimated_ranges_hold_the_truth_about_as_often_as_the_study_says() -> None:
-    """A coverage of 85 % or more would have fewer than 27 of 40 independent answers covered once in 1e6."""
+    """Of 40 independent ranges that cover 85 % each, fewer than 21 cover with probability 2e-7."""
     asked = parse("region in (north, east) and age < 60 and smoker = true", Schema.from_yaml(SCHEMA))
     truth = asked.holds(people()).sum()
     covered = 0
@@ -126,7 +126,7 @@ def test_estimated_ranges_hold_the_truth_about_as_often_as_the_study_says() -> N
             else (answer.range or (0.0, 0.0, ""))[:2]
         )
         covered += bool(low <= truth <= high)
-    assert covered >= 23
+    assert covered >= 21
 
 
 def test_a_question_that_cuts_through_a_bin_lies_between_two_counted_ones() -> None:

@@ -74,7 +74,8 @@ def answer(release: Asked, condition: Condition) -> Answer:
     if known is not None:
         return Answer.counted(*known, "records", contributions(schema))
     seen = any(set(names) <= set(table.attributes) for table in release.counted_tables)
-    range_ = (_enclosed(release, names, weights, public) if cut else None) or _likely(release, names, weights)
+    enclosed = _enclosed(release, names, weights, public) if cut else None
+    range_ = enclosed or _likely(release, names, weights, public)
     return _by_model(release, condition, cut=cut, seen=seen, range_=range_)
 
 
@@ -93,7 +94,7 @@ def _enclosed(release: Asked, names: Sequence[str], weights: Reals, public: floa
     return Range(max(0.0, inner[0] - inner[1].half), high if public is None else min(high, public), "counted")
 
 
-def _likely(release: Asked, names: Sequence[str], weights: Reals) -> Range | None:
+def _likely(release: Asked, names: Sequence[str], weights: Reals, public: float | None) -> Range | None:
     """An estimate of how far the truth lies from the model; None where no study has looked at its like."""
     if not release.estimates_errors:
         return None
@@ -105,8 +106,7 @@ def _likely(release: Asked, names: Sequence[str], weights: Reals) -> Range | Non
         if found is None:
             return None
         ends.append(release.total * float((joint * held).sum()) + sign * found.half)
-    low, high = max(0.0, ends[0]), min(max(0.0, release.total), ends[1])
-    return Range(min(low, high), high, "estimated")
+    return Range(max(0.0, ends[0]), ends[1] if public is None else min(ends[1], public), "estimated")
 
 
 def _by_model(
@@ -134,7 +134,7 @@ def _by_model(
 
 
 _ESTIMATED = (
-    "The range is an estimate of the model's error from the release's own counts. About 95 of 100 such "
+    "The range is an estimate of the model's error from the release's own counts. More than 9 of 10 such "
     "ranges held the truth in a study of other tables; none of them is guaranteed."
 )
 

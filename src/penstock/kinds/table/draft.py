@@ -31,8 +31,11 @@ class TableDraft(KindDraft):
 
 
 def _adaptive(field: Field, notes: Notes) -> Field:
-    """The field with bins that follow the records, where its bounds alone would leave it wide ones."""
-    if not field.ranged or field.bins is not None or field.edges.count <= 1 or field.edges.one_per_value:
+    """The field with bins that follow the records, where its bounds alone would leave it wide ones.
+
+    Dates and times stay in weeks, months or years, in which people ask about them.
+    """
+    if field.kind not in ("integer", "number") or field.bins is not None or field.edges.one_per_value:
         return field
     notes.fields[field.name] = (
         *notes.fields.get(field.name, ()),

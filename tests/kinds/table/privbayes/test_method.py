@@ -139,8 +139,8 @@ def test_what_cannot_work_is_refused_before_anything_is_spent(kind: dict[str, An
 
 ADAPTIVE = """
 fields:
-  - {name: age, type: integer, constraints: {minimum: 0, maximum: 255}, bins: {adaptive: true, most: 16}}
-  - {name: income, type: integer, constraints: {minimum: 0, maximum: 255}, bins: {adaptive: true, most: 16}}
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 255}, bins: {adaptive: true, most: 17}}
+  - {name: income, type: integer, constraints: {minimum: 0, maximum: 255}, bins: {adaptive: true, most: 17}}
 """
 
 
@@ -149,13 +149,13 @@ def test_bins_that_come_out_fewer_than_allowed_are_no_reason_to_refuse_once_they
     parameter: str,
 ) -> None:
     schema = Schema.from_yaml(ADAPTIVE)
-    PrivBayes(encoding="gray", **{parameter: 7}).check(schema)  # sixteen bins each: eight bits at most
-    with pytest.raises(UsageError, match=f"{parameter} must lie between 0 and 7"):
-        PrivBayes(encoding="gray", **{parameter: 8}).check(schema)
+    PrivBayes(encoding="gray", **{parameter: 9}).check(schema)  # seventeen bins each: ten bits at most
+    with pytest.raises(UsageError, match=f"{parameter} must lie between 0 and 9"):
+        PrivBayes(encoding="gray", **{parameter: 10}).check(schema)
     rows = pl.DataFrame({"age": [7] * 40, "income": [7] * 40})
     budget = paid("1/10")
-    release = PrivBayes(encoding="gray", **{parameter: 7}).fit(*Table.open(rows, schema).prepared(budget))
-    assert release.parameters["degree"] < 7
+    release = PrivBayes(encoding="gray", **{parameter: 9}).fit(*Table.open(rows, schema).prepared(budget))
+    assert release.parameters["degree"] < 9
     assert release.receipt.epsilon == Fraction(1, 10)
 
 
