@@ -28,8 +28,27 @@ from penstock.kinds.itemsets.mining import frequent, supports_of, utility
 from penstock.kinds.itemsets.release import ItemSetsRelease
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
-from set_data import NAMES, Baskets, load, shaped
-from set_pages import BESIDE, BUDGETS, FEW_RUNS, METHODS, QUERIES, RUNS, SCALE, SMALL, TOP, page
+from set_data import NAMES, STM_RECORDS, Baskets, load, shaped
+from set_pages import (
+    BESIDE,
+    BUDGETS,
+    FAN_OUTS,
+    FEW_RUNS,
+    FIRST,
+    HIGH,
+    LISTS,
+    METHODS,
+    MSNBC_RECORDS,
+    PUBLISHED,
+    QUERIES,
+    RUNS,
+    SCALE,
+    SMALL,
+    TOP,
+    TRANSIT_RECORDS,
+    UNIVERSES,
+    page,
+)
 from set_speed import scale, speed
 
 PLACE = RESULTS / "diffpart.json"
@@ -52,8 +71,17 @@ class Truth:
             for right, group in zip(self.right, self.asked, strict=True)
         ]
 
-    def utility(self, release: ItemSetsRelease, many: int = TOP) -> float:
-        return utility(self.top[:many], dict(release.frequent(many)))
+    def utilities(self, release: ItemSetsRelease) -> list[float]:
+        """Of the 20, 50 and 100 most frequent sets."""
+        found = release.frequent(TOP)
+        return [utility(self.top[:many], dict(found[:many])) for many in LISTS]
+
+    def same(self, release: ItemSetsRelease) -> list[bool]:
+        """Whether the first few most frequent sets are the true ones, in whatever order."""
+        found = release.frequent(max(FIRST))
+        return [
+            {items for items, _ in self.top[:many]} == {items for items, _ in found[:many]} for many in FIRST
+        ]
 
 
 def released(data: ItemSets, name: str, parameters: dict[str, Any], epsilon: str, seed: int) -> Any:
@@ -74,15 +102,17 @@ def errors(runs: int, name: str, labels: Iterable[str]) -> dict[str, Any]:
     for label in (label for label in labels if label in methods):
         method, parameters = methods[label]
         times = runs if label in METHODS else min(runs, FEW_RUNS)
-        for epsilon in BUDGETS:
-            scores, useful = [], []
+        for epsilon in (*BUDGETS, *(HIGH if label == "top-sets" else ())):
+            scores, useful, same = [], [], []
             for seed in range(times):
                 one = released(data, method, parameters, epsilon, seed)
                 scores.append(truth.errors(one))
-                useful.append([truth.utility(one, many) for many in (20, 50, TOP)])
+                useful.append(truth.utilities(one))
+                same.append(truth.same(one))
             found[f"{label}|{name}|{epsilon}"] = {
                 "errors": np.mean(scores, axis=0).tolist(),
-                "utility": dict(zip(("20", "50", str(TOP)), np.mean(useful, axis=0).tolist(), strict=True)),
+                "utility": dict(zip(map(str, LISTS), np.mean(useful, axis=0).tolist(), strict=True)),
+                "same": dict(zip(map(str, FIRST), np.mean(same, axis=0).tolist(), strict=True)),
                 "runs": times,
             }
             print(name, label, epsilon, flush=True)
@@ -90,23 +120,34 @@ def errors(runs: int, name: str, labels: Iterable[str]) -> dict[str, Any]:
 
 
 def shapes(runs: int) -> dict[str, Any]:
-    """Fan-out on msnbc, universe and number of records on made-up sets of the transit data's shape."""
+    """Fan-out and number of records on msnbc; universe, records and frequent sets on made-up transit data."""
     found: dict[str, Any] = {}
     baskets = load("msnbc")
     truth, data = Truth(baskets), ItemSets.open(baskets.rows, baskets.schema)
-    for fan_out in (2, 4, 6, 8, 10, 17):
-        each = [released(data, "diffpart", {"fan_out": fan_out}, "1.0", seed) for seed in range(runs)]
-        found[f"fan-out|{fan_out}"] = mean(truth.errors(one)[2] for one in each)
-    for items in (100, 300, 1012):
+    for fan_out in FAN_OUTS:
+        for epsilon in PUBLISHED:
+            each = [released(data, "diffpart", {"fan_out": fan_out}, epsilon, seed) for seed in range(runs)]
+            found[f"fan-out|{fan_out}|{epsilon}"] = mean(truth.errors(one)[2] for one in each)
+    for records in MSNBC_RECORDS:
+        fewer = Baskets("msnbc", baskets.rows.sample(records, seed=1), baskets.items)
         for epsilon in ("0.5", "1.25"):
-            found[f"items|{items}|{epsilon}"] = _shaped(shaped(200_000, items), epsilon, runs)
-    for records in (50_000, 200_000, 800_000):
+            found[f"msnbc|{records}|{epsilon}"] = _error(fewer, epsilon, runs)
+    for items in UNIVERSES:
         for epsilon in ("0.5", "1.25"):
-            found[f"records|{records}|{epsilon}"] = _shaped(shaped(records, 100), epsilon, runs)
+            found[f"items|{items}|{epsilon}"] = _error(shaped(200_000, items), epsilon, runs)
+    for records in TRANSIT_RECORDS:
+        for epsilon in ("0.5", "1.25"):
+            found[f"transit|{records}|{epsilon}"] = _error(shaped(records), epsilon, runs)
+    baskets = shaped(STM_RECORDS)
+    truth, data = Truth(baskets), ItemSets.open(baskets.rows, baskets.schema)
+    for epsilon in PUBLISHED:
+        each = [released(data, "diffpart", {}, epsilon, seed) for seed in range(runs)]
+        useful = np.mean([truth.utilities(one) for one in each], axis=0).tolist()
+        found |= {f"transit top|{many}|{epsilon}": one for many, one in zip(LISTS, useful, strict=True)}
     return found
 
 
-def _shaped(baskets: Baskets, epsilon: str, runs: int) -> float:
+def _error(baskets: Baskets, epsilon: str, runs: int) -> float:
     truth, data = Truth(baskets), ItemSets.open(baskets.rows, baskets.schema)
     each = [released(data, "diffpart", {}, epsilon, seed) for seed in range(runs)]
     return mean(float(np.mean(truth.errors(one))) for one in each)
