@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from statistics import mean
 from typing import Any
@@ -89,8 +89,8 @@ def released(data: ItemSets, name: str, parameters: dict[str, Any], epsilon: str
     return made.fit(data, Budget(Fraction(epsilon), randomness=Randomness.seeded(seed)))
 
 
-def errors(runs: int, name: str, labels: Iterable[str]) -> dict[str, Any]:
-    """Errors by group and utilities of some methods at every budget, on one dataset."""
+def errors(runs: int, name: str, labels: Iterable[str], budgets: Sequence[str]) -> dict[str, Any]:
+    """Errors by group and utilities of some methods at some budgets, on one dataset."""
     baskets = load(name)
     truth, data = Truth(baskets), ItemSets.open(baskets.rows, baskets.schema)
     shape = [truth.records, truth.items, float(truth.sets.sizes @ truth.sets.weights) / truth.records]
@@ -102,7 +102,7 @@ def errors(runs: int, name: str, labels: Iterable[str]) -> dict[str, Any]:
     for label in (label for label in labels if label in methods):
         method, parameters = methods[label]
         times = runs if label in METHODS else min(runs, FEW_RUNS)
-        for epsilon in (*BUDGETS, *(HIGH if label == "top-sets" else ())):
+        for epsilon in (each for each in budgets if each in BUDGETS or label == "top-sets"):
             scores, useful, same = [], [], []
             for seed in range(times):
                 one = released(data, method, parameters, epsilon, seed)
@@ -119,29 +119,27 @@ def errors(runs: int, name: str, labels: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def shapes(runs: int) -> dict[str, Any]:
+def shapes(runs: int) -> Iterator[dict[str, Any]]:
     """Fan-out and number of records on msnbc; universe, records and frequent sets on made-up transit data."""
-    found: dict[str, Any] = {}
     baskets = load("msnbc")
     truth, data = Truth(baskets), ItemSets.open(baskets.rows, baskets.schema)
-    for fan_out in FAN_OUTS:
-        for epsilon in PUBLISHED:
+    for epsilon in PUBLISHED:
+        for fan_out in FAN_OUTS:
             each = [released(data, "diffpart", {"fan_out": fan_out}, epsilon, seed) for seed in range(runs)]
-            found[f"fan-out|{fan_out}|{epsilon}"] = mean(truth.errors(one)[2] for one in each)
+            yield {f"fan-out|{fan_out}|{epsilon}": mean(truth.errors(one)[2] for one in each)}
     for records in MSNBC_RECORDS:
         fewer = Baskets("msnbc", baskets.rows.sample(records, seed=1), baskets.items)
-        found |= _errors(fewer, f"msnbc|{records}", runs)
+        yield _errors(fewer, f"msnbc|{records}", runs)
     for items in UNIVERSES:
-        found |= _errors(shaped(200_000, items), f"items|{items}", runs)
+        yield _errors(shaped(200_000, items), f"items|{items}", runs)
     for records in TRANSIT_RECORDS:
-        found |= _errors(shaped(records), f"transit|{records}", runs)
+        yield _errors(shaped(records), f"transit|{records}", runs)
     baskets = shaped(STM_RECORDS)
     truth, data = Truth(baskets), ItemSets.open(baskets.rows, baskets.schema)
     for epsilon in PUBLISHED:
         each = [released(data, "diffpart", {}, epsilon, seed) for seed in range(runs)]
         useful = np.mean([truth.utilities(one) for one in each], axis=0).tolist()
-        found |= {f"transit top|{many}|{epsilon}": one for many, one in zip(LISTS, useful, strict=True)}
-    return found
+        yield {f"transit top|{many}|{epsilon}": one for many, one in zip(LISTS, useful, strict=True)}
 
 
 def _errors(baskets: Baskets, label: str, runs: int) -> dict[str, float]:
@@ -161,6 +159,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--data", nargs="*", default=NAMES, choices=NAMES)
     parser.add_argument("--methods", nargs="*", default=[*METHODS, *BESIDE, *SMALL])
+    parser.add_argument("--budgets", nargs="*", default=[*BUDGETS, *HIGH], choices=[*BUDGETS, *HIGH])
     given = parser.parse_args()
     known: dict[str, Any] = json.loads(PLACE.read_text(encoding="utf-8")) if PLACE.exists() else {}
 
@@ -171,9 +170,10 @@ def main() -> int:
 
     if given.errors:
         for name in given.data:
-            keep("errors", errors(given.runs, name, given.methods))
+            keep("errors", errors(given.runs, name, given.methods, given.budgets))
     if given.shapes:
-        keep("shapes", shapes(min(given.runs, FEW_RUNS)))
+        for found in shapes(min(given.runs, FEW_RUNS)):
+            keep("shapes", found)
     if given.speed:
         keep("speed", speed())
     if given.scale:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import pairwise
 from statistics import mean
 from typing import Any
@@ -75,7 +76,7 @@ class Found:
 
     def same(self, label: str, name: str, epsilon: str, many: int) -> float:
         """The share of releases whose most frequent sets are the true ones."""
-        return float(self.got[f"{label}|{name}|{epsilon}"].get("same", {}).get(str(many), 0.0))
+        return float(self.got[f"{label}|{name}|{epsilon}"]["same"][str(many)])
 
     def beats(self, text: str, one: str, two: str) -> Told:
         """Whether a method has the smaller error on msnbc, at the published budgets."""
@@ -174,69 +175,83 @@ def _published(found: Found) -> list[Told]:
             min(every) >= 0.70,
             f"{min(every):.2f}",
         ),
-        (
-            f"A short list is mostly the true one (msnbc, the first {FIRST[0]}, ε from 0.5 on)",
-            min(found.same("diffpart", "msnbc", each, FIRST[0]) for each in PUBLISHED) > 0.5,
-            "; ".join(
-                f"first {many}: "
-                + ", ".join(f"{found.same('diffpart', 'msnbc', each, many):.0%}" for each in PUBLISHED)
-                for many in FIRST
-            ),
-        ),
+        *_short_lists(found),
         found.beats("Equal shares are worse (fan-out 2)", "fan-out 2", "fan-out 2, equal shares"),
         found.beats("Choosing by the exponential mechanism is worse", "diffpart", "exponential"),
     ]
 
 
 def _shapes(got: dict[str, Any]) -> list[Told]:
-    if not got:
+    told = []
+    for sentence in (_fan_out, _smaller_universe, _less_sensitive, _few_records, _transit, _transit_tops):
+        with suppress(KeyError):  # not measured yet
+            told += sentence(got)
+    return told
+
+
+def _short_lists(found: Found) -> list[Told]:
+    if any("same" not in found.got[f"diffpart|msnbc|{each}"] for each in PUBLISHED):
         return []
+    shares = {many: [found.same("diffpart", "msnbc", each, many) for each in PUBLISHED] for many in FIRST}
+    text = f"A short list is mostly the true one (msnbc, the first {FIRST[0]}, ε from 0.5 on)"
+    numbers = "; ".join(
+        f"first {many}: {', '.join(f'{one:.0%}' for one in some)} of the releases"
+        for many, some in shares.items()
+    )
+    return [(text, min(shares[FIRST[0]]) > 0.5, numbers)]
+
+
+def _fan_out(got: dict[str, Any]) -> list[Told]:
     fans = {each: [got[f"fan-out|{fan_out}|{each}"] for fan_out in FAN_OUTS] for each in PUBLISHED}
     spread = {each: max(some) / min(some) for each, some in fans.items()}
+    numbers = ", ".join(f"{one:.1f} times at ε = {each}" for each, one in spread.items())
+    text = "The error is relatively stable in the fan-out (largest at most twice the smallest)"
+    return [(text, all(one <= 2 for one in spread.values()), numbers)]
+
+
+def _smaller_universe(got: dict[str, Any]) -> list[Told]:
     items = [got[f"items|{many}|1.25"] for many in UNIVERSES]
-    gained = [got[f"items|{many}|0.5"] - got[f"items|{many}|1.25"] for many in (UNIVERSES[0], UNIVERSES[-1])]
-    few, many = MSNBC_RECORDS[0], MSNBC_RECORDS[-1]
-    clear = {size: 1 - got[f"msnbc|{size}|1.25"] / got[f"msnbc|{size}|0.5"] for size in MSNBC_RECORDS}
-    still = {size: 1 - got[f"transit|{size}|1.25"] / got[f"transit|{size}|0.5"] for size in TRANSIT_RECORDS}
-    useful = {(each, k): got[f"transit top|{k}|{each}"] for each in PUBLISHED for k in LISTS}
-    lost = {key: 1 - value for key, value in useful.items() if key[0] != "0.5"}
-    late = [1 - useful[each, TOP] for each in ("1.0", "1.25")]
+    numbers = ", ".join(f"{one:.4f}" for one in items)
+    return [("A smaller universe has a smaller error", items == sorted(items), numbers)]
+
+
+def _less_sensitive(got: dict[str, Any]) -> list[Told]:
+    few, many = UNIVERSES[0], UNIVERSES[-1]
+    gained = {size: got[f"items|{size}|0.5"] - got[f"items|{size}|1.25"] for size in (few, many)}
+    numbers = f"{gained[few]:.4f} for {few} items, {gained[many]:.4f} for {many:,}"
+    return [("A smaller universe makes the error less sensitive to ε", gained[few] <= gained[many], numbers)]
+
+
+def _gain(got: dict[str, Any], label: str, records: int) -> float:
+    """By which share the error falls from the smallest to the largest published budget."""
+    return float(1 - got[f"{label}|{records}|1.25"] / got[f"{label}|{records}|0.5"])
+
+
+def _few_records(got: dict[str, Any]) -> list[Told]:
+    gained = {records: _gain(got, "msnbc", records) for records in MSNBC_RECORDS}
+    numbers = ", ".join(f"{one:.0%} with {records:,} of them" for records, one in gained.items())
+    text = "With few records msnbc's error improves clearly from ε = 0.5 to 1.25 (by a tenth at least)"
+    return [(text, gained[MSNBC_RECORDS[0]] >= 0.1, numbers)]
+
+
+def _transit(got: dict[str, Any]) -> list[Told]:
+    gained = {records: _gain(got, "transit", records) for records in TRANSIT_RECORDS}
+    numbers = ", ".join(f"{one:.1%} with {records:,}" for records, one in gained.items())
+    text = "That of the transit data changes little (by a tenth at most), however many records there are"
+    return [(text, max(map(abs, gained.values())) <= 0.1, numbers)]
+
+
+def _transit_tops(got: dict[str, Any]) -> list[Told]:
+    lost = {(each, k): 1 - got[f"transit top|{k}|{each}"] for each in PUBLISHED for k in LISTS}
+    most = max(one for (each, _), one in lost.items() if each != "0.5")
+    late = max(lost[each, TOP] for each in ("1.0", "1.25"))
     return [
         (
-            "The error is relatively stable in the fan-out (largest at most twice the smallest)",
-            all(one <= 2 for one in spread.values()),
-            ", ".join(f"{one:.1f} times at ε = {each}" for each, one in spread.items()),
-        ),
-        (
-            "A smaller universe has a smaller error",
-            items == sorted(items),
-            ", ".join(f"{one:.4f}" for one in items),
-        ),
-        (
-            "A smaller universe makes the error less sensitive to ε",
-            gained[0] <= gained[1],
-            f"{gained[0]:.4f} for {UNIVERSES[0]} items, {gained[1]:.4f} for {UNIVERSES[-1]:,}",
-        ),
-        (
-            "With few records msnbc's error improves clearly with ε (by a tenth at least)",
-            clear[few] >= 0.1,
-            f"{clear[few]:.0%} from 0.5 to 1.25 with {few:,} of them, {clear[many]:.0%} with {many:,}",
-        ),
-        (
-            "That of the transit data changes little with ε, whatever the number of records (by a tenth)",
-            max(map(abs, still.values())) <= 0.1,
-            ", ".join(f"{one:.1%} of {size:,}" for size, one in still.items()),
-        ),
-        (
             "Top-K utility on the transit data loses less than 30 %, K up to 100, ε from 0.75 on",
-            max(lost.values()) < 0.3,
-            f"up to {max(lost.values()):.0%}",
+            most < 0.3,
+            f"up to {most:.0%}",
         ),
-        (
-            "And less than 22 % at K = 100, ε ≥ 1",
-            max(late) < 0.22,
-            f"up to {max(late):.0%}",
-        ),
+        ("And less than 22 % at K = 100, ε ≥ 1", late < 0.22, f"up to {late:.0%}"),
     ]
 
 
@@ -394,9 +409,10 @@ def page(known: dict[str, Any]) -> Page:
             + (listed(f"{text} ({numbers})" for text, holds, numbers in told if not holds) or "- nothing"),
         ],
         "`python studies/diffpart.py --errors --shapes --speed --scale`, then `--write`.",
-        f"{RUNS} releases with fixed seeds for each figure of DiffPart and the default, {FEW_RUNS} for the "
-        f"others, and {QUERIES:,} random sets of items in each of five groups (the paper: 10 releases, "
-        "10,000 sets). msnbc is the paper's; its transit data are not public, and made-up sets of their "
+        f"Releases with fixed seeds for each figure: {_runs(known, 'diffpart')} of DiffPart, "
+        f"{_runs(known, 'sluice')} of the default, {_runs(known, *BESIDE, *SMALL)} of the others, "
+        f"and {QUERIES:,} random sets of items in each of five groups (the paper: 10 releases, 10,000 sets). "
+        "msnbc is the paper's; its transit data are not public, and made-up sets of their "
         "shape stand in for them. The default's constants for items as columns were chosen on "
         f"{', '.join(CHOSEN_ON)}, and nothing on {' and '.join(CHOSE_NOTHING)}. Those for counting every set "
         "were set with msnbc in view, the only small universe here. "
@@ -405,6 +421,8 @@ def page(known: dict[str, Any]) -> Page:
         [
             "## Mean relative error over the five groups, and utility of the 100 most frequent sets",
             _all_table(known["errors"], names),
+            f"## Utility of top-sets (k = {TOP}) at large budgets (20, 50, 100 most frequent)",
+            _high_table(known["errors"], names),
             "## Relative error by length of the questions, msnbc",
             _group_table(known["errors"]),
             "## Data",
@@ -412,6 +430,12 @@ def page(known: dict[str, Any]) -> Page:
             *_further(known),
         ],
     )
+
+
+def _runs(known: dict[str, Any], *labels: str) -> str:
+    """How many releases each figure of some methods is a mean of."""
+    runs = {one["runs"] for key, one in known["errors"].items() if key.split("|")[0] in labels}
+    return str(max(runs)) if len(runs) == 1 else f"{min(runs)} to {max(runs)}"
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
@@ -451,6 +475,14 @@ def _all_table(got: dict[str, Any], names: list[str]) -> str:
         for epsilon in BUDGETS
     ]
     return _table(["data", "ε", *labels], rows)
+
+
+def _high_table(got: dict[str, Any], names: list[str]) -> str:
+    def cell(key: str) -> str:
+        return ", ".join(f"{got[key]['utility'][str(many)]:.2f}" for many in LISTS) if key in got else ""
+
+    rows = [[name, *(cell(f"top-sets|{name}|{epsilon}") for epsilon in ("1.0", *HIGH))] for name in names]
+    return _table(["data", *(f"ε = {epsilon}" for epsilon in ("1", *HIGH))], rows)
 
 
 def _group_table(got: dict[str, Any]) -> str:
