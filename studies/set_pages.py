@@ -353,7 +353,7 @@ def _ours(found: Found) -> list[Told]:
             f"{more} of {len(useful)}",
         ),
     ]
-    for label, text, better in (
+    for label, text, wins in (
         (
             "privtree-sets",
             "Ours (a): PrivTree's decisions have less error than DiffPart's shares",
@@ -374,7 +374,7 @@ def _ours(found: Found) -> list[Told]:
     ):
         tried = found.cases(label)
         if tried:
-            won = sum(better(label, "diffpart", case) for case in tried)
+            won = sum(wins(label, "diffpart", case) for case in tried)
             told.append((f"{text}, on most data and budgets", 2 * won > len(tried), f"{won} of {len(tried)}"))
     right = [found.useful("top-sets", name, "100") for name in NAMES if f"top-sets|{name}|100" in found]
     if right:
