@@ -166,8 +166,8 @@ class TopSetsRelease(ItemSetsRelease):
         ]
 
     def pictures(self) -> Sequence[Picture]:
-        """What was counted; sizes and groups of synthetic sets would show what nobody knows."""
-        return pictures.most_frequent(self, max(map(len, self.chosen), default=1))
+        """What was counted, where any count is above zero: else all that synthetic sets show."""
+        return pictures.most_frequent(self, max(map(len, self.chosen), default=1)) or pictures.of(self)
 
     def model(self) -> Model:
         import polars as pl
