@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from statistics import mean
 from typing import Any
@@ -28,8 +28,27 @@ from penstock.kinds.itemsets.mining import frequent, supports_of, utility
 from penstock.kinds.itemsets.release import ItemSetsRelease
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
-from set_data import NAMES, Baskets, load, shaped
-from set_pages import BESIDE, BUDGETS, FEW_RUNS, METHODS, QUERIES, RUNS, SCALE, SMALL, TOP, page
+from set_data import NAMES, STM_RECORDS, Baskets, load, shaped
+from set_pages import (
+    BESIDE,
+    BUDGETS,
+    FAN_OUTS,
+    FEW_RUNS,
+    FIRST,
+    HIGH,
+    LISTS,
+    METHODS,
+    MSNBC_RECORDS,
+    PUBLISHED,
+    QUERIES,
+    RUNS,
+    SCALE,
+    SMALL,
+    TOP,
+    TRANSIT_RECORDS,
+    UNIVERSES,
+    page,
+)
 from set_speed import scale, speed
 
 PLACE = RESULTS / "diffpart.json"
@@ -52,8 +71,17 @@ class Truth:
             for right, group in zip(self.right, self.asked, strict=True)
         ]
 
-    def utility(self, release: ItemSetsRelease, many: int = TOP) -> float:
-        return utility(self.top[:many], dict(release.frequent(many)))
+    def utilities(self, release: ItemSetsRelease) -> list[float]:
+        """Of the 20, 50 and 100 most frequent sets."""
+        found = release.frequent(TOP)
+        return [utility(self.top[:many], dict(found[:many])) for many in LISTS]
+
+    def same(self, release: ItemSetsRelease) -> list[bool]:
+        """Whether the first few most frequent sets are the true ones, in whatever order."""
+        found = release.frequent(max(FIRST))
+        return [
+            {items for items, _ in self.top[:many]} == {items for items, _ in found[:many]} for many in FIRST
+        ]
 
 
 def released(data: ItemSets, name: str, parameters: dict[str, Any], epsilon: str, seed: int) -> Any:
@@ -61,8 +89,8 @@ def released(data: ItemSets, name: str, parameters: dict[str, Any], epsilon: str
     return made.fit(data, Budget(Fraction(epsilon), randomness=Randomness.seeded(seed)))
 
 
-def errors(runs: int, name: str, labels: Iterable[str]) -> dict[str, Any]:
-    """Errors by group and utilities of some methods at every budget, on one dataset."""
+def errors(runs: int, name: str, labels: Iterable[str], budgets: Sequence[str]) -> dict[str, Any]:
+    """Errors by group and utilities of some methods at some budgets, on one dataset."""
     baskets = load(name)
     truth, data = Truth(baskets), ItemSets.open(baskets.rows, baskets.schema)
     shape = [truth.records, truth.items, float(truth.sets.sizes @ truth.sets.weights) / truth.records]
@@ -74,42 +102,54 @@ def errors(runs: int, name: str, labels: Iterable[str]) -> dict[str, Any]:
     for label in (label for label in labels if label in methods):
         method, parameters = methods[label]
         times = runs if label in METHODS else min(runs, FEW_RUNS)
-        for epsilon in BUDGETS:
-            scores, useful = [], []
+        for epsilon in (each for each in budgets if each in BUDGETS or label == "top-sets"):
+            scores, useful, same = [], [], []
             for seed in range(times):
                 one = released(data, method, parameters, epsilon, seed)
                 scores.append(truth.errors(one))
-                useful.append([truth.utility(one, many) for many in (20, 50, TOP)])
+                useful.append(truth.utilities(one))
+                same.append(truth.same(one))
             found[f"{label}|{name}|{epsilon}"] = {
                 "errors": np.mean(scores, axis=0).tolist(),
-                "utility": dict(zip(("20", "50", str(TOP)), np.mean(useful, axis=0).tolist(), strict=True)),
+                "utility": dict(zip(map(str, LISTS), np.mean(useful, axis=0).tolist(), strict=True)),
+                "same": dict(zip(map(str, FIRST), np.mean(same, axis=0).tolist(), strict=True)),
                 "runs": times,
             }
             print(name, label, epsilon, flush=True)
     return found
 
 
-def shapes(runs: int) -> dict[str, Any]:
-    """Fan-out on msnbc, universe and number of records on made-up sets of the transit data's shape."""
-    found: dict[str, Any] = {}
+def shapes(runs: int) -> Iterator[dict[str, Any]]:
+    """Fan-out and number of records on msnbc; universe, records and frequent sets on made-up transit data."""
     baskets = load("msnbc")
     truth, data = Truth(baskets), ItemSets.open(baskets.rows, baskets.schema)
-    for fan_out in (2, 4, 6, 8, 10, 17):
-        each = [released(data, "diffpart", {"fan_out": fan_out}, "1.0", seed) for seed in range(runs)]
-        found[f"fan-out|{fan_out}"] = mean(truth.errors(one)[2] for one in each)
-    for items in (100, 300, 1012):
-        for epsilon in ("0.5", "1.25"):
-            found[f"items|{items}|{epsilon}"] = _shaped(shaped(200_000, items), epsilon, runs)
-    for records in (50_000, 200_000, 800_000):
-        for epsilon in ("0.5", "1.25"):
-            found[f"records|{records}|{epsilon}"] = _shaped(shaped(records, 100), epsilon, runs)
-    return found
-
-
-def _shaped(baskets: Baskets, epsilon: str, runs: int) -> float:
+    for epsilon in PUBLISHED:
+        for fan_out in FAN_OUTS:
+            each = [released(data, "diffpart", {"fan_out": fan_out}, epsilon, seed) for seed in range(runs)]
+            yield {f"fan-out|{fan_out}|{epsilon}": mean(truth.errors(one)[2] for one in each)}
+    for records in MSNBC_RECORDS:
+        fewer = Baskets("msnbc", baskets.rows.sample(records, seed=1), baskets.items)
+        yield _errors(fewer, f"msnbc|{records}", runs)
+    for items in UNIVERSES:
+        yield _errors(shaped(200_000, items), f"items|{items}", runs)
+    for records in TRANSIT_RECORDS:
+        yield _errors(shaped(records), f"transit|{records}", runs)
+    baskets = shaped(STM_RECORDS)
     truth, data = Truth(baskets), ItemSets.open(baskets.rows, baskets.schema)
-    each = [released(data, "diffpart", {}, epsilon, seed) for seed in range(runs)]
-    return mean(float(np.mean(truth.errors(one))) for one in each)
+    for epsilon in PUBLISHED:
+        each = [released(data, "diffpart", {}, epsilon, seed) for seed in range(runs)]
+        useful = np.mean([truth.utilities(one) for one in each], axis=0).tolist()
+        yield {f"transit top|{many}|{epsilon}": one for many, one in zip(LISTS, useful, strict=True)}
+
+
+def _errors(baskets: Baskets, label: str, runs: int) -> dict[str, float]:
+    """The mean error of DiffPart at the smallest and the largest published budget."""
+    truth, data = Truth(baskets), ItemSets.open(baskets.rows, baskets.schema)
+    found = {}
+    for epsilon in ("0.5", "1.25"):
+        each = [released(data, "diffpart", {}, epsilon, seed) for seed in range(runs)]
+        found[f"{label}|{epsilon}"] = mean(float(np.mean(truth.errors(one))) for one in each)
+    return found
 
 
 def main() -> int:
@@ -119,6 +159,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--data", nargs="*", default=NAMES, choices=NAMES)
     parser.add_argument("--methods", nargs="*", default=[*METHODS, *BESIDE, *SMALL])
+    parser.add_argument("--budgets", nargs="*", default=[*BUDGETS, *HIGH], choices=[*BUDGETS, *HIGH])
     given = parser.parse_args()
     known: dict[str, Any] = json.loads(PLACE.read_text(encoding="utf-8")) if PLACE.exists() else {}
 
@@ -129,9 +170,10 @@ def main() -> int:
 
     if given.errors:
         for name in given.data:
-            keep("errors", errors(given.runs, name, given.methods))
+            keep("errors", errors(given.runs, name, given.methods, given.budgets))
     if given.shapes:
-        keep("shapes", shapes(min(given.runs, FEW_RUNS)))
+        for found in shapes(min(given.runs, FEW_RUNS)):
+            keep("shapes", found)
     if given.speed:
         keep("speed", speed())
     if given.scale:

@@ -30,12 +30,14 @@ from penstock.kinds.itemsets.data import ItemSets
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Schema
-from set_data import STM_RECORDS, Baskets, shaped
+from set_data import STM_ITEMS, STM_RECORDS, Baskets, shaped
 
 AT_ONCE = 500_000
 TIMES = 3
 LIMIT_MIB = 4096
 SIZES = (STM_RECORDS // 4, STM_RECORDS // 2, STM_RECORDS)
+SPEED_UNIVERSES = (STM_ITEMS // 4, STM_ITEMS // 2, STM_ITEMS)
+SPEED_RECORDS = 800_000
 LAYOUTS = ("lists", "rows")
 
 
@@ -51,23 +53,38 @@ def speed() -> dict[str, Any]:
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as place:
         every = {records: _lines(Path(place) / f"{records}.dat", records) for records in SIZES}
+        wider = {
+            items: _lines(Path(place) / f"of{items}.dat", SPEED_RECORDS, items) for items in SPEED_UNIVERSES
+        }
         for _ in range(TIMES):
             for records, (path, schema) in every.items():
-                begun = process_time()
-                data = ItemSets.open(path, schema, engine="memory")
-                read = process_time() - begun
+                read, data = _read(path, schema)
                 default, _ = seconds("sluice", data)
                 taken, found[f"divided by diffpart|{records}"] = seconds("diffpart", data)
                 for step, value in (("read", read), ("diffpart", taken), ("sluice", default)):
-                    key = f"{step}|{records}"
-                    found[key] = min(value, found.get(key, value))
+                    _least(found, f"{step}|{records}", value)
+            for items, (path, schema) in wider.items():
+                read, data = _read(path, schema)
+                _least(found, f"read of items|{items}", read)
+                _least(found, f"diffpart of items|{items}", seconds("diffpart", data)[0])
             print(found, flush=True)
     return found
 
 
-def _lines(path: Path, records: int) -> tuple[Path, Schema]:
+def _read(path: Path, schema: Schema) -> tuple[float, ItemSets]:
+    """CPU seconds of reading and coding a file, and what was read."""
+    begun = process_time()
+    data = ItemSets.open(path, schema, engine="memory")
+    return process_time() - begun, data
+
+
+def _least(found: dict[str, Any], key: str, value: float) -> None:
+    found[key] = min(value, found.get(key, value))
+
+
+def _lines(path: Path, records: int, items: int = STM_ITEMS) -> tuple[Path, Schema]:
     """A text file, every line a set, and its schema."""
-    baskets = shaped(records)
+    baskets = shaped(records, items)
     baskets.rows.write_csv(path, include_header=False, quote_style="never")
     facts = baskets.schema.model_dump(by_alias=True, exclude_defaults=True)
     return path, Schema.model_validate({**facts, "items": {"item": "items", "header": False}})

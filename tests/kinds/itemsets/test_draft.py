@@ -19,10 +19,20 @@ from penstock.schema import Schema
             {"item": "goods", "separator": ","},
             ["milk", "rye bread", "tea"],
         ),
+        (
+            {"basket": ["milk bread", "milk", "bread eggs"], "store": ["north", "south", "north"]},
+            {"item": "basket"},
+            ["bread", "eggs", "milk"],
+        ),
         ({"goods": [["b", "a"], ["a"], []]}, {"item": "goods"}, ["a", "b"]),
         (
             {"basket_id": [1, 1, 2], "product": ["rye bread", "milk", "rye bread"]},
             {"item": "product", "transaction": "basket_id"},
+            ["milk", "rye bread"],
+        ),
+        (
+            {"basket": [1, 1, 2], "product": ["rye bread", "milk", "rye bread"]},
+            {"item": "product", "transaction": "basket"},
             ["milk", "rye bread"],
         ),
         (

@@ -17,7 +17,7 @@ from penstock.kinds.itemsets.mining import superset_sums
 from penstock.kinds.itemsets.release import SetsRelease
 from penstock.kinds.itemsets.supports import RANGES, Sizes, likely, whole
 from penstock.kinds.table.data import Table
-from penstock.learn.sluice import method
+from penstock.learn.sluice import method, smoothing
 from penstock.learn.sluice.method import Sluice, as_sets, drawn_rows
 from penstock.learn.sluice.smoothing import plausible
 from penstock.privacy.budgets.budget import Budget
@@ -241,3 +241,21 @@ def test_few_columns_have_the_rows_that_are_expected_of_each_combination() -> No
         assert rows.shape == (2, many)
         counts = np.bincount(2 * rows[0] + rows[1], minlength=4)
         assert (np.abs(counts - many * shares.ravel()) < 1).all()
+
+
+def test_rounds_that_lead_away_from_the_sums_are_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With steps that are far too long, the supports of items come out as with short ones all the same."""
+    rng = np.random.default_rng(2)
+    has = np.arange(256)[:, None] >> np.arange(8) & 1
+    shares = 1 / np.arange(2, 10)
+    chances = np.prod(np.where(has, shares, 1 - shares), axis=1)
+    noisy = rng.poisson(3000 * chances) + np.round(rng.laplace(0, 10, 256)).astype(np.int64)
+
+    def supports() -> Any:
+        return plausible(noisy, 14.1) @ has
+
+    right = supports()
+    monkeypatch.setattr(smoothing, "STEP", 2.0)
+    assert np.abs(supports() - right).max() < 40
+    monkeypatch.setattr(smoothing, "WORSE", np.inf)
+    assert np.abs(supports() - right).max() > 200

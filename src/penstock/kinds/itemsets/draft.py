@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import polars as pl
@@ -19,6 +20,10 @@ from penstock.schema import Field, Layout
 _SAY_ITEMS = (
     "Say which columns make an item set: items: {item: ..., transaction: ...}, or items: {item: ...} where "
     "every row is a whole set. Keep the field of the items and remove the others."
+)
+_SET = re.compile(
+    r"^(basket|transaction|tid|order|cart|receipt|ticket|invoice|visit|session|purchase|trip)s?$",
+    re.IGNORECASE,
 )
 _SEPARATORS = (",", ";", "|", None)  # None: blanks
 
@@ -47,7 +52,13 @@ class ItemSetsDraft(KindDraft):
         self, fields: list[Field], frame: pl.DataFrame, markers: tuple[str, ...], notes: Notes
     ) -> tuple[Field, ItemSetLayout] | None:
         """The items, and how they make sets; None where nothing suggests itself."""
-        named = (name for name in frame.columns if identifies(name) or identifies_a_person(name))
+        named = (
+            name
+            for name in frame.columns
+            if identifies(name)
+            or identifies_a_person(name)
+            or (_SET.match(name) and not _holds_sets(frame[name], markers, _SEPARATORS)[0])
+        )
         transaction = next((name for name in named if frame[name].n_unique() < frame.height), None)
         # where rows belong together already, a blank is more likely part of an item's name
         separators = _SEPARATORS if transaction is None else _SEPARATORS[:-1]

@@ -24,8 +24,18 @@ FAN_OUT = 10
 
 def of(release: ItemSetsRelease) -> Sequence[Picture]:
     """All pictures that there is something to see in."""
-    found = [_frequent(release, 1, "Most frequent items"), _frequent(release, 2, "Most frequent pairs")]
-    return [picture for picture in (*found, _sizes(release), _groups(release)) if picture is not None]
+    found = (*most_frequent(release, 2), _sizes(release), _groups(release))
+    return [picture for picture in found if picture is not None]
+
+
+def most_frequent(release: ItemSetsRelease, longest: int) -> list[Picture]:
+    """The most frequent items, pairs and so on, up to sets of so many items."""
+    titles = {1: "items", 2: "pairs"}
+    found = (
+        _frequent(release, size, f"Most frequent {titles.get(size, f'sets of {size} items')}")
+        for size in range(1, longest + 1)
+    )
+    return [picture for picture in found if picture is not None]
 
 
 def _frequent(release: ItemSetsRelease, size: int, title: str) -> Picture | None:
@@ -58,6 +68,7 @@ def _sizes(release: ItemSetsRelease) -> Picture:
 
 def _groups(release: ItemSetsRelease) -> Picture | None:
     """The groups of items by which sets were told apart, and how many sets meet each."""
+    told_apart = "fan_out" in release.parameters
     given = release.parameters.get("fan_out", FAN_OUT)
     tree = ItemTree.declared(release.schema, given if isinstance(given, int) else FAN_OUT)
     if tree.root < tree.size:
@@ -80,7 +91,7 @@ def _groups(release: ItemSetsRelease) -> Picture | None:
             values.append(float(weights[met].sum()))
             waiting.append((member, len(names) - 1))
     return diagrams.tree(
-        "The groups of items by which sets are told apart",
+        "The groups of items by which sets are told apart" if told_apart else "The groups of items",
         names,
         parents,
         values,

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from pydantic import Field as Range
 
 from penstock.errors import ReleaseError
+from penstock.kinds.itemsets import pictures
 from penstock.kinds.itemsets.mining import ItemSet, Rule
 from penstock.kinds.itemsets.release import LARGEST_COUNT, ItemSetsRelease, loaded_sets
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
@@ -20,6 +21,7 @@ from penstock.kinds.itemsets.writing import universe_of
 from penstock.releases import Answer, Manifest, Model
 from penstock.releases.answer import Bar, contributions
 from penstock.releases.error_bars import Noises, bar
+from penstock.report.picture import Picture
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -162,6 +164,10 @@ class TopSetsRelease(ItemSetsRelease):
             f"Sets of items that were not chosen, sizes and synthetic sets: {NOT_CHOSEN[0].lower()}"
             f"{NOT_CHOSEN[1:]}"
         ]
+
+    def pictures(self) -> Sequence[Picture]:
+        """What was counted, where any count is above zero: else all that synthetic sets show."""
+        return pictures.most_frequent(self, max(map(len, self.chosen), default=1)) or pictures.of(self)
 
     def model(self) -> Model:
         import polars as pl

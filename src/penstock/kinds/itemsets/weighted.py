@@ -52,7 +52,7 @@ class WeightedSets:
         narrow = items.astype(np.min_scalar_type(int(items.max(initial=0))))
         found = [
             _different(narrow, begins[sizes == width], width)
-            for width in np.flatnonzero(np.bincount(sizes))
+            for width in map(int, np.flatnonzero(np.bincount(sizes)))
             if width
         ]
         nothing = np.zeros(0, dtype=np.int64)

@@ -23,6 +23,8 @@ STEP = 0.25
 LARGEST_STEP = 0.5
 SHRINKAGE = 0.09
 MARGIN = 1.1
+WORSE = 2.0
+"""How many times as far from the sums as the nearest so far a round may lead."""
 
 
 def plausible(noisy: NDArray[np.int64], deviation: float) -> Reals:
@@ -47,7 +49,8 @@ def _entropic(rest: Reals, mass: float, free: NDArray[np.bool_], deviation: floa
     """The distribution over the free sets whose items and pairs occur about as often as the sums say.
 
     Every round moves the number of each item and pair by what its sum lacks, relative to how often it occurs
-    and less where noise is large; what noise could explain is shrunk towards no tie at all.
+    and less where noise is large; what noise could explain is shrunk towards no tie at all. Where rounds lead
+    away from the sums, it goes back to the nearest so far and on by half of the step.
     """
     sizes = _sizes(len(rest))
     few = (sizes == 1) | (sizes == 2)
@@ -57,12 +60,18 @@ def _entropic(rest: Reals, mass: float, free: NDArray[np.bool_], deviation: floa
     single = sizes == 1
     shares = np.clip(wanted[single] / mass, 1e-4, 0.9)
     ties[single] = np.log(shares / (1 - shares))
+    step, best, least = STEP, ties, np.inf
     for _ in range(ROUNDS):
-        guess = _guess(ties, free, mass)
-        model = np.maximum(superset_sums(guess), 1.0)
-        moved = STEP * (wanted - model) * model / (model**2 + variance)
+        model = np.maximum(superset_sums(_guess(ties, free, mass)), 1.0)
+        miss = float(((wanted - model) ** 2 / variance)[few].sum())
+        if miss > WORSE * least:  # sums that hang together were moved too far at once, again and again
+            ties, step, least = best, step / 2, np.inf
+            continue
+        if miss < least:
+            best, least = ties, miss
+        moved = step * (wanted - model) * model / (model**2 + variance)
         shrunk = np.where(single, 0.0, SHRINKAGE * ties * np.minimum(1.0, variance / model**2))
-        ties += np.where(few, np.clip(moved - shrunk, -LARGEST_STEP, LARGEST_STEP), 0.0)
+        ties = ties + np.where(few, np.clip(moved - shrunk, -LARGEST_STEP, LARGEST_STEP), 0.0)
     return _guess(ties, free, mass)
 
 
