@@ -39,6 +39,8 @@ BUDGETS = ("0.05", "0.1", "0.2", "0.5", "1")
 ROWS_PER_LEAF = 7
 TOGETHER = 1000
 """So many grids are counted at a time."""
+MOST_CELLS = 20_000
+"""Logistic regression is trained on no more cells than this; DiffGen may make a million of them."""
 SHOWN = ("tree", "histogram", "logistic")
 
 
@@ -132,12 +134,13 @@ class Errors:
         if not isinstance(outcome, CellsRelease):
             return {"tree": found["histogram"]}
         weight = max(1, int(outcome.believed.sum()))
-        learners = {
+        learners: dict[str, Any] = {
             "tree": DecisionTreeClassifier(
                 min_weight_fraction_leaf=min(0.5, ROWS_PER_LEAF / weight), random_state=0
-            ),
-            "logistic": LogisticRegression(max_iter=500),
+            )
         }
+        if outcome.partition.cells <= MOST_CELLS:
+            learners["logistic"] = LogisticRegression(max_iter=500)
         for name, learner in learners.items():
             found[name] = dataset.error(
                 outcome.trained(learner).predict(dataset.rows)[dataset.target].to_numpy()

@@ -55,6 +55,7 @@ def release(
         list[str] | None,
         typer.Option(
             "--param",
+            "--set",
             "-p",
             metavar="NAME=VALUE",
             show_default=False,
