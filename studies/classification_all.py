@@ -123,6 +123,8 @@ most tables. So **`privpfc` as it is by default is what to take for a classifier
             "compare methods on the folds that all of them were run on.",
             classification.summary(folds),
             runs_table(folds),
+            "## Trees on Adult, beside figures that were measured elsewhere in 50 runs",
+            screen_table(folds),
             "## Tables to choose by, and to confirm",
             classification_default.summary(default),
             "## Columns",
