@@ -28,9 +28,9 @@ ASKED = """How good are classifiers from private releases of Adult and Bank, do 
 PrivPfC hold, and what should a user get who wants a classifier?"""
 
 AGAIN = """`python studies/classification.py` (`--full`: ten runs on each of ten folds), and beside it
-`classification_default.py`, `classification_dimensions.py`, `classification_race.py`,
-`classification_speed.py` and `classification_quality.py`; then `classification_all.py` for these pages
-([how](../studies.md))."""
+`studies/classification_default.py`, `studies/classification_dimensions.py`, `studies/classification_race.py`,
+`studies/classification_speed.py` and `studies/classification_quality.py`; then
+`studies/classification_all.py` for these pages ([how](../studies.md))."""
 
 BESIDE = """Logistic regression on Adult (income), in one run: {folds} folds, {runs} run of each. Both know
 the same ranges and categories, from the schema. diffprivlib gets numbers divided by their range and a
