@@ -99,7 +99,8 @@ def page() -> Page:
     lead = f"""{tally(published, "statements of the literature")}. {tally(own, "about our own figures")}.
 PrivPfC's one choice among complete grids is what classifies best from a private release, as published; other
 lists of grids and a second choice are no better beyond noise, but for a table of 64 columns, and learning
-from synthetic rows does worse on most tables. So **`privpfc` as it is by default is what to take for a classifier**."""
+from synthetic rows does worse on most tables.
+So **`privpfc` as it is by default is what to take for a classifier**."""
     return Page(
         "classification",
         "Study: classifiers",
