@@ -1,7 +1,7 @@
 """Logistic regression on Adult, trained on a release of Penstock and by diffprivlib, in one run.
 
     python studies/classification_race.py             # ten folds, one run of each on each
-    python studies/classification_race.py --runs 5
+    python studies/classification_race.py --runs 5 --folds 3
     python studies/classification_race.py --show      # what was measured last
 
 Both see the same ten folds and the same public facts: the ranges of the six numeric columns and the
@@ -110,14 +110,14 @@ def of_theirs(runs: int, folder: Path, norm: float) -> list[dict[str, Any]]:
     return [json.loads(line) for line in told.splitlines()]
 
 
-def race(runs: int) -> dict[str, Any]:
+def race(runs: int, folds: int = FOLDS) -> dict[str, Any]:
     found: dict[str, dict[str, list[float]]] = {
         name: {each: [] for each in EPSILONS} for name in (OURS, THEIRS)
     }
     ceiling: list[float] = []
     with tempfile.TemporaryDirectory() as place:
         norm = 0.0
-        for number in range(FOLDS):
+        for number in range(folds):
             fold = prepared(number)
             norm = fold.norm
             np.savez(
@@ -130,7 +130,7 @@ def race(runs: int) -> dict[str, Any]:
             print(f"fold {number}: ours", flush=True)
         for line in of_theirs(runs, Path(place), norm):
             found[THEIRS][line["epsilon"]].append(line["accuracy"])
-    return {"runs": runs, "accuracy": found, "no privacy": ceiling}
+    return {"runs": runs, "folds": folds, "accuracy": found, "no privacy": ceiling}
 
 
 def table(known: Mapping[str, Any]) -> str:
@@ -164,11 +164,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=1, help="of each on each of the ten folds")
+    parser.add_argument("--folds", type=int, default=FOLDS, help="the first so many of ten")
     parser.add_argument("--show", action="store_true", help="run nothing")
     given = parser.parse_args()
     if not given.show:
         try:
-            known = race(given.runs)
+            known = race(given.runs, given.folds)
         except MissingDataError as missing:
             raise SystemExit(str(missing)) from None
         KEPT.parent.mkdir(parents=True, exist_ok=True)

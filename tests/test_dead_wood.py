@@ -64,8 +64,9 @@ def rooms_of_audits(path: Path) -> bool:
 
 def readers() -> list[Path]:
     """Whoever may use what the source offers."""
-    scripts = [*(ROOT / "studies").rglob("*.py"), *(ROOT / "docs").glob("*.py")]
-    return [*sorted(HOME.rglob("*.py")), *scripts]
+    studies = ROOT / "studies"
+    scripts = [path for path in studies.rglob("*.py") if not path.is_relative_to(studies / "results")]
+    return [*sorted(HOME.rglob("*.py")), *scripts, *(ROOT / "docs").glob("*.py")]
 
 
 def defined(tree: ast.AST) -> Iterator[str]:

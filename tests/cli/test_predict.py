@@ -100,7 +100,7 @@ def test_a_classifier_says_labels_with_their_probabilities(cli: Cli, tmp_path: P
     people.write_csv(tmp_path / "people.csv")
     made = cli(
         *("release", tmp_path / "people.csv", "--schema", tmp_path / "people.schema.yaml", "--epsilon", "4"),
-        *("--method", "privpfc", "--param", "target=coughs", "--seed", "1", "--out", tmp_path / "coughs"),
+        *("--method", "privpfc", "--set", "target=coughs", "--seed", "1", "--out", tmp_path / "coughs"),
     )
     assert made.code == 0, made.err
     (tmp_path / "new.csv").write_text("name,smoker\nada,true\nbob,false\ncyd,perhaps\n", encoding="utf-8")

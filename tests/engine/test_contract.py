@@ -273,3 +273,35 @@ def test_a_date_as_a_coordinate_is_counted_in_memory_only() -> None:
     assert weights.tolist() == [1, 2]
     with pytest.raises(PenstockError, match="day: a date as a coordinate is not counted inside a database"):
         open_engine(frame, facts, engine="duckdb", coordinates=True)
+
+
+def test_very_many_marginals_take_one_question_to_the_database_where_records_are_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And few large ones elsewhere; the counts are those of the memory engine either way."""
+    from penstock.engine import ibis
+
+    rng = np.random.default_rng(3)
+    names = [f"a{number}" for number in range(13)]
+    frame = pl.DataFrame({name: rng.integers(0, 3, 500) for name in names})
+    facts = {
+        "fields": [{"name": name, "type": "integer", "constraints": {"enum": [0, 1, 2]}} for name in names]
+    }
+    schema = Schema.model_validate(facts)
+    asked = list(itertools.combinations(names, 3))
+    assert len(asked) >= ibis._MANY
+    wanted = open_engine(frame, schema, engine="memory").counts(asked)
+    questions: list[int] = []
+    plain = ibis.IbisEngine._groups
+
+    def counted(engine: ibis.IbisEngine, *given: Any) -> Any:
+        questions.append(1)
+        return plain(engine, *given)
+
+    monkeypatch.setattr(ibis.IbisEngine, "_groups", counted)
+    for few_rows, most in ((ibis._FEW_ROWS, 1), (100, 12)):
+        monkeypatch.setattr(ibis, "_FEW_ROWS", few_rows)
+        questions.clear()
+        found = open_engine(frame, schema, engine="duckdb").counts(asked)
+        assert all((one == two).all() for one, two in zip(found, wanted, strict=True))
+        assert len(questions) <= most

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 # GROUPING SETS were measured too: slower than a few supersets, and other databases lack them.)
 _CELLS_EMBEDDED = 1 << 12
 _CELLS_SERVER = 1 << 16
+_MANY = 256  # marginals from which on few large tables are better than many small ones
+_CELLS_MANY = 1 << 20
+_FEW_ROWS = 1 << 18  # records whose distinct rows are counted at once where many marginals are asked for
 _CENTRES_AT_ONCE = 16
 _MOST_RUNS = 256  # a lookup with more runs of equal codes is applied to the result instead
 
@@ -76,6 +79,7 @@ class IbisEngine:
         self._table = self._stored.table
         self._length = int(self._asked(lambda: self._table.count().to_pyarrow().as_py()))
         self._cells = _CELLS_EMBEDDED if table.get_backend().name == "duckdb" else _CELLS_SERVER
+        self._whole: Rows | None = None
 
     def rows(self) -> int:
         """Raw: the number of records, after bounding users."""
@@ -84,9 +88,12 @@ class IbisEngine:
     def counts(self, marginals: Sequence[Marginal]) -> list[NDArray[np.int64]]:
         """Raw: the contingency table of each marginal, flat, its first column slowest."""
         numbers = self._columns.varying(marginals)
+        many = len(numbers) >= _MANY
+        if many and self._length <= _FEW_ROWS:
+            return self._everything().tally(numbers)
         found: dict[int, NDArray[np.int64]] = {}
         with progress("counting marginals", total=len(numbers)) as step:
-            for superset in cover(numbers, self._columns, self._cells):
+            for superset in cover(numbers, self._columns, _CELLS_MANY if many else self._cells):
                 rows = self._grouped(superset.columns)
                 tables = rows.tally([numbers[member] for member in superset.members])
                 found |= zip(superset.members, tables, strict=True)
@@ -266,6 +273,15 @@ class IbisEngine:
                 codec = schema.codec(name)
                 more = f" ({count} records have such a value.)" if count > 1 else ""
                 raise DataError(f"{codec.complaint(_example(codec, table, name))}{more}")
+
+    def _everything(self) -> Rows:
+        """The distinct rows of all columns, counted once and kept; see `counts` for when."""
+        if self._whole is None:
+            names = range(len(self._columns.names))
+            rows, weights = self._groups(self._table, [self._table[_code(number)] for number in names])
+            codes = {number: np.ascontiguousarray(rows[:, number]) for number in names}
+            self._whole = Rows(self._columns, codes, len(weights), weights)
+        return self._whole
 
     def _grouped(self, grouping: tuple[int, ...]) -> Rows:
         """The non-empty cells over these columns as weighted rows, grouped by one packed key."""

@@ -21,9 +21,10 @@ from penstock.engine.plan import cover
 Codes = NDArray[np.unsignedinteger] | NDArray[np.intp]
 
 _BLOCK = 1 << 16  # rows handled at a time, so that keys stay in the processor's cache
-_FRACTION = 1 / 4
+_FRACTION = 1 / 2  # a superset has no more cells than this share of the rows
 _HELD = 1 << 23  # cells held at a time before they are summed up into marginals
-_WORTH_PLANNING = 512  # with fewer rows than this, planning costs more than counting
+_WORTH_SUMMING = 512  # with fewer rows than this, nothing is cheaper than counting them,
+_WORTH_PLANNING = 4096  # and with fewer than this, planning supersets costs more
 _STEPS = 1 << 14  # on the cells of a joint table that are worth a marginal,
 _STEPS_PER_ROW = 16  # and on short tables
 _JOINT = 1 << 23  # cells of the largest joint table that is transformed
@@ -45,15 +46,15 @@ class Rows:
     def tally(self, marginals: Sequence[tuple[int, ...]]) -> list[NDArray[np.int64]]:
         """The flat counts of each marginal, its first column slowest."""
         found: list[NDArray[np.int64] | None] = [None] * len(marginals)
-        if self.length < _WORTH_PLANNING or len(marginals) == 1:
-            for position, counts in self._direct(list(enumerate(marginals))):
-                found[position] = counts
-            return [counts for counts in found if counts is not None]
+        if self.length < _WORTH_SUMMING or len(marginals) == 1:
+            return self._one_by_one(marginals)
         used = tuple(sorted({number for marginal in marginals for number in marginal}))
         cells = self.columns.cells(used)
         steps = cells * (len(used) + self.length // _BLOCK + 1)  # every block of rows adds to all cells
         if cells <= _JOINT and steps <= min(_STEPS, _STEPS_PER_ROW * self.length) * len(marginals):
             return self._from_joint(used, marginals)
+        if self.length < _WORTH_PLANNING:
+            return self._one_by_one(marginals)
         supersets = cover(marginals, self.columns, int(min(self.length, _BLOCK) * _FRACTION))
         alone: list[tuple[int, tuple[int, ...]]] = []
         shared: list[tuple[int, tuple[int, ...]]] = []
@@ -75,6 +76,10 @@ class Rows:
         for position, counts in self._direct(alone):
             found[position] = counts
         return [counts for counts in found if counts is not None]
+
+    def _one_by_one(self, marginals: Sequence[tuple[int, ...]]) -> list[NDArray[np.int64]]:
+        found = sorted(self._direct(list(enumerate(marginals))), key=lambda item: item[0])
+        return [counts for _, counts in found]
 
     def _from_joint(
         self, used: tuple[int, ...], marginals: Sequence[tuple[int, ...]]

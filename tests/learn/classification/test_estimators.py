@@ -95,3 +95,5 @@ def test_what_is_spent_is_booked(tmp_path: Path) -> None:
     assert [one.release_.receipt.epsilon for one in model.estimators_] == [Fraction(1, 3)] * 3
     assert model.predict(x[:20]).tolist() == y[:20].tolist()
     assert model.predict_proba(x[:2]).sum(axis=1) == pytest.approx([1, 1])
+    with pytest.raises(UsageError, match="the estimator bounds instead"):
+        PrivateOneVsRest(PrivPfCClassifier(schema=SCHEMA), classes=("no", "yes", "very")).fit(x, y)

@@ -102,7 +102,10 @@ class ClassifierRelease(Predicting, TableRelease):
         """The codes of the columns that are looked at, and which rows have all of them."""
         lacking = [name for name in self.features if name not in rows.columns]
         if lacking:
-            raise DataError(f"The rows lack {', '.join(lacking)}, which this classifier looks at. Add it.")
+            them = "it" if len(lacking) == 1 else "them"
+            raise DataError(
+                f"The rows lack {', '.join(lacking)}, which this classifier looks at. Add {them}."
+            )
         codes = {name: self.schema.codec(name).locate(rows[name]) for name in self.features}
         known = np.ones(rows.height, dtype=np.bool_)
         for column in codes.values():

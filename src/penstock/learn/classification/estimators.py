@@ -265,6 +265,11 @@ class PrivateOneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # scikit-learn's name
         """Learn to tell each label from the others; spends epsilon."""
+        if getattr(self.estimator, "schema", None) is not None:
+            raise UsageError(
+                "Each label is told from all others here, and a schema's target has labels of its own; give "
+                "the estimator bounds instead. Nothing was spent."
+            )
         self.classes_ = _declared(self.classes, warn=True)
         given = _places(column_or_1d(y), self.classes_)
         share = exact(self.epsilon) * Fraction(1, len(self.classes_))

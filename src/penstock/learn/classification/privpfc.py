@@ -54,6 +54,8 @@ from penstock.schema import Schema
 Counts = NDArray[np.int64]
 
 LEAST_FOR_COUNTS = Fraction(1, 10**6)
+TOGETHER = 1 << 16
+"""Counts that are looked at together."""
 LOST_TO_CHOICE = 0.02
 """A second pass is made where the noise of a choice costs no larger share of the records than this."""
 
@@ -250,9 +252,17 @@ def sealed_scores(
 
 def each(tables: list[Counts], quality: Quality, labels: int) -> Counts:
     """The quality of each table of cells and labels, in steps; raw, and only called below the seal."""
-    flat = np.concatenate(tables).reshape(-1, labels)
-    starts = np.cumsum([0, *(len(table) // labels for table in tables[:-1])])
-    return np.add.reduceat(quality.of(flat), starts)
+    ends = np.cumsum([len(table) for table in tables])
+    found: list[Counts] = []
+    first = 0
+    while first < len(tables):  # so many at a time that they stay in the processor's cache
+        before = ends[first - 1] if first else 0
+        after = max(first + 1, int(np.searchsorted(ends, before + TOGETHER, side="right")))
+        flat = np.concatenate(tables[first:after]).reshape(-1, labels)
+        starts = np.concatenate([[0], ends[first : after - 1] - before]) // labels
+        found.append(np.add.reduceat(quality.of(flat), starts))
+        first = after
+    return np.concatenate(found)
 
 
 def _ordered(columns: tuple[Hierarchy, ...], seed: int | None) -> tuple[Hierarchy, ...]:
