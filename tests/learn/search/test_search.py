@@ -198,11 +198,6 @@ def test_with_much_budget_breeding_finds_most_of_it(learnable: tuple[Table, pl.D
     assert scored(PrivGene("pay", rounds=15), learnable, 100) < 0.8
 
 
-def test_more_budget_finds_better_weights(learnable: tuple[Table, pl.DataFrame]) -> None:
-    assert scored(PrivLocal("ill"), learnable, 1) > 0.8
-    assert scored(PrivGene("ill"), learnable, 100) > 0.75
-
-
 @pytest.mark.parametrize(
     ("parameters", "wrong"),
     [
