@@ -72,6 +72,7 @@ OPENINGS = {
     "kinds/table/audits/gaps.py Step.cost_in_rho": "how far scores move between two made-up tables",
     "kinds/table/audits/gaps.py Step.sum_law": "the exact law of a noisy number on a made-up table",
     "learn/classification/audits/grids.py Step.law": "the exact law of a choice on a made-up table",
+    "learn/aggregate/audits.py Averages.loss": "how far sums move between two made-up inputs",
     "learn/search/audits.py Step.law": "the exact law of a choice on a made-up table",
     "kinds/table/audits/dependence.py Step.law": "the exact law of a noisy number on a made-up table",
 }

@@ -13,8 +13,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
+from penstock.audit.target import Kind, Target
 from penstock.errors import LedgerError, UsageError
 from penstock.learn import SampleAndAggregate
+from penstock.learn.aggregate.audits import targets
 from penstock.learn.aggregate.blocks import REACH, Blocks
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.randomness.generator import Randomness
@@ -81,6 +83,13 @@ def test_sums_move_by_no_more_than_they_state_and_by_all_of_it(relation: Relatio
     assert moved.tolist() == [2 * REACH, 2 * REACH]
     assert moved.sum() == one.sensitivity.l1
     assert moved.max() == one.sensitivity.linf
+
+
+@pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
+def test_what_is_shipped_keeps_its_promise_and_every_broken_copy_breaks_it(target: Target) -> None:
+    assert target.loss is not None
+    worst = max(target.loss(pair.first, pair.second) for pair in target.pairs)
+    assert worst == (2 if target.kind is Kind.BROKEN else 1)  # all of epsilon, and twice as much
 
 
 class Rude(BaseEstimator):  # type: ignore[misc]  # untyped library

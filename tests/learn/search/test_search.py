@@ -42,7 +42,7 @@ ROWS = [
     )
 ]
 LOSS = {"ill": LOGISTIC, "sort": HUBER, "pay": SQUARED}
-PROOFS = {target.name: target for target in proofs()}
+PROOFS = {target.name: target for target in proofs() if target.distribution is not None}
 
 
 def opened(rows: list[tuple[object, ...]], extra: str = "") -> Table:
