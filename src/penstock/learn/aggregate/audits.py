@@ -81,8 +81,8 @@ def targets() -> tuple[Target, ...]:
 
 def _target(name: str, summary: str, averages: Averages) -> Target:
     kind = Kind.BROKEN if name.startswith("broken") else Kind.SHIPPED
-    least = 4 if averages.relation is Relation.REPLACE else 1
-    pairs = [*small_pairs(UNIVERSE, 4, averages.relation, smallest=least, most=80)]
+    least, largest = (6, 6) if averages.relation is Relation.REPLACE else (1, 4)
+    pairs = [*small_pairs(UNIVERSE, largest, averages.relation, smallest=least, most=80)]
     if averages.relation is Relation.ADD_REMOVE:
         doubled = tuple(row for row in UNIVERSE for _ in range(2))
         pairs.append(Pair(doubled, doubled[1:]))
