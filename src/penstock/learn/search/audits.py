@@ -209,7 +209,12 @@ AUDITS = Audits(
             copies=(),
         ),
         MethodAudit(
-            "privgene", LABELS, UNIVERSE, parameters={"rounds": 2}, effort=0.002, copies=("fixed-seed",)
+            "privgene",
+            LABELS,
+            UNIVERSE,
+            parameters={"rounds": 2, "population": 20},
+            effort=0.002,
+            copies=("fixed-seed",),
         ),
     ),
     proofs,
