@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -45,7 +46,7 @@ LOSS = {"ill": LOGISTIC, "sort": HUBER, "pay": SQUARED}
 PROOFS = {target.name: target for target in proofs() if target.distribution is not None}
 
 
-def opened(rows: list[tuple[object, ...]], extra: str = "") -> Table:
+def opened(rows: Sequence[tuple[object, ...]], extra: str = "") -> Table:
     schema = Schema.from_yaml(extra + SCHEMA)
     kinds = [pl.Int64, pl.String, pl.Boolean, pl.String, pl.Float64]
     columns = dict(zip(schema.names, kinds, strict=True))
