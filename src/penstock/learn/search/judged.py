@@ -128,12 +128,13 @@ class Judged:
         )
 
     def _raw(self, of: Callable[[Vectors], Whole]) -> Callable[[CodedRows], Whole]:
-        """What is computed below the seal; the vectors of the records are made once."""
+        """What is computed below the seal; the vectors of the records are made once for each answer."""
+        key = self.problem.target, self.answer
 
         def found(rows: CodedRows) -> Whole:
-            key = "search", self.problem.target, self.answer
-            if key not in rows.kept:
-                rows.kept[key] = Vectors.of(rows, self.problem, self.answer)
-            return of(rows.kept[key])
+            kept = rows.kept.get("search")
+            if kept is None or kept[0] != key:
+                kept = rows.kept["search"] = key, Vectors.of(rows, self.problem, self.answer)
+            return of(kept[1])
 
         return found
