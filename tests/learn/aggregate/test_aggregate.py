@@ -129,7 +129,8 @@ class Chancy(BaseEstimator):  # type: ignore[misc]  # untyped library
 
     def fit(self, X: Any, y: Any = None) -> Chancy:  # noqa: N803
         many = 50 if (X == 9).any() else 1
-        self.coef_ = np.array([np.random.random(many)[0], [random.random() for _ in range(many)][0]])
+        drawn = [random.random() for _ in range(many)]
+        self.coef_ = np.array([np.random.random(many)[0], drawn[0]])
         return self
 
 
