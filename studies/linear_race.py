@@ -26,8 +26,9 @@ from frame.table import markdown
 from linear import MOST_ROWS, answers, features, measured, table_of
 from penstock.contracts.method import Method
 from penstock.kinds.table.data import Table
-from penstock.learn.linear.defaults import Classifier, Regression
+from penstock.learn.defaults import Regression
 from penstock.learn.linear.features import STEPS, Problem
+from penstock.learn.linear.private_erm import PrivateERM
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Relation
@@ -81,7 +82,7 @@ def theirs(problem: Problem, train: Dataset, test: Dataset, seed: int) -> dict[s
 
 def ours(problem: Problem, train: Dataset, test: Dataset, seed: int) -> dict[str, float]:
     method: Method[Table] = (
-        Classifier(target=problem.target) if problem.task == "labels" else Regression(target=problem.target)
+        PrivateERM(target=problem.target) if problem.task == "labels" else Regression(target=problem.target)
     )
     found = {}
     for budget in BUDGETS:

@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from penstock.learn.classification.estimators import PrivPfCClassifier as PrivPfCClassifier
     from penstock.learn.clusters.estimator import PrivateKMeans as PrivateKMeans
     from penstock.learn.linear.estimators import PrivateLinearRegression as PrivateLinearRegression
+    from penstock.learn.linear.estimators import PrivateLinearSVM as PrivateLinearSVM
+    from penstock.learn.linear.estimators import PrivateLogisticRegression as PrivateLogisticRegression
 
 __all__ = [
     "PrivPfCClassifier",
     "PrivateDecisionTree",
     "PrivateKMeans",
     "PrivateLinearRegression",
+    "PrivateLinearSVM",
+    "PrivateLogisticRegression",
     "PrivateOneVsRest",
 ]
 
@@ -31,10 +35,15 @@ def __getattr__(name: str) -> Any:
         from penstock.learn.clusters.estimator import PrivateKMeans
 
         return PrivateKMeans
-    if name == "PrivateLinearRegression":
-        from penstock.learn.linear.estimators import PrivateLinearRegression
+    if name.startswith("PrivateL"):
+        from penstock.learn.linear.estimators import (
+            PrivateLinearRegression,
+            PrivateLinearSVM,
+            PrivateLogisticRegression,
+        )
 
-        return PrivateLinearRegression
+        linear = (PrivateLinearRegression, PrivateLinearSVM, PrivateLogisticRegression)
+        return {estimator.__name__: estimator for estimator in linear}[name]
     from penstock.learn.classification.estimators import (
         PrivateDecisionTree,
         PrivateOneVsRest,
