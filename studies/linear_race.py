@@ -26,7 +26,7 @@ from frame.table import markdown
 from linear import MOST_ROWS, answers, features, measured, table_of
 from penstock.contracts.method import Method
 from penstock.kinds.table.data import Table
-from penstock.learn.defaults import Regression
+from penstock.learn.linear.default import Regression
 from penstock.learn.linear.features import STEPS, Problem
 from penstock.learn.linear.private_erm import PrivateERM
 from penstock.privacy.budgets.budget import Budget

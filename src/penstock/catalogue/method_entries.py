@@ -154,7 +154,7 @@ METHODS = (
     MethodInfo(
         "classifier",
         "table",
-        "penstock.learn.defaults:Classifier",
+        "penstock.learn.classification.default:Classifier",
         "labelled-cells",
         "the default for labels: a grid over the predictors with noisy counts of every label",
         answer="classifier",
@@ -164,7 +164,7 @@ METHODS = (
     MethodInfo(
         "regression",
         "table",
-        "penstock.learn.defaults:Regression",
+        "penstock.learn.linear.default:Regression",
         "linear-predictor",
         "the default for numbers: linear regression from noisy sums of products",
         relations=_BOTH,
