@@ -1,4 +1,4 @@
-"""Noise in the objective and on its minimum: exact densities, the published constants, and mistakes refuted."""
+"""Noise in the objective and on its minimum: exact densities, published constants, mistakes refuted."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def test_the_little_noise_at_the_end_covers_the_distance() -> None:
 
 
 def test_many_rows_are_solved_from_a_start_on_few_of_them() -> None:
-    """The answer is as near to the minimum wherever it began; weighted rows give the same as repeated ones."""
+    """The answer is as near to the minimum wherever it began; weights give the same as repeated rows."""
     problem, rng = Problem.of(SCHEMA, "y"), np.random.default_rng(0)
     codes = {"a": rng.integers(2, size=80_000), "b": rng.integers(8, size=80_000)}
     codes["y"] = (codes["a"] + (rng.random(80_000) < 0.2)) % 2
