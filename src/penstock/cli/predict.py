@@ -33,8 +33,8 @@ def predict(
     """Say to which cluster or label each row of a file belongs, or its number, at no further privacy cost.
 
     One row for each row of FILE, in its order: the cluster, the label or the number, and the probability of
-    every label where the release knows it. The release stays as private as it is; what is written here is about the rows
-    of FILE, and as private as they are.
+    every label where the release knows it. The release stays as private as it is; what is written here is
+    about the rows of FILE, and as private as they are.
 
     [bold]Examples[/bold]
 

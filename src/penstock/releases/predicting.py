@@ -28,8 +28,8 @@ class Predicting(ABC):
         """One row for each row, in order.
 
         The first column is `cluster` (a whole number) or has the target's name (a label or a number); it is
-        null where the row lacks what the model asks for. Behind it stands, where known, a column `p(<label>)` for each
-        label. Columns that the model does not ask for may be there, and are not looked at.
+        null where the row lacks what the model asks for. Behind it stands, where known, a column `p(<label>)`
+        for each label. Columns that the model does not ask for may be there, and are not looked at.
         """
 
     def refuse_without_predictors(self, rows: pl.DataFrame) -> None:
