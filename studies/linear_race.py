@@ -1,6 +1,6 @@
 """Our linear models beside diffprivlib's, in one run: the same rows, bounds and epsilon.
 
-python studies/linear_race.py               # five splits of each table
+python studies/linear_race.py               # three splits of each table
 
 diffprivlib runs in an environment of its own, which is made once (studies/results/venvs). It gets the same
 numbers as our methods see: ranges scaled by their declared bounds, a column of 0 and 1 for each category. Its
@@ -38,7 +38,7 @@ from race.peers import Environment
 PEER = Environment("diffprivlib", ("diffprivlib==0.6.6", "scikit-learn<1.7"))
 DRIVER = Path(__file__).parent / "race" / "drivers" / "diffprivlib_driver.py"
 BUDGETS = ("0.1", "1")
-SPLITS = 5
+SPLITS = 3
 TABLES = (("adult-16", "income"), ("diabetes", "target"), ("plane-8", "y"), ("plane-30", "y"))
 
 

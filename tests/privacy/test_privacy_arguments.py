@@ -60,6 +60,7 @@ OPENINGS = {
     # Mechanisms that belong to one method, each with its theorem beside it.
     "drafting/bounds.py frequent": "stability-based histogram: noise, and a threshold that covers delta",
     "kinds/points/baselines/dawa.py least_uneven": "DAWA's noisy costs of all stretches",
+    "learn/linear/perturbation.py perturbed_minimum": "noise in the objective; distances are paid for",
     "kinds/sequences/exploration.py Exploration.look": "noise string by string, paid start by start",
     # Audits compare neighbouring inputs that they make up themselves: there is nobody to protect.
     "audit/sensitivity.py moves": "how far a value really moves between two made-up inputs",

@@ -71,7 +71,9 @@ AUDITS = Audits(
             label="replace",
             copies=(),
         ),
-        MethodAudit("private-erm", COLOURS, COLOUR_RECORDS, parameters={"grid": 2}, label="grid", copies=()),
+        MethodAudit(
+            "private-erm", COLOURS, COLOUR_RECORDS, parameters={"ridges": 2}, label="ridges", copies=()
+        ),
         MethodAudit(
             "private-erm",
             AGES,
