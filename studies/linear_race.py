@@ -1,6 +1,6 @@
 """Our linear models beside diffprivlib's, in one run: the same rows, bounds and epsilon.
 
-python studies/linear_race.py               # five splits of each table
+python studies/linear_race.py               # three splits of each table
 
 diffprivlib runs in an environment of its own, which is made once (studies/results/venvs). It gets the same
 numbers as our methods see: ranges scaled by their declared bounds, a column of 0 and 1 for each category. Its
@@ -26,8 +26,9 @@ from frame.table import markdown
 from linear import MOST_ROWS, answers, features, measured, table_of
 from penstock.contracts.method import Method
 from penstock.kinds.table.data import Table
-from penstock.learn.linear.defaults import Classifier, Regression
+from penstock.learn.linear.default import Regression
 from penstock.learn.linear.features import STEPS, Problem
+from penstock.learn.linear.private_erm import PrivateERM
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Relation
@@ -37,7 +38,7 @@ from race.peers import Environment
 PEER = Environment("diffprivlib", ("diffprivlib==0.6.6", "scikit-learn<1.7"))
 DRIVER = Path(__file__).parent / "race" / "drivers" / "diffprivlib_driver.py"
 BUDGETS = ("0.1", "1")
-SPLITS = 5
+SPLITS = 3
 TABLES = (("adult-16", "income"), ("diabetes", "target"), ("plane-8", "y"), ("plane-30", "y"))
 
 
@@ -81,7 +82,7 @@ def theirs(problem: Problem, train: Dataset, test: Dataset, seed: int) -> dict[s
 
 def ours(problem: Problem, train: Dataset, test: Dataset, seed: int) -> dict[str, float]:
     method: Method[Table] = (
-        Classifier(target=problem.target) if problem.task == "labels" else Regression(target=problem.target)
+        PrivateERM(target=problem.target) if problem.task == "labels" else Regression(target=problem.target)
     )
     found = {}
     for budget in BUDGETS:

@@ -93,7 +93,8 @@ class Learned:
         for number, (task, (target, _)) in enumerate(dataset.tasks.items()):
             share = Fraction(epsilon) / (1 if self.single else self.tasks)
             budget = Budget(share, randomness=Randomness.seeded(seed + number))
-            learned = made(target=target, **self.parameters).fit(yes_or_no(dataset, task), budget)
+            parameters = {"target": target, **self.parameters}
+            learned = made(**parameters).fit(yes_or_no(dataset, task), budget)
             assert isinstance(learned, LinearRelease)
             answers[task] = learned
         return Classifiers(dataset, answers)

@@ -190,7 +190,7 @@ def study() -> Study:
             "Majority": Majority(),
             "NoPrivacy": Original(),
             "PrivBayes (tuned C)": Tuned(journal()),
-            "PrivateERM (tuned C)": Learned("private-erm", {**HUBER, "grid": 4}),
+            "PrivateERM (tuned C)": Learned("private-erm", {**HUBER, "ridges": 4}),
         },
         budgets=BUDGETS,
         metrics={"SVM": Misclassified()},

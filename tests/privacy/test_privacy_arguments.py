@@ -60,6 +60,7 @@ OPENINGS = {
     # Mechanisms that belong to one method, each with its theorem beside it.
     "drafting/bounds.py frequent": "stability-based histogram: noise, and a threshold that covers delta",
     "kinds/points/baselines/dawa.py least_uneven": "DAWA's noisy costs of all stretches",
+    "learn/linear/perturbation.py perturbed_minimum": "noise in the objective; distances are paid for",
     "kinds/sequences/exploration.py Exploration.look": "noise string by string, paid start by start",
     # Audits compare neighbouring inputs that they make up themselves: there is nobody to protect.
     "audit/sensitivity.py moves": "how far a value really moves between two made-up inputs",
@@ -72,6 +73,7 @@ OPENINGS = {
     "kinds/table/audits/gaps.py Step.cost_in_rho": "how far scores move between two made-up tables",
     "kinds/table/audits/gaps.py Step.sum_law": "the exact law of a noisy number on a made-up table",
     "learn/classification/audits/grids.py Step.law": "the exact law of a choice on a made-up table",
+    "learn/aggregate/audits.py Averages.loss": "how far sums move between two made-up inputs",
     "learn/search/audits.py Step.law": "the exact law of a choice on a made-up table",
     "kinds/table/audits/dependence.py Step.law": "the exact law of a noisy number on a made-up table",
 }

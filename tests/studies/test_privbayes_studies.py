@@ -48,7 +48,7 @@ def test_cells_of_all_studies_are_known_to_them() -> None:
             assert all(part in study.methods or part in study.budgets for part in rest)
 
 
-@pytest.mark.parametrize("method", ["privlocal", "privgene"])
+@pytest.mark.parametrize("method", ["private-erm", "privlocal", "privgene"])
 def test_classifiers_learn_when_noise_is_small(method: str) -> None:
     """b copies the parity of a; with a large budget hardly a mistake is left (half would be guessing)."""
     train = load("made-up train")

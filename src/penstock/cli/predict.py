@@ -1,4 +1,4 @@
-"""`penstock predict`: the cluster or the label of new rows, from a release."""
+"""`penstock predict`: the cluster, the label or the number of new rows, from a release."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def predict(
     as_json: Json = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Say to which cluster, or to which label, each row of a file belongs, at no further privacy cost.
+    """Say to which cluster or label each row of a file belongs, or its number, at no further privacy cost.
 
-    One row for each row of FILE, in its order: the cluster or the label, and the probability of every label
-    where the release knows it. The release stays as private as it is; what is written here is about the rows
-    of FILE, and as private as they are.
+    One row for each row of FILE, in its order: the cluster, the label or the number, and the probability of
+    every label where the release knows it. The release stays as private as it is; what is written here is
+    about the rows of FILE, and as private as they are.
 
     [bold]Examples[/bold]
 
@@ -62,7 +62,7 @@ def predict(
     opened = load(folder)
     if not isinstance(opened, Predicting):
         raise UsageError(
-            f"A {opened.method} release predicts nothing; one of clusters or a classifier does. "
+            f"A {opened.method} release predicts nothing; one of clusters, a classifier or a predictor does. "
             "'penstock methods' says which make them."
         )
     with progress_bars():

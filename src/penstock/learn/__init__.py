@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from penstock.learn.classification.estimators import PrivPfCClassifier as PrivPfCClassifier
     from penstock.learn.clusters.estimator import PrivateKMeans as PrivateKMeans
     from penstock.learn.linear.estimators import PrivateLinearRegression as PrivateLinearRegression
+    from penstock.learn.linear.estimators import PrivateLinearSVM as PrivateLinearSVM
+    from penstock.learn.linear.estimators import PrivateLogisticRegression as PrivateLogisticRegression
     from penstock.learn.search.estimators import PrivateSearchClassifier as PrivateSearchClassifier
     from penstock.learn.search.estimators import PrivateSearchRegressor as PrivateSearchRegressor
 
@@ -23,6 +25,8 @@ __all__ = [
     "PrivateDecisionTree",
     "PrivateKMeans",
     "PrivateLinearRegression",
+    "PrivateLinearSVM",
+    "PrivateLogisticRegression",
     "PrivateOneVsRest",
     "PrivateSearchClassifier",
     "PrivateSearchRegressor",
@@ -37,10 +41,15 @@ def __getattr__(name: str) -> Any:
         from penstock.learn.clusters.estimator import PrivateKMeans
 
         return PrivateKMeans
-    if name == "PrivateLinearRegression":
-        from penstock.learn.linear.estimators import PrivateLinearRegression
+    if name.startswith("PrivateL"):
+        from penstock.learn.linear.estimators import (
+            PrivateLinearRegression,
+            PrivateLinearSVM,
+            PrivateLogisticRegression,
+        )
 
-        return PrivateLinearRegression
+        linear = (PrivateLinearRegression, PrivateLinearSVM, PrivateLogisticRegression)
+        return {estimator.__name__: estimator for estimator in linear}[name]
     if name == "SampleAndAggregate":
         from penstock.learn.aggregate.estimator import SampleAndAggregate
 

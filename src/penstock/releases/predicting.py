@@ -1,4 +1,4 @@
-"""Releases that predict: the cluster that a new row is nearest to, or the label that it likely has.
+"""Releases that predict: the cluster that a new row is nearest to, or the label or number that it likely has.
 
 Predicting is post-processing of a public model and costs nothing. What comes out is about the rows that were
 given: if they are private, so is the answer, whoever made the model.
@@ -27,9 +27,9 @@ class Predicting(ABC):
     def predict(self, rows: pl.DataFrame) -> pl.DataFrame:
         """One row for each row, in order.
 
-        The first column is `cluster` (a whole number) or has the target's name (a label); it is null where
-        the row lacks what the model asks for. Behind it stands, where known, a column `p(<label>)` for each
-        label. Columns that the model does not ask for may be there, and are not looked at.
+        The first column is `cluster` (a whole number) or has the target's name (a label or a number); it is
+        null where the row lacks what the model asks for. Behind it stands, where known, a column `p(<label>)`
+        for each label. Columns that the model does not ask for may be there, and are not looked at.
         """
 
     def refuse_without_predictors(self, rows: pl.DataFrame) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
+from penstock.audit.target import Kind, Target
 from penstock.errors import LedgerError, UsageError
 from penstock.learn import SampleAndAggregate
+from penstock.learn.aggregate.audits import targets
 from penstock.learn.aggregate.blocks import REACH, Blocks
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.randomness.generator import Randomness
@@ -83,6 +86,13 @@ def test_sums_move_by_no_more_than_they_state_and_by_all_of_it(relation: Relatio
     assert moved.max() == one.sensitivity.linf
 
 
+@pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
+def test_what_is_shipped_keeps_its_promise_and_every_broken_copy_breaks_it(target: Target) -> None:
+    assert target.loss is not None
+    worst = max(target.loss(pair.first, pair.second) for pair in target.pairs)
+    assert worst == (2 if target.kind is Kind.BROKEN else 1)  # all of epsilon, and twice as much
+
+
 class Rude(BaseEstimator):  # type: ignore[misc]  # untyped library
     """It learns a constant; where it sees a row with 9 it does something else."""
 
@@ -112,6 +122,27 @@ def test_a_block_that_fails_counts_as_the_middle_and_nobody_hears_of_it(
     rude = clone(model).fit(np.append(ROWS, [[9.0, 9.0]], axis=0))
     assert same.coef_ == pytest.approx(rude.coef_, abs=0.2)  # the middle is what others say; noise below 0.01
     assert capsys.readouterr() == ("", "")
+
+
+class Chancy(BaseEstimator):  # type: ignore[misc]  # untyped library
+    """It learns what the program's own chance says, and takes more of it where it sees a row with 9."""
+
+    def fit(self, X: Any, y: Any = None) -> Chancy:  # noqa: N803
+        many = 50 if (X == 9).any() else 1
+        drawn = [random.random() for _ in range(many)]
+        self.coef_ = np.array([np.random.random(many)[0], drawn[0]])
+        return self
+
+
+def test_how_much_chance_a_block_takes_decides_nothing_in_the_next() -> None:
+    """All blocks draw the same first number, whatever another block drew, and nobody's chance is touched."""
+    model = SampleAndAggregate(Chancy(), attributes=("coef_",), blocks=4, epsilon=100, random_state=1)
+    before = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index]
+    same, rude = clone(model).fit(ROWS), clone(model).fit(np.append(ROWS, [[9.0, 9.0]], axis=0))
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # type: ignore[index]
+    first = [np.random.RandomState(0).random(), random.Random(0).random()]
+    assert same.coef_ == pytest.approx(first, abs=0.2)  # noise of scale 0.01
+    assert rude.coef_ == pytest.approx(first, abs=0.2)
 
 
 def test_it_learns_what_the_estimator_would_and_states_what_it_cost() -> None:

@@ -17,7 +17,16 @@ from penstock.audit.neighbours import Pair
 from penstock.audit.sensitivity import moves
 from penstock.kinds.table.data import Table
 from penstock.learn.linear.features import STEPS, Features, Problem
-from penstock.learn.linear.functional import FunctionalMechanism, pairs, products, responses, solved
+from penstock.learn.linear.functional import (
+    FunctionalMechanism,
+    Spread,
+    middle,
+    pairs,
+    products,
+    responses,
+    solved,
+    totals,
+)
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import open_seal
@@ -40,8 +49,9 @@ def table(records: Any, facts: str = "") -> Table:
     )
 
 
-@pytest.mark.parametrize("target", ["a", "c", "y"])
-@pytest.mark.parametrize("what", [products, responses])
+@pytest.mark.parametrize(
+    ("what", "target"), [*product((products, responses), ("a", "c", "y")), (totals, "y")]
+)
 def test_no_record_moves_the_sums_further_than_stated(what: Any, target: str) -> None:
     """Every possible record, added to nobody and to another one; and one of them moves them that far."""
     problem = Problem.of(Schema.from_yaml(MIXED), target)
@@ -101,14 +111,17 @@ def test_sums_are_exact_and_those_that_cannot_be_are_left_out() -> None:
     arrays(np.float64, 28, elements=st.floats(-1e12, 1e12)),
     arrays(np.float64, 21, elements=st.floats(-1e12, 1e12)),
     st.floats(0, 1e9),
+    st.builds(Spread, st.floats(0, 1e12), st.floats(0, 1e12)),
 )
-def test_the_repair_always_gives_finite_weights(quadratic: Any, linear: Any, ridge: float) -> None:
+def test_the_repair_always_gives_finite_weights(
+    quadratic: Any, linear: Any, ridge: float, spread: Spread
+) -> None:
     for target in ("c", "y"):
         problem = Problem.of(Schema.from_yaml(MIXED), target)
         number = problem.features.number
         needed = len(pairs(problem)[0])
         some = np.resize(quadratic, needed)
-        weights = solved(problem, some, np.resize(linear, number * problem.answers), ridge)
+        weights = solved(problem, some, np.resize(linear, number * problem.answers), spread, ridge, 0.3)
         assert weights.shape == (number, problem.answers)
         assert np.isfinite(weights).all()
 
@@ -146,3 +159,16 @@ def test_normalising_by_the_records_would_move_everything() -> None:
         sealed = products(opened.coded_rows(), problem)
         found.append((open_seal(sealed), float(sealed.sensitivity.l1)))
     assert np.abs(found[0][0] - found[1][0]).sum() > found[0][1]
+
+
+def test_where_all_is_noise_it_answers_little_more_than_the_mean() -> None:
+    rng = np.random.default_rng(2)
+    rows = [(bool(rng.integers(2)), "r", int(rng.integers(5)), 6.0) for _ in range(300)]
+    for seed in range(5):
+        budget = Budget("1/2", randomness=Randomness.seeded(seed))
+        release = FunctionalMechanism(target="y").fit(table(rows), budget)
+        told = release.predict(pl.DataFrame({"a": [True, False], "c": ["r", "r"], "x": [4, 0]}))[
+            "y"
+        ].to_list()
+        assert told == pytest.approx([7, 7], abs=2.5)
+    assert abs(middle(np.array([3.0, 400.0]), 500.0)) < 0.1

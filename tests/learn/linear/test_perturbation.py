@@ -258,9 +258,9 @@ def test_many_rows_are_solved_from_a_start_on_few_of_them() -> None:
 # The method ------------------------------------------------------------------------------------------------
 
 
-def test_a_grid_of_ridges_is_paid_for_and_chosen_privately() -> None:
+def test_several_ridges_are_paid_for_and_chosen_privately() -> None:
     budget = Budget(2, randomness=Randomness.seeded(3))
-    release = PrivateERM(grid=3).fit(table(some(5, 400)), budget)
+    release = PrivateERM(ridges=3).fit(table(some(5, 400)), budget)
     labels = ["/".join((*above, charge.label)) for above, charge in release.receipt.charges()]
     assert len(labels) == 4
     assert release.receipt.epsilon == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -42,10 +43,10 @@ ROWS = [
     )
 ]
 LOSS = {"ill": LOGISTIC, "sort": HUBER, "pay": SQUARED}
-PROOFS = {target.name: target for target in proofs()}
+PROOFS = {target.name: target for target in proofs() if target.distribution is not None}
 
 
-def opened(rows: list[tuple[object, ...]], extra: str = "") -> Table:
+def opened(rows: Sequence[tuple[object, ...]], extra: str = "") -> Table:
     schema = Schema.from_yaml(extra + SCHEMA)
     kinds = [pl.Int64, pl.String, pl.Boolean, pl.String, pl.Float64]
     columns = dict(zip(schema.names, kinds, strict=True))
@@ -196,11 +197,6 @@ def test_with_much_budget_local_search_finds_what_is_to_be_found(
 def test_with_much_budget_breeding_finds_most_of_it(learnable: tuple[Table, pl.DataFrame]) -> None:
     assert scored(PrivGene("ill", rounds=15), learnable, 100) > 0.82
     assert scored(PrivGene("pay", rounds=15), learnable, 100) < 0.8
-
-
-def test_more_budget_finds_better_weights(learnable: tuple[Table, pl.DataFrame]) -> None:
-    assert scored(PrivLocal("ill"), learnable, 1) > 0.8
-    assert scored(PrivGene("ill"), learnable, 100) > 0.75
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,10 @@ analysis made easy" (SIGMOD 2012).
 from __future__ import annotations
 
 import os
+import random
 import warnings
-from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from os import PathLike
 from typing import Any, Literal, Self
 
@@ -220,17 +221,10 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
     def _fitted(self, rows: Reals, answers: Any) -> Any:
         """A copy of the estimator that has learned from rows; None where it failed, without a word."""
         copy = clone(self.estimator)
-        if "random_state" in copy.get_params():
-            copy.set_params(random_state=0)
+        seeds = [name for name in copy.get_params() if name.split("__")[-1] == "random_state"]
+        copy.set_params(**dict.fromkeys(seeds, 0))
         try:
-            with (
-                warnings.catch_warnings(),
-                np.errstate(all="ignore"),
-                open(os.devnull, "w", encoding="utf-8") as nowhere,
-                redirect_stdout(nowhere),
-                redirect_stderr(nowhere),
-            ):
-                warnings.simplefilter("ignore")
+            with _by_itself():
                 return copy.fit(rows) if answers is None else copy.fit(rows, answers)
         except KeyboardInterrupt:
             raise
@@ -264,3 +258,27 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             setattr(template, name, now if isinstance(was, np.ndarray) else float(now))
             begin += size
         return template
+
+
+@contextmanager
+def _by_itself() -> Iterator[None]:
+    """What is fitted in here says nothing, and finds the chance of all programs as every other block does.
+
+    Otherwise how much of it one block takes would decide what the next one gets.
+    """
+    drawn, state = random.getstate(), np.random.get_state()  # that of others
+    try:
+        random.seed(0)
+        np.random.seed(0)
+        with (
+            warnings.catch_warnings(),
+            np.errstate(all="ignore"),
+            open(os.devnull, "w", encoding="utf-8") as nowhere,
+            redirect_stdout(nowhere),
+            redirect_stderr(nowhere),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        random.setstate(drawn)
+        np.random.set_state(state)

@@ -4,9 +4,10 @@ Guarantee: pure epsilon, for one record added or removed, or replaced by another
 records as the schema allows).
 Why: the loss is a polynomial of degree 2 in the weights, and all that the records say in it are two tables of
 sums: products of every two features, and products of every feature with the response. A record adds to each
-of them no more than the features of a possible record allow (`sensitivities`), whole numbers of steps on both
-sides, so that nothing is rounded. Each table gets discrete Laplace noise for its share of the budget. What
-follows is post-processing: the noisy table of products is made positive, and a linear system is solved.
+of them no more than the features of a possible record allow, whole numbers of steps on both sides, so that
+nothing is rounded. Each table gets discrete Laplace noise for its share of the budget, and so do, for
+numbers, their sum and how many there are. What follows is post-processing: the noisy table of products is
+made positive, and a linear system is solved.
 
 * Numbers: the loss is (y - x w)^2; the table of responses sums y x.
 * Labels: ln(1 + e^z) is replaced by its Taylor polynomial at 0, ln 2 + z/2 + z^2/8. All labels share the
@@ -24,6 +25,7 @@ labels, are larger than what a record can do; here they are those of the feature
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -47,6 +49,15 @@ Numbers = NDArray[np.int64]
 
 EXACT = 1 << 53
 """Doubles hold whole numbers up to here."""
+FOR_MEAN = Fraction(1, 10)
+"""The share of epsilon that goes to the mean of the numbers."""
+SPREAD = 0.1
+"""The squared distance from 0 that means of numbers between -1 and 1 are expected to have."""
+BY_NOISE = 0.5
+"""The share of what noise alone would explain that is not believed; chosen in the study."""
+LEAST = 1e-12
+LITTLE = 0.1
+"""What is added at least to a sum of squares before it divides, where there is hardly any noise."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +87,7 @@ class FunctionalMechanism(Method[Table]):
 
     target: Annotated[str | None, Text()] = None
     responses: Annotated[Amount, Share()] = "1/3"
-    ridge: Annotated[float, Number(least=0.0, most=1e6)] = 1.0
+    ridge: Annotated[float, Number(least=0.0, most=1e6)] = 0.7
 
     def check(self, schema: Schema) -> None:
         """Refuse a target that is neither a column of categories nor a range of numbers."""
@@ -92,13 +103,22 @@ class FunctionalMechanism(Method[Table]):
         schema = table.schema
         problem = Problem.of(schema, target_column(schema, self.target, _task(schema, self.target)))
         share = exact(self.responses, "responses")
-        for_products, for_responses = budget.split(products=1 - share, responses=share)
-        rows = table.coded_rows()
+        rows, centre, rest = table.coded_rows(), 0.0, budget
+        if problem.task == "numbers":
+            for_mean, rest = budget.split(mean=FOR_MEAN, sums=1 - FOR_MEAN)
+            number = totals(rows, problem)
+            wide = noise.standard_deviation(number.sensitivity.l1, for_mean.epsilon) / STEPS
+            centre = middle(noise.counts(number, pay=for_mean) / STEPS, wide)
+        for_products, for_responses = rest.split(products=1 - share, responses=share)
         sealed = products(rows, problem)
         deviation = noise.standard_deviation(sealed.sensitivity.l1, for_products.epsilon) / STEPS**2
         quadratic = np.asarray(noise.counts(sealed, pay=for_products)).astype(np.float64) / STEPS**2
-        linear = noise.counts(responses(rows, problem), pay=for_responses).astype(np.float64) / STEPS**2
-        weights = solved(problem, quadratic, linear, self.ridge * deviation)
+        other = responses(rows, problem)
+        spread = Spread(
+            deviation, noise.standard_deviation(other.sensitivity.l1, for_responses.epsilon) / STEPS**2
+        )
+        linear = noise.counts(other, pay=for_responses).astype(np.float64) / STEPS**2
+        weights = solved(problem, quadratic, linear, spread, self.ridge, centre)
         return predictor(
             self.name,
             table,
@@ -194,6 +214,25 @@ def responses(rows: Sealed[CodedRows], problem: Problem) -> Sealed[Numbers]:
     )
 
 
+def totals(rows: Sealed[CodedRows], problem: Problem) -> Sealed[Numbers]:
+    """The number of records and the sum of their numbers, both in steps, sealed."""
+
+    def counted(raw: CodedRows) -> Numbers:
+        examples = problem.examples(raw)
+        heavy = np.ones(examples.length) if examples.weights is None else examples.weights
+        return np.array([STEPS * int(heavy.sum()), int(heavy @ examples.responses()[:, 0])], dtype=np.int64)
+
+    most = int(np.abs(problem.values).max())
+    return rows.claim(
+        counted,
+        _times(rows.sensitivity, STEPS + most, STEPS),
+        shape=(2,),
+        dtype=np.int64,
+        because="a record adds one to the number, and to the sum no more than the largest possible number; a "
+        "unit moves as many records as the rows say",
+    )
+
+
 def _times(records: Sensitivity, together: int, largest: int) -> Sensitivity:
     """Of sums to which a record adds so much together, and no more than `largest` to any one of them."""
     l1 = records.l1 * together
@@ -215,15 +254,28 @@ def _exact_product(one: Reals, two: Reals, weights: Reals | None) -> Numbers:
 # Post-processing --------------------------------------------------------------------------------------
 
 
-def solved(problem: Problem, quadratic: Reals, linear: Reals, ridge: float) -> Reals:
+@dataclass(frozen=True)
+class Spread:
+    """The deviation of the noise of each product, and of each sum with the response."""
+
+    products: float
+    responses: float
+
+
+def solved(
+    problem: Problem, quadratic: Reals, linear: Reals, spread: Spread, ridge: float, centre: float = 0.0
+) -> Reals:
     """The weights that minimise the noisy loss: always finite.
 
     True sums of products have no eigenvalue below 0, and noise of deviation s moves those of a table of d
-    columns by about 2 s sqrt(d). `ridge` times that is added to all of them, and no eigenvalue is left below
-    it (or below a record's own length).
+    columns by about 2 s sqrt(d). Those below 0 are set to 0, and `ridge` times that is added to all. Weights
+    for numbers are held to those that answer `centre` for every record. How far they are from there explains
+    some of the loss, as noise alone would; without half of that the same weights explain less, and they go
+    only so far as is best then.
 
     >>> schema = Schema.from_yaml("fields: [{name: a, type: boolean}, {name: b, type: boolean}]")
-    >>> solved(Problem.of(schema, "a"), np.array([-8.0, 0.0, -9.0]), np.array([1.0, 2.0]), 0.5).shape
+    >>> problem, spread = Problem.of(schema, "a"), Spread(0.5, 0.5)
+    >>> solved(problem, np.array([-8.0, 0.0, -9.0]), np.array([1.0, 2.0]), spread, 1.0).shape
     (2, 1)
     """
     number = problem.features.number
@@ -231,12 +283,34 @@ def solved(problem: Problem, quadratic: Reals, linear: Reals, ridge: float) -> R
     table = np.zeros((number, number))
     table[one, two] = quadratic
     table = table + np.triu(table, 1).T
-    added = 2 * ridge * float(np.sqrt(number))
-    values, vectors = np.linalg.eigh(table)
-    kept = np.maximum(values, 0.0) + max(added, 1.0)
     sums = linear.reshape(number, problem.answers)
-    if problem.task == "numbers":
-        return np.asarray(vectors @ ((vectors.T @ sums) / kept[:, None]))
-    # the slope of the Taylor polynomial at the weights w is -s + M w / 4, where s sums x (y - 1/2)
-    halves = sums / 2 if problem.answers == 1 else sums - sums.sum(axis=1, keepdims=True) / 2
-    return np.asarray(4 * (vectors @ ((vectors.T @ halves) / kept[:, None])))
+    if problem.task == "labels":
+        # the slope of the Taylor polynomial at the weights w is -s + M w / 4, where s sums x (y - 1/2)
+        sums = 2 * sums if problem.answers == 1 else 4 * sums - 2 * sums.sum(axis=1, keepdims=True)
+    base = np.zeros((number, 1))
+    base[0] = centre * STEPS / problem.features.constant
+    values, vectors = np.linalg.eigh(table)
+    kept = np.maximum(values, 0.0) + max(2 * ridge * spread.products * float(np.sqrt(number)), LITTLE)
+    left = vectors.T @ (sums - table @ base)
+    moved = left / kept[:, None]
+    if problem.task == "labels":
+        return np.asarray(vectors @ moved)
+    far = float((moved**2).sum() + base[0, 0] ** 2)
+    by_noise = (spread.responses**2 + spread.products**2 * far) * float((1 / kept).sum())
+    explained = float((moved * left).sum()) - BY_NOISE * by_noise
+    lost = float((moved**2 * np.maximum(values, 0.0)[:, None]).sum())
+    return np.asarray(base + (vectors @ moved) * min(1.0, max(0.0, explained) / max(lost, LEAST)))
+
+
+def middle(noisy: Reals, deviation: float) -> float:
+    """The mean of the numbers, from their noisy number and sum: nearer to 0 where these are mostly noise.
+
+    The number of records n and their sum have noise of this deviation, and so the mean one of deviation / n.
+    It is multiplied by what is best for means that are about a third away from 0.
+
+    >>> round(middle(np.array([1000.0, 500.0]), 1.0), 4), middle(np.array([-3.0, 500.0]), 100.0)
+    (0.5, 0.0)
+    """
+    number = max(float(noisy[0]), 0.0)
+    trusted = number**2 + deviation**2 / SPREAD
+    return float(np.clip(noisy[1] * number / trusted, -1.0, 1.0)) if trusted > 0 else 0.0

@@ -86,4 +86,4 @@ def loss_of(name: LossName) -> Loss:
 def _sigmoid(margins: Reals) -> Reals:
     """1 / (1 + exp(-z)) without overflow."""
     small = np.exp(-np.abs(margins))
-    return np.where(margins >= 0, 1.0, small) / (1 + small)
+    return np.asarray(np.where(margins >= 0, 1.0, small) / (1 + small))

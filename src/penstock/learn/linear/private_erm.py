@@ -8,7 +8,7 @@ answer; k labels are told apart one against the rest, for epsilon/k each.
 
 The ridge is public: five over epsilon, unless `ridge` says otherwise, so that logistic curvature costs a
 twentieth of epsilon. A ridge that would cost more than there is is raised. Nothing is tuned on the records;
-`grid` offers several ridges, learns with each for its part of epsilon, and chooses the one that gets most
+`ridges` offers several ridges, learns with each for its part of epsilon, and chooses the one that gets most
 records right, by a noisy choice that is paid for.
 
 Reference: K. Chaudhuri, C. Monteleoni and A. Sarwate, "Differentially private empirical risk minimization"
@@ -47,7 +47,7 @@ RIDGE = 5
 """The ridge for each 1/epsilon and each record that a unit moves, where none is given."""
 LARGEST_RIDGE = 10**9
 APART = 8
-"""Ridges of a grid are so many times apart."""
+"""Ridges that are tried are so many times apart."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class PrivateERM(Method[Table]):
 
     `target` is the column to predict (None: the schema's), one of categories. `loss` is logistic or huber (a
     hinge, rounded off). `ridge` is what weights are held to 0 with, in records (Lambda times their number);
-    None means the public rule. With a `grid` so many ridges, each eight times the one before, are tried, and
+    None means the public rule. With several `ridges` so many, each eight times the one before, are tried, and
     `choice_share` of epsilon chooses among what they learned. `determinant` says what is paid where a record
     is replaced: what is needed, or the larger bound that was published.
 
@@ -75,7 +75,7 @@ class PrivateERM(Method[Table]):
     target: Annotated[str | None, Text()] = None
     loss: LossName = "logistic"
     ridge: Annotated[Amount | None, Exact(least=Fraction(1, 10**6), most=LARGEST_RIDGE)] = None
-    grid: Annotated[int, Whole(1, 8)] = 1
+    ridges: Annotated[int, Whole(1, 8)] = 1
     choice_share: Annotated[Amount, Share()] = "1/10"
     determinant: Determinant = "tight"
 
@@ -93,10 +93,10 @@ class PrivateERM(Method[Table]):
         problem = Problem.of(table.schema, target_column(table.schema, self.target, "labels"))
         rows = table.coded_rows()
         learning, choosing = budget, None
-        if self.grid > 1:
+        if self.ridges > 1:
             share = exact(self.choice_share, "choice_share")
             learning, choosing = budget.split(learning=1 - share, choice=share)
-        parts = equally(learning, "ridge", self.grid)
+        parts = equally(learning, "ridge", self.ridges)
         found = [self._weights(rows, problem, part, number) for number, part in enumerate(parts)]
         best = 0
         if choosing is not None:
@@ -112,7 +112,7 @@ class PrivateERM(Method[Table]):
                 "target": problem.target,
                 "loss": self.loss,
                 "ridge": None if self.ridge is None else str(exact(self.ridge)),
-                "grid": self.grid,
+                "ridges": self.ridges,
                 "choice_share": str(exact(self.choice_share)),
                 "determinant": self.determinant,
                 "chosen": best,
@@ -120,7 +120,7 @@ class PrivateERM(Method[Table]):
         )
 
     def _weights(self, rows: Sealed[CodedRows], problem: Problem, pay: Budget, number: int) -> Reals:
-        """The weights of every answer for one ridge of the grid, a column for each."""
+        """The weights of every answer for one of the ridges, a column for each."""
         loss = loss_of(self.loss)
         parts = equally(pay, "answer", problem.answers)
         found = []

@@ -21,6 +21,7 @@ from penstock.audit.methods import CRUDE, Audits, MethodAudit
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.table.data import Table
+from penstock.learn.aggregate import audits as aggregate
 from penstock.learn.linear.features import Problem
 from penstock.learn.search.judged import Encoding, Judged
 from penstock.learn.search.losses import HUBER, SQUARED, WEIGHT_BITS, Loss
@@ -174,6 +175,7 @@ def proofs() -> tuple[Target, ...]:
             "columns are scaled by the smallest and the largest value that occurs",
             Step(read_off=True),
         ),
+        *aggregate.targets(),
     )
 
 
@@ -207,7 +209,12 @@ AUDITS = Audits(
             copies=(),
         ),
         MethodAudit(
-            "privgene", LABELS, UNIVERSE, parameters={"rounds": 2}, effort=0.002, copies=("fixed-seed",)
+            "privgene",
+            LABELS,
+            UNIVERSE,
+            parameters={"rounds": 2, "population": 20},
+            effort=0.002,
+            copies=("fixed-seed",),
         ),
     ),
     proofs,

@@ -49,7 +49,7 @@ def bred(
 
 
 def offspring(parents: Reals, many: int, sigma: float, rng: np.random.Generator) -> Reals:
-    """So many vectors, an even number: tails of two parents exchanged, and one coordinate of each moved.
+    """So many vectors, or one less: tails of two parents exchanged, and one coordinate of each moved.
 
     The move is normal, of deviation `sigma`.
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,9 +71,13 @@ class Encoding:
 
     def _most(self, products: Whole) -> Whole:
         """The largest sum of one number for each column, row by row."""
-        codes = np.cumsum([0, *(len(table) for table in self.tables)])[:-1]
-        found: Whole = np.maximum.reduceat(products, codes, axis=1).sum(axis=1)
+        found: Whole = np.maximum.reduceat(products, self._begins, axis=1).sum(axis=1)
         return found
+
+    @cached_property
+    def _begins(self) -> Whole:
+        """The place of the first code of each column among the codes of all."""
+        return np.cumsum([0, *(len(table) for table in self.tables)])[:-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,12 +128,13 @@ class Judged:
         )
 
     def _raw(self, of: Callable[[Vectors], Whole]) -> Callable[[CodedRows], Whole]:
-        """What is computed below the seal; the vectors of the records are made once."""
+        """What is computed below the seal; the vectors of the records are made once for each answer."""
+        key = self.problem.target, self.answer
 
         def found(rows: CodedRows) -> Whole:
-            key = "search", self.problem.target, self.answer
-            if key not in rows.kept:
-                rows.kept[key] = Vectors.of(rows, self.problem, self.answer)
-            return of(rows.kept[key])
+            kept = rows.kept.get("search")
+            if kept is None or kept[0] != key:
+                kept = rows.kept["search"] = key, Vectors.of(rows, self.problem, self.answer)
+            return of(kept[1])
 
         return found

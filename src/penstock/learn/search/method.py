@@ -118,4 +118,4 @@ def weight_of_one(problem: Problem) -> int:
 
     Features are scaled down until the longest vector has length 1, so weights are scaled up.
     """
-    return max(1, round(2**WEIGHT_BITS * STEPS / problem.features.constant))
+    return max(1, round((STEPS << WEIGHT_BITS) / problem.features.constant))

@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from penstock.contracts.parameters import Number
+from penstock.contracts.parameters import Number, Whole
 from penstock.learn.search.breeding import (
     LEAST_ROUNDS,
     PARENTS,
@@ -41,8 +41,9 @@ SEEDS = 1 << 62
 class PrivGene(LinearSearch):
     """A linear predictor of labels or numbers, bred from random weights.
 
-    The first weights lie between -1 and 1, for features between -1 and 1. `sigma` is how far one weight of a
-    child is moved at random in the first round; in the last it would be nothing.
+    The first weights lie between -1 and 1, for features between -1 and 1. `population` is how many there are
+    in a generation, and `sigma` how far one weight of a child is moved at random in the first round; in the
+    last it would be nothing.
 
     >>> import polars as pl
     >>> from penstock.kinds.table.data import Table
@@ -58,6 +59,7 @@ class PrivGene(LinearSearch):
 
     name: ClassVar[str] = "privgene"
 
+    population: Annotated[int, Whole(2 * PARENTS, 10_000)] = POPULATION
     sigma: Annotated[float, Number(least=0.0, most=10.0)] = 0.5
 
     def _searched(self, judged: Judged, pay: Sequence[Budget]) -> Weights:
@@ -67,14 +69,14 @@ class PrivGene(LinearSearch):
 
         def children(parents: Weights) -> Weights:
             left = 1 - next(generations) / len(pay)
-            found = offspring(parents.astype(np.float64), POPULATION, self.sigma * left * one, rng)
+            found = offspring(parents.astype(np.float64), self.population, self.sigma * left * one, rng)
             return np.rint(found).astype(np.int64)
 
-        first = np.rint(rng.uniform(-one, one, (POPULATION, width))).astype(np.int64)
+        first = np.rint(rng.uniform(-one, one, (self.population, width))).astype(np.int64)
         return bred(first, judged.scores, children, pay)
 
     def _settings(self) -> Mapping[str, Any]:
-        return {"sigma": self.sigma}
+        return {"population": self.population, "sigma": self.sigma}
 
     @property
     def _each(self) -> tuple[float, int]:

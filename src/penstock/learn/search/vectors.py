@@ -53,8 +53,8 @@ class Vectors:
         for name, table in zip(features.names, features.lookups, strict=True):
             blocks.append(sparse.csr_array(table)[np.asarray(rows.codes[name], dtype=np.int64)])
         columns = sparse.hstack(blocks, format="csr")
-        times = np.ones(rows.length) if examples.weights is None else examples.weights
-        times = times.astype(np.int64)
+        counted = np.ones(rows.length) if examples.weights is None else examples.weights
+        times = counted.astype(np.int64)
         if problem.task == "numbers":
             return cls(columns, problem.values[examples.codes] << WEIGHT_BITS, times)
         columns.data *= np.repeat(examples.signs(answer).astype(np.int64), np.diff(columns.indptr))

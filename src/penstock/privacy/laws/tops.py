@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import factorial
 
-import numpy as np
-
-from penstock.privacy.laws.choices import heads_of, log_share
+from penstock.privacy.laws.choices import heads_of
 from penstock.privacy.randomness.generator import Law, Randomness
 from penstock.privacy.randomness.logarithms import NEVER, ONE, ZERO, Between, Log
 from penstock.privacy.randomness.samplers import Integers
@@ -32,11 +30,16 @@ class OneAfterAnother(Law[list[int]]):
         return tilted_several(self.gaps, self.rate, self.many, source)
 
     def log_probability(self, output: list[int]) -> Log:
-        left = np.ones(self.gaps.size, dtype=np.int64)
+        far, chosen = [int(gap) for gap in self.gaps], set(output)
+        shares = {gap: Between.exp(-self.rate * gap) for gap in set(far)}
+        left = ZERO
+        for place, gap in enumerate(far):
+            if place not in chosen:
+                left = left + shares[gap]
         total = Log()
-        for one in output:
-            total = total + log_share(self.gaps, self.rate, left, one)
-            left[one] = 0
+        for one in reversed(output):  # the last one was chosen among those that never were, and itself
+            left = left + shares[far[one]]
+            total = total + Log.ln(ONE / left, -self.rate * far[one])
         return total
 
 

@@ -89,8 +89,8 @@ class Knobs:
     chance and the noise of the one-way counts alone would show; `plane` is that of the noise of all pairs
     which the mean gap must exceed for counting them all, `singly` times as much where each pair needs a table
     of its own; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with the
-    target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups of an attribute. `even` gives every table the same budget instead
-    of what it needs.
+    target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups
+    of an attribute. `even` gives every table the same budget instead of what it needs.
     `studies/privbayes_variants.py` changes one at a time.
     """
 

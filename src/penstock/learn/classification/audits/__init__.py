@@ -53,6 +53,7 @@ AUDITS = Audits(
     (
         MethodAudit("privpfc", COLOURS, COLOUR_RECORDS, copies=(*SUBTLE, "fixed-seed")),
         MethodAudit("privpfc", COLOURS, COLOUR_RECORDS, label="choice", epsilon=RICH, copies=()),
+        MethodAudit("classifier", COLOURS, COLOUR_RECORDS, copies=SUBTLE),
         MethodAudit(
             "privpfc",
             AGES,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
-from penstock.learn.classification.audits import seen_bounds
 from penstock.learn.linear.audits import proofs
+from penstock.schema import Schema
 
 COLOURS = """
 target: large
@@ -37,10 +40,21 @@ AGE_RECORDS = ((0, "yes"), (4, "no"), (9, "no"))
 USER = "unit: {protects: user, column: person, at_most: 2}"
 USERS = f"{USER}{COLOURS}"
 
+
+def seen_ranges(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
+    """Bounds that are the smallest and the largest value that occurs, instead of public ones."""
+    facts = schema.model_dump(by_alias=True, exclude_defaults=True)
+    for place, described in enumerate(facts["fields"]):
+        seen = [record[place] for record in records if record[place] is not None]
+        if "bins" in described and seen:
+            described["constraints"] = {"minimum": min(seen), "maximum": max(seen) + 1}
+            described["bins"] = {"count": 2}
+    return Schema.model_validate(facts)
+
+
 AUDITS = Audits(
     (
-        MethodAudit("classifier", COLOURS, COLOUR_RECORDS, copies=CRUDE),
-        MethodAudit("regression", RENTS, RENT_RECORDS, copies=CRUDE),
+        MethodAudit("regression", RENTS, RENT_RECORDS, read_off=seen_ranges, copies=CRUDE),
         MethodAudit("private-erm", COLOURS, COLOUR_RECORDS, copies=CRUDE),
         MethodAudit(
             "private-erm",
@@ -57,13 +71,15 @@ AUDITS = Audits(
             label="replace",
             copies=(),
         ),
-        MethodAudit("private-erm", COLOURS, COLOUR_RECORDS, parameters={"grid": 2}, label="grid", copies=()),
+        MethodAudit(
+            "private-erm", COLOURS, COLOUR_RECORDS, parameters={"ridges": 2}, label="ridges", copies=()
+        ),
         MethodAudit(
             "private-erm",
             AGES,
             AGE_RECORDS,
             label="bounds",
-            read_off=seen_bounds,
+            read_off=seen_ranges,
             copies=("domain-from-data",),
         ),
         MethodAudit("output-perturbation", COLOURS, COLOUR_RECORDS, parameters={"ridge": 1}, copies=CRUDE),
@@ -77,7 +93,7 @@ AUDITS = Audits(
         ),
         MethodAudit("functional-mechanism", COLOURS, COLOUR_RECORDS, copies=SUBTLE),
         MethodAudit(
-            "functional-mechanism", RENTS, RENT_RECORDS, label="numbers", read_off=seen_bounds, copies=CRUDE
+            "functional-mechanism", RENTS, RENT_RECORDS, label="numbers", read_off=seen_ranges, copies=CRUDE
         ),
         MethodAudit(
             "functional-mechanism",
