@@ -29,7 +29,7 @@ def loaded(name: str) -> Any:
 def test_s1_has_its_published_error_and_index_without_noise() -> None:
     data = loaded("s1")
     assert data.points.shape == (5000, 2)
-    found = lloyd(Cells.of(data.points, np.ones(5000)), packed_starts(15, 2, 12, 0))
+    found = lloyd(Cells.of(data.points, np.ones(5000)), packed_starts(15, 2, 30, 0))
     best = min(found, key=lambda each: each.error)
     assert best.nicv == pytest.approx(0.00822959, abs=1e-6)
     assert min(each.validity for each in found) == pytest.approx(0.061424, abs=1e-6)

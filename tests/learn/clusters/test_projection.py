@@ -134,6 +134,7 @@ def test_clusters_in_many_dimensions_are_found(found: ClustersRelease, rows: Rea
     assert nicv(rows, found.centres) < 1.1 * nicv(rows, MIDDLES)
     assert isinstance(found.synopsis, GrownSynopsis)
     assert "along 3 directions" in found.synopsis.words
+    assert found.sizes is not None
     assert sorted(found.sizes) == pytest.approx([N / K] * K, rel=0.1)
 
 
