@@ -100,7 +100,7 @@ def gap(results: Results, dataset: str, epsilon: str) -> float:
     return one - two
 
 
-def average(results: Results, one: str, other: str, at_most: float) -> Verdict:
+def average(results: Results, one: str, other: str) -> Verdict:
     """The geometric mean of the ratios of two methods' NICV, over all data and budgets."""
     ratios = [
         results.mean(dataset, one, epsilon, NICV) / results.mean(dataset, other, epsilon, NICV)
@@ -112,7 +112,7 @@ def average(results: Results, one: str, other: str, at_most: float) -> Verdict:
         return Verdict(None, "")
     found = geometric_mean(known)
     best, worst = min(known), max(known)
-    return Verdict(found <= at_most, f"{found:.2f} times on average, from {best:.2f} to {worst:.2f}")
+    return Verdict(found < 1, f"{found:.2f} times on average, from {best:.2f} to {worst:.2f}")
 
 
 def error_falls(results: Results) -> Verdict:
@@ -268,9 +268,8 @@ STATEMENTS = (
     ),
     Statement(
         "A3b",
-        "On average over all data and budgets (geometric mean) the default has at most 0.9 times the NICV of "
-        "the hybrid.",
-        lambda r: average(r, "Grown", "Hybrid", 0.9),
+        "On average over all cases (geometric mean) the default has a smaller NICV than the hybrid.",
+        lambda r: average(r, "Grown", "Hybrid"),
     ),
 )
 
