@@ -140,8 +140,8 @@ def _map(release: ClustersRelease) -> Picture:
     if synopsis is None:
         drawn = point_map(
             "Map of the centres",
-            [],
-            [],
+            shown[:, across],
+            shown[:, up],
             bounds=(*ends[0], *ends[1]),
             caption=f"{lead}.",
             x_name=names[across],
