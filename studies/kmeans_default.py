@@ -99,8 +99,8 @@ def study() -> Study:
         notes=(
             f"Chosen on {', '.join(CHOSEN_ON)} and, of the shapes above, synthe-4-7, synthe-10-7 and "
             f"synthe-4-10; confirmed on {', '.join(CONFIRMED_ON)}. These had been looked at once before, "
-            "under a rule that paid for directions more often, and changed nothing in the rule. All methods of a "
-            "run have the same seed.",
+            "under a rule that paid for directions more often, and changed nothing in the rule. All methods "
+            "of a run have the same seed.",
         ),
     )
 
