@@ -115,7 +115,7 @@ def speed() -> dict[str, Any]:
         for seed in range(TIMES):
             opened = keep("opening", lambda: Points.open(frame, schema()))
             for preset in ("grown", "hybrid"):
-                method = KMeans(k=CLUSTERS, preset=preset)  # type: ignore[arg-type]
+                method = KMeans(k=CLUSTERS, preset=preset)
                 budget = Budget(1, randomness=Randomness.seeded(seed))
                 keep(preset, lambda: method.fit(opened, budget))  # noqa: B023  # called at once
             model = Ordinary(CLUSTERS, n_init=1, random_state=seed)

@@ -2,6 +2,7 @@
 
     python studies/kmeans_validity.py            # about ten minutes on one core
     python studies/kmeans_validity.py --show     # what is there already
+    python studies/kmeans_validity.py --fresh    # all of it again
 
 Without noise the index is the least over thirty packed starts on the points themselves; with noise it is that
 of the number of clusters that a release of the preset eugkm chose.
@@ -12,7 +13,8 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -70,8 +72,9 @@ def without_noise(points: Reals, k: int) -> float:
     return min(each.validity for each in lloyd(cells, packed_starts(k, points.shape[1], STARTS, 0)))
 
 
-def chosen(data: ClusterData, candidates: Sequence[int], epsilon: str) -> dict[str, Any]:
+def chosen(name: str, candidates: Sequence[int], epsilon: str) -> dict[str, Any]:
     """How often each number of clusters is chosen on a synopsis, and the mean index of each that is."""
+    data: ClusterData = data_of(name)
     picks: Counter[str] = Counter()
     values: dict[str, list[float]] = {}
     for seed in range(SYNOPSES):
@@ -86,23 +89,23 @@ def chosen(data: ClusterData, candidates: Sequence[int], epsilon: str) -> dict[s
     return {"picks": dict(picks), "index": {k: fmean(each) for k, each in values.items()}}
 
 
-def convergence(name: str) -> dict[str, list[float]]:
+def convergence(name: str, rounds: int = ROUNDS, most: int = GENE_POINTS) -> dict[str, list[float]]:
     """The mean NICV after every round: of Lloyd's algorithm from thirty starts, and of the best of a genetic
     algorithm's sets, both without noise."""
     data: ClusterData = data_of(name)
     points = data.points
-    if len(points) > GENE_POINTS:
-        points = points[np.random.default_rng(0).choice(len(points), GENE_POINTS, replace=False)]
+    if len(points) > most:
+        points = points[np.random.default_rng(0).choice(len(points), most, replace=False)]
     cells, d = Cells.of(points, np.ones(len(points))), points.shape[1]
     centres = packed_starts(data.k, d, STARTS, 0)
     steps = []
-    for _ in range(ROUNDS + 1):
+    for _ in range(rounds + 1):
         around = measured(cells, centres)
         steps.append(float(around.errors.mean()) / len(points))
         centres = moved(around.weights, around.sums, centres)
     breeder, rng = PrivGeneKMeans(k=data.k), np.random.default_rng(0)
     sets, bred = uniform_starts(data.k, d, POPULATION, 0), []
-    for _ in range(ROUNDS + 1):
+    for _ in range(rounds + 1):
         errors = measured(cells, sets).errors
         bred.append(float(errors.min()) / len(points))
         sets = breeder._children(sets[np.argsort(errors)[:10]], rng)
@@ -142,25 +145,33 @@ def models() -> dict[str, float]:
 
 
 def main() -> int:
-    known = json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.exists() else {}
+    known = (
+        json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.exists() and "--fresh" not in sys.argv else {}
+    )
 
-    def keep(key: str, value: Any) -> None:
-        known[key] = value
+    def keep(key: str, work: Callable[[], Any]) -> None:
+        """What is known already is not found out again."""
+        if key in known or "--show" in sys.argv:
+            return
+        known[key] = work()
         FOUND.parent.mkdir(parents=True, exist_ok=True)
         FOUND.write_text(json.dumps(known, indent=1), encoding="utf-8")
-        print(key, value, flush=True)
+        print(key, known[key], flush=True)
 
-    if "--show" not in sys.argv:
-        keep("models", models())
-        for name, candidates in RANGES.items():
-            data: ClusterData = data_of(name)
-            keep(f"clean|{name}", {str(k): without_noise(data.points, k) for k in candidates})
-            for epsilon in BUDGETS:
-                keep(f"chosen|{name}|{epsilon}", chosen(data, candidates, epsilon))
-        for name in ("s1", "even-5-3", "taxi"):
-            keep(f"convergence|{name}", convergence(name))
+    keep("models", models)
+    for name in ("s1", "even-5-3", "taxi"):
+        keep(f"convergence|{name}", partial(convergence, name))
+    for name, candidates in RANGES.items():
+        keep(f"clean|{name}", partial(_clean, name, candidates))
+        for epsilon in BUDGETS:
+            keep(f"chosen|{name}|{epsilon}", partial(chosen, name, candidates, epsilon))
     print(json.dumps(known, indent=1))
     return 0
+
+
+def _clean(name: str, candidates: Sequence[int]) -> dict[str, float]:
+    data: ClusterData = data_of(name)
+    return {str(k): without_noise(data.points, k) for k in candidates}
 
 
 if __name__ == "__main__":

@@ -567,7 +567,7 @@ FORMS = (
     FormInfo(
         "clusters",
         "penstock.learn.clusters.release:ClustersRelease",
-        keys=("clusters", "counted", "sides", "together", "deepest", "deviation"),
+        keys=("clusters", "counted", "sides", "together", "deepest", "deviation", "directions", "middle"),
         tables={"centres": ("coordinate",)},
         optional_tables={"sizes": ("size", "error"), "counts": ("count",), "nodes": ("split",)},
     ),

@@ -81,6 +81,22 @@ def test_a_repetition_ends_it_long_before_the_cap(monkeypatch: pytest.MonkeyPatc
     assert 0 < len(rounds) < 200
 
 
+def test_no_more_rounds_are_made_than_the_cap_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From far away centres move for many rounds; the first three are better than none."""
+    import penstock.learn.clusters.lloyd as module
+
+    rounds: list[int] = []
+    monkeypatch.setattr(module, "moved", lambda *args: rounds.append(1) or moved(*args))
+    cells, start = line(*[5.0] * 60), np.array([[[-0.99], [-0.98], [-0.97]]])
+    errors = []
+    for cap in (0, 1, 3, 100):
+        rounds.clear()
+        errors.append(lloyd(cells, start, cap)[0].error)
+        assert len(rounds) <= cap
+    assert errors == sorted(errors, reverse=True)
+    assert len(set(errors)) == 4
+
+
 def test_weights_of_ordinary_points_give_what_everybody_finds() -> None:
     rng = np.random.default_rng(0)
     points = np.concatenate(

@@ -165,6 +165,25 @@ def test_fields_that_are_no_numbers_are_refused() -> None:
         made(k=2, schema=animals, data=pl.DataFrame({"animal": ["cat"]}))
 
 
+@pytest.mark.parametrize("method", ["kmeans", "gupt-kmeans", "privgene-kmeans"])
+@pytest.mark.parametrize("preset", ["grown", "hybrid", "dplloyd"])
+def test_more_fields_than_can_be_clustered_are_refused_at_once(method: str, preset: str) -> None:
+    names = [f"x{number}" for number in range(65)]
+    fields = "\n".join(
+        f"  - {{name: {name}, type: number, constraints: {{minimum: 0, maximum: 1}}}}" for name in names
+    )
+    given = {"preset": preset} if method == "kmeans" else {}
+    with pytest.raises(PenstockError, match="at most 64 fields") as caught:
+        made(
+            k=2,
+            method=method,
+            schema=f"kind: points\nfields:\n{fields}",
+            data=pl.DataFrame([[0.5] * 65], schema=names, orient="row"),
+            **given,
+        )
+    assert str(caught.value).endswith("Nothing was spent.")
+
+
 def test_a_seed_and_the_engine_decide_nothing_but_the_noise() -> None:
     one, two = made(k=3, seed=5), made(k=3, seed=6)
     assert not np.array_equal(one.centres, two.centres)

@@ -28,7 +28,7 @@ from penstock.releases import load
 from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
-D, K, N = 8, 4, 20_000
+D, K, N = 10, 4, 20_000
 NAMES = [f"x{axis}" for axis in range(D)]
 
 
@@ -90,9 +90,10 @@ def test_random_directions_cost_nothing_and_follow_from_public_numbers(rows: Rea
 
 
 def test_the_rule_looks_at_public_and_paid_numbers_only() -> None:
-    assert projection_pays(N, D, 2.0)
-    assert not projection_pays(N, D, 0.1)
-    assert not projection_pays(10**9, 6, 10.0)
+    assert projection_pays(N, K, D, 2.0)
+    assert not projection_pays(N, K, D, 0.1)
+    assert not projection_pays(N, 7, D, 2.0)
+    assert not projection_pays(10**9, K, 9, 10.0)
     assert spread_noise(2 * N, D, 1.0) == pytest.approx(spread_noise(N, D, 2.0))
 
 
@@ -130,10 +131,11 @@ def test_paid_directions_are_those_along_which_points_spread() -> None:
 
 
 def test_clusters_in_many_dimensions_are_found(found: ClustersRelease, rows: Reals) -> None:
-    """Without noise the mean squared distance is 8 times 0.01."""
+    """Without noise the mean squared distance is 10 times 0.01."""
     assert nicv(rows, found.centres) < 1.1 * nicv(rows, MIDDLES)
     assert isinstance(found.synopsis, GrownSynopsis)
     assert "along 3 directions" in found.synopsis.words
+    assert found.sizes is not None
     assert sorted(found.sizes) == pytest.approx([N / K] * K, rel=0.1)
 
 

@@ -72,7 +72,7 @@ def test_five_towns_are_five_clusters_on_a_synopsis_at_every_budget(five: Reals)
     points = Points.open(pl.DataFrame(five, schema=["x", "y"]), SQUARE)
     for epsilon in ("1/5", "2"):
         for preset in ("eugkm", "grown"):
-            method = KMeans(preset=preset, least_k=3, most_k=6)  # type: ignore[arg-type]
+            method = KMeans(preset=preset, least_k=3, most_k=6)
             release = method.fit(points, Budget(epsilon, randomness=Randomness.seeded(7)))
             assert len(release.centres) == 5, (epsilon, preset)
             assert release.parameters["k"] == 5

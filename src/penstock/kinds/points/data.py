@@ -397,7 +397,10 @@ class Points(Data):
 def along(schema: Schema, directions: Directions) -> Schema:
     """The schema of points along directions of the box that a schema declares; the unit stays."""
     ends = {"minimum": directions.coordinate.low, "maximum": directions.coordinate.high}
-    fields = [Field(name=name, type="number", constraints=ends) for name in directions.names]
+    fields = tuple(
+        Field.model_validate({"name": name, "type": "number", "constraints": ends})
+        for name in directions.names
+    )
     return Schema(kind=schema.kind, fields=fields, unit=schema.unit, relation=schema.relation)
 
 

@@ -25,6 +25,10 @@ from penstock.schema import Schema
 
 Records = Sequence[tuple[Any, ...]]
 CENTRES = ((-0.5, 0.0), (0.5, 0.0))
+FIVE = "kind: points\nfields:\n" + "".join(
+    f"  - {{name: {name}, type: number, constraints: {{minimum: 0, maximum: 1}}}}\n" for name in "abcde"
+)
+"""As many fields as a projection needs."""
 USERS = f"unit: {{protects: user, column: person, at_most: 3}}{SQUARE}"
 
 
@@ -197,6 +201,7 @@ AUDITS = Audits(
     proofs,
     grounds=(
         Ground("two clusters", SQUARE, ON_THE_EDGE, parameters={"k": 2}),
+        Ground("five fields", FIVE, ((0.0,) * 5, (1.0,) * 5), parameters={"k": 1}),
         Ground("one centre on a line", LINE, ((0.0,), (1.0,)), parameters={"k": 1, "rounds": 1}),
     ),
 )

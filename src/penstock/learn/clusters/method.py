@@ -118,9 +118,9 @@ class KMeans(Method[Points]):
     other parameters together:
 
     * ``grown``, our own: a tree of PrivTree, fine where points are many, is counted and clustered, and one
-      round of Lloyd's algorithm follows with the rest of the budget, where that pays. With more than six
-      fields, and points enough for the budget, the tree grows along the three directions in which points
-      spread most, which are paid for, and two rounds follow.
+      round of Lloyd's algorithm follows with the rest of the budget, where that pays. With ten
+      fields and more, at most six clusters, and points enough for the budget, the tree grows along the three
+      directions in which points spread most, which are paid for, and two rounds follow.
     * ``hybrid``, as published: the same on a grid of about (n epsilon/10)^(2d/(2+d)) cells; ``half``: with
       half of the budget for each.
     * ``eugkm``, ``ugkm``, ``mkm``: the grid alone, in three published sizes.
@@ -301,7 +301,8 @@ class _Fit:
         if self.recipe.synopsis != "grown" or self.recipe.rule == "never":
             return "none"
         epsilon = float(rest.left[0]) / self.points.schema.unit.records
-        return "paid" if projection_pays(n, self.box.dimensions, epsilon) else "none"
+        pays = projection_pays(n, max(self.method.candidates), self.box.dimensions, epsilon)
+        return "paid" if pays else "none"
 
     def _directions(self, projection: Projection, n: float, rest: Budget) -> tuple[Directions | None, Budget]:
         """The directions, and what is left of the budget after them."""

@@ -22,7 +22,7 @@ Reals = NDArray[np.float64]
 
 MOST_SHOWN = 24
 MAP_SIDE = 96
-MOST_DRAWN = 100_000
+MOST_DRAWN = 20_000
 """Cells beyond so many, the smallest counts, are left out of a map."""
 
 
@@ -140,8 +140,8 @@ def _map(release: ClustersRelease) -> Picture:
     if synopsis is None:
         drawn = point_map(
             "Map of the centres",
-            [],
-            [],
+            shown[:, across],
+            shown[:, up],
             bounds=(*ends[0], *ends[1]),
             caption=f"{lead}.",
             x_name=names[across],
@@ -149,10 +149,10 @@ def _map(release: ClustersRelease) -> Picture:
         )
     else:
         amounts = _seen(synopsis, across, up)
-        edges = [np.linspace(*each, MAP_SIDE + 1) for each in ends]
         drawn = grid_map(
             "Map of the centres",
-            *edges,
+            np.linspace(*ends[0], MAP_SIDE + 1),
+            np.linspace(*ends[1], MAP_SIDE + 1),
             amounts,
             caption=f"{lead}, on {synopsis.words}; stronger colour means more points.",
             x_name=names[across],
@@ -198,7 +198,7 @@ def _seen(synopsis: Synopsis, across: int, up: int) -> Reals:
         """Which share of every cell lies in every small one, along an axis."""
         begin, end = low[:, axis, None], high[:, axis, None]
         inside = np.minimum(end, edges[1:]) - np.maximum(begin, edges[:-1])
-        return np.maximum(inside, 0.0) / np.maximum(end - begin, 1e-12)
+        return np.asarray(np.maximum(inside, 0.0) / np.maximum(end - begin, 1e-12))
 
     order = np.argsort(-np.abs(synopsis.counts), kind="stable")[:MOST_DRAWN]
     low, high = low[order], high[order]

@@ -146,9 +146,11 @@ def hybrid_share(rule: Literal["fitted", "half"], n: float, k: int, d: int, epsi
     return Fraction(min(FINEST - 1, max(1, round(best * FINEST))), FINEST)
 
 
-FEW_DIMENSIONS = 6
-"""With so many dimensions a tree cuts all of them at once; with more, they take turns."""
-TOLERATED_SPREAD = 0.3
+MANY_DIMENSIONS = 10
+"""With fewer a tree still cuts every field; with so many, most of them never."""
+CLUSTERS_PER_DIRECTION = 2
+"""More clusters than so many for every direction lie behind each other along them."""
+TOLERATED_SPREAD = 0.22
 """How much noise the spread of points may have along any direction, for directions to be chosen by it."""
 FOR_DIRECTIONS, AFTER_DIRECTIONS = Fraction(1, 5), Fraction(2, 5)
 """What paid directions get of the budget, and what a synopsis along directions gets of what is left."""
@@ -169,10 +171,14 @@ def spread_noise(n: float, d: int, epsilon: float) -> float:
     return float(d * (d + 3) / 2 * sqrt(2) * 2 * sqrt(d) / (n * epsilon))
 
 
-def projection_pays(n: float, d: int, epsilon: float) -> bool:
+def projection_pays(n: float, k: int, d: int, epsilon: float) -> bool:
     """Whether a tree should grow along directions that are paid for, with so much for everything.
 
-    >>> projection_pays(50_000, 20, 1.0), projection_pays(50_000, 20, 0.1), projection_pays(50_000, 6, 1.0)
-    (True, False, False)
+    >>> projection_pays(50_000, 5, 10, 1.0), projection_pays(50_000, 5, 10, 0.1)
+    (True, False)
+    >>> projection_pays(50_000, 8, 10, 1.0), projection_pays(50_000, 5, 8, 1.0)
+    (False, False)
     """
-    return d > FEW_DIMENSIONS and spread_noise(n, d, float(FOR_DIRECTIONS) * epsilon) <= TOLERATED_SPREAD
+    if d < MANY_DIMENSIONS or k > CLUSTERS_PER_DIRECTION * PAID_DIRECTIONS:
+        return False
+    return spread_noise(n, d, float(FOR_DIRECTIONS) * epsilon) <= TOLERATED_SPREAD

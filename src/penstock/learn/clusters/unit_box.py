@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.errors import SchemaError
 from penstock.kinds.points.box import Box
 from penstock.kinds.points.data import STEPS
+from penstock.kinds.points.space import MOST_FIELDS
 from penstock.schema import Schema
 
 if TYPE_CHECKING:
@@ -51,6 +53,11 @@ class UnitBox:
 
     @classmethod
     def of(cls, schema: Schema) -> UnitBox:
+        if len(schema.fields) > MOST_FIELDS:
+            raise SchemaError(
+                f"Clusters have at most {MOST_FIELDS} fields, and the schema declares {len(schema.fields)}; "
+                "remove those that say least. Nothing was spent."
+            )
         box = Box.of(schema)
         low = np.array(box.low)
         half = np.array([0.5 if field.whole else 0.0 for field in schema.fields])
