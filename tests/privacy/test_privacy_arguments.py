@@ -51,6 +51,8 @@ OPENINGS = {
     "privacy/mechanisms/noisy_local.py noisy_local": "noise on a bound of the move that is itself noisy",
     "privacy/mechanisms/smooth.py laplace": "Laplace noise on the scale of the smooth sensitivity",
     "privacy/mechanisms/smooth.py cauchy": "Cauchy noise on the scale of the smooth sensitivity",
+    "privacy/mechanisms/posterior.py bounded": "the exponential mechanism over a lattice of coefficients",
+    "privacy/mechanisms/posterior.py unbounded": "the same in a ball whose tails a delta covers",
     "privacy/mechanisms/splitting.py Splitter.split": "PrivTree's decisions, one exact coin a node",
     "privacy/mechanisms/chains.py Chain.passing": "cells of a part that pass under noise, paid by the chain",
     "privacy/mechanisms/chains.py Chain.counted": "the same cells with their noisy counts, paid by the chain",
@@ -71,6 +73,7 @@ OPENINGS = {
     "kinds/table/audits/gaps.py Step.choice_law": "the exact law of a choice on a made-up table",
     "kinds/table/audits/gaps.py Step.cost_in_rho": "how far scores move between two made-up tables",
     "kinds/table/audits/gaps.py Step.sum_law": "the exact law of a noisy number on a made-up table",
+    "learn/gaussian/audits.py Draw.law": "the exact law of a draw on a made-up table",
     "learn/classification/audits/grids.py Step.law": "the exact law of a choice on a made-up table",
     "kinds/table/audits/dependence.py Step.law": "the exact law of a noisy number on a made-up table",
 }

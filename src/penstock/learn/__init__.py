@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from penstock.learn.classification.estimators import PrivateOneVsRest as PrivateOneVsRest
     from penstock.learn.classification.estimators import PrivPfCClassifier as PrivPfCClassifier
     from penstock.learn.clusters.estimator import PrivateKMeans as PrivateKMeans
+    from penstock.learn.gaussian.estimator import PrivatePosteriorRegression as PrivatePosteriorRegression
     from penstock.learn.linear.estimators import PrivateLinearRegression as PrivateLinearRegression
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "PrivateKMeans",
     "PrivateLinearRegression",
     "PrivateOneVsRest",
+    "PrivatePosteriorRegression",
 ]
 
 
@@ -31,6 +33,10 @@ def __getattr__(name: str) -> Any:
         from penstock.learn.clusters.estimator import PrivateKMeans
 
         return PrivateKMeans
+    if name == "PrivatePosteriorRegression":
+        from penstock.learn.gaussian.estimator import PrivatePosteriorRegression
+
+        return PrivatePosteriorRegression
     if name == "PrivateLinearRegression":
         from penstock.learn.linear.estimators import PrivateLinearRegression
 
