@@ -265,9 +265,8 @@ def test_draws_that_are_averaged_share_the_budget(plane: tuple[pl.DataFrame, str
 def test_gaussian_regression_spends_its_delta_on_every_draw(plane: tuple[pl.DataFrame, str]) -> None:
     frame, text = plane
     schema = Schema.from_yaml(f"relation: replace\nsize: {frame.height}\n{text}")
-    released = penstock.release(
-        frame, schema, epsilon=8, delta="1e-6", method="gaussian-regression", parameters={"draws": 2}, seed=1
-    )
+    budget = Budget(8, "1e-6", randomness=Randomness.seeded(1))
+    released = GaussianRegression(draws=2).fit(Table.open(frame, schema), budget)
     paid = [(charge.epsilon, charge.delta) for _, charge in released.receipt.charges()]
     assert paid == [(Fraction(4), Fraction(1, 2_000_000))] * 2
     assert error(released, frame) < 0.4

@@ -20,6 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from penstock.audit.exact import Distribution
+from penstock.audit.hostile import Ground
 from penstock.audit.methods import Audits, MethodAudit
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
@@ -46,6 +47,7 @@ fields:
 """
 RENT_RECORDS = ((0, 0.5), (4, 7.5), (0, 7.5), (2, None))
 REPLACED = f"relation: replace\nsize: 2\n{RENTS}"
+USERS = f"unit: {{protects: user, column: person, at_most: 2}}{RENTS}"
 SMALL = {"steps": 3, "radius": 1}
 MANY = 60
 PRIOR = Fraction(1)
@@ -247,6 +249,7 @@ AUDITS = Audits(
             RENTS,
             RENT_RECORDS,
             parameters=SMALL,
+            epsilon=Fraction(16),
             read_off=seen_bounds,
             copies=("forgotten-noise", "fixed-seed"),
         ),
@@ -258,14 +261,7 @@ AUDITS = Audits(
             label="replace",
             copies=(),
         ),
-        MethodAudit(
-            "gaussian-regression",
-            REPLACED,
-            RENT_RECORDS,
-            delta=Fraction(1, 1000),
-            epsilon=Fraction(4),
-            copies=("fixed-seed",),
-        ),
     ),
     targets,
+    grounds=(Ground("users with numbers to predict", USERS, RENT_RECORDS, parameters={"target": "rent"}),),
 )

@@ -1,0 +1,30 @@
+"""Audits of the Gibbs learner on tiny tables: a few records, two columns and a label."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from penstock.audit.methods import SUBTLE, Audits, MethodAudit
+from penstock.learn.classification.audits import COLOUR_RECORDS, COLOURS, SHAPE_RECORDS, SHAPES
+
+AUDITS = Audits(
+    (
+        MethodAudit("gibbs-rule", COLOURS, COLOUR_RECORDS, epsilon=Fraction(2), copies=SUBTLE),
+        MethodAudit(
+            "gibbs-rule",
+            SHAPES,
+            SHAPE_RECORDS,
+            parameters={"target": "kind", "prior": "rules"},
+            label="three-labels",
+            copies=(),
+        ),
+        MethodAudit(
+            "gibbs-rule",
+            f"relation: replace\nsize: 2\n{COLOURS}",
+            COLOUR_RECORDS,
+            parameters={"bound": "1/2"},
+            label="bound",
+            copies=("forgotten-noise",),
+        ),
+    )
+)
