@@ -48,6 +48,10 @@ fields:
 RENT_RECORDS = ((0, 0.5), (4, 7.5), (0, 7.5), (2, None))
 REPLACED = f"relation: replace\nsize: 2\n{RENTS}"
 USERS = f"unit: {{protects: user, column: person, at_most: 2}}{RENTS}"
+ALONE = """
+target: rent
+fields: [{name: rent, type: number, constraints: {minimum: 0, maximum: 8}, bins: {count: 8}, missing: value}]
+"""
 SMALL = {"steps": 3, "radius": 1}
 MANY = 60
 PRIOR = Fraction(1)
@@ -249,7 +253,6 @@ AUDITS = Audits(
             RENTS,
             RENT_RECORDS,
             parameters=SMALL,
-            epsilon=Fraction(16),
             read_off=seen_bounds,
             copies=("forgotten-noise", "fixed-seed"),
         ),
@@ -259,6 +262,15 @@ AUDITS = Audits(
             RENT_RECORDS,
             parameters={**SMALL, "draws": 2},
             label="replace",
+            copies=(),
+        ),
+        MethodAudit(
+            "posterior-regression",
+            ALONE,
+            ((0.5,), (7.5,), (None,)),
+            parameters={"steps": 1, "radius": 1},
+            epsilon=Fraction(4),
+            label="alone",
             copies=(),
         ),
     ),

@@ -18,13 +18,5 @@ AUDITS = Audits(
             label="three-labels",
             copies=(),
         ),
-        MethodAudit(
-            "gibbs-rule",
-            f"relation: replace\nsize: 2\n{COLOURS}",
-            COLOUR_RECORDS,
-            parameters={"bound": "1/2"},
-            label="bound",
-            copies=("forgotten-noise",),
-        ),
     )
 )
