@@ -278,7 +278,7 @@ def test_gaussian_regression_without_a_delta_is_refused_unspent() -> None:
     budget = Budget(1, randomness=Randomness.seeded(1))
     with pytest.raises(BudgetError, match="needs a delta"):
         GaussianRegression().fit(table, budget)
-    assert budget.left == (1, 0)
+    assert budget.left == (Fraction(1), Fraction(0))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -31,9 +32,9 @@ EVERY = [
 ]
 
 
-def table(records: list[tuple[object, ...]], text: str = TEXT) -> Table:
+def table(records: Sequence[tuple[object, ...]], text: str = TEXT) -> Table:
     return Table.open(
-        pl.DataFrame(records, schema=["colour", "age", "large"], orient="row"), Schema.from_yaml(text)
+        pl.DataFrame(list(records), schema=["colour", "age", "large"], orient="row"), Schema.from_yaml(text)
     )
 
 
@@ -143,4 +144,4 @@ def test_what_cannot_work_is_refused_unspent(parameters: dict[str, object], word
     budget = Budget(1, randomness=Randomness.seeded(1))
     with pytest.raises(UsageError, match=words):
         GibbsRule(**parameters).fit(table(EVERY), budget)  # type: ignore[arg-type]
-    assert budget.left == (Fraction(1), 0)
+    assert budget.left == (Fraction(1), Fraction(0))

@@ -128,8 +128,7 @@ class Coefficients(Law[tuple[int, ...]]):
             return Log.ln(ONE / self._total, -gaps[points.index(output)])
         # E is at least -|linear part| radius, there are at most so many points, and one of them is this one
         least = -self.beta * self.step * _root(_squares(self.sums)) * self.radius / self.unit
-        points = Log.ln(Between.of((2 * self.radius + 1) ** len(output)))
-        lowest = Log(least - mine) - points
+        lowest = Log(least - mine) - Log.ln(Between.of((2 * self.radius + 1) ** len(output)))
         return Log(Fraction(0), Decimal(-ceil(-float(lowest)) - 1), Decimal(0))
 
     @cached_property
@@ -153,7 +152,7 @@ class Coefficients(Law[tuple[int, ...]]):
 
     @property
     def _few(self) -> bool:
-        return (2 * self.radius + 1) ** len(self.sums) <= ENUMERATED
+        return bool((2 * self.radius + 1) ** len(self.sums) <= ENUMERATED)
 
     def points(self) -> Iterator[tuple[int, ...]]:
         """All vectors that can be drawn."""
@@ -300,7 +299,7 @@ def _factor(matrix: Reals) -> Reals:
     added, scale = 0.0, float(np.trace(matrix))
     while True:
         try:
-            return np.linalg.cholesky(matrix + added * np.eye(len(matrix)))
+            return np.asarray(np.linalg.cholesky(matrix + added * np.eye(len(matrix))), dtype=np.float64)
         except np.linalg.LinAlgError:
             added = max(2 * added, 1e-15 * scale)
 
