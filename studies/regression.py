@@ -19,7 +19,7 @@ import json
 import subprocess
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from statistics import fmean, stdev
@@ -171,7 +171,9 @@ def ran(cell: Cell, held: dict[str, Any]) -> float | None:
         return None if said is None else r_squared(problem, test, said)
     chosen, parameters = {**compared(), **choices()}[method]
     approximate = chosen == GaussianRegression.name
-    made_by: type[Method[Any]] = GaussianRegression if approximate else method_class(catalogue.method(chosen))
+    made_by: Callable[..., Method[Any]] = (
+        GaussianRegression if approximate else method_class(catalogue.method(chosen))
+    )
     relation = Relation.REPLACE if approximate else Relation.ADD_REMOVE
     budget = Budget(Fraction(epsilon), DELTA if approximate else 0, randomness=Randomness.seeded(seed))
     try:
