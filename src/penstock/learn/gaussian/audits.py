@@ -254,7 +254,7 @@ AUDITS = Audits(
             RENT_RECORDS,
             parameters=SMALL,
             read_off=seen_bounds,
-            copies=("forgotten-noise", "fixed-seed"),
+            copies=("fixed-seed",),
         ),
         MethodAudit(
             "posterior-regression",

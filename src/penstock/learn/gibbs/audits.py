@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from penstock.audit.methods import SUBTLE, Audits, MethodAudit
+from penstock.audit.methods import Audits, MethodAudit
 from penstock.learn.classification.audits import COLOUR_RECORDS, COLOURS, SHAPE_RECORDS, SHAPES
 
 AUDITS = Audits(
     (
-        MethodAudit("gibbs-rule", COLOURS, COLOUR_RECORDS, epsilon=Fraction(2), copies=SUBTLE),
+        MethodAudit(
+            "gibbs-rule", COLOURS, COLOUR_RECORDS, epsilon=Fraction(2), copies=("halved-sensitivity",)
+        ),
         MethodAudit(
             "gibbs-rule",
             SHAPES,
