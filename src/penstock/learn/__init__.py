@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from penstock.learn.classification.estimators import PrivateOneVsRest as PrivateOneVsRest
     from penstock.learn.classification.estimators import PrivPfCClassifier as PrivPfCClassifier
     from penstock.learn.clusters.estimator import PrivateKMeans as PrivateKMeans
+    from penstock.learn.gaussian.estimator import PrivatePosteriorRegression as PrivatePosteriorRegression
     from penstock.learn.linear.estimators import PrivateLinearRegression as PrivateLinearRegression
     from penstock.learn.linear.estimators import PrivateLinearSVM as PrivateLinearSVM
     from penstock.learn.linear.estimators import PrivateLogisticRegression as PrivateLogisticRegression
@@ -28,6 +29,7 @@ __all__ = [
     "PrivateLinearSVM",
     "PrivateLogisticRegression",
     "PrivateOneVsRest",
+    "PrivatePosteriorRegression",
     "PrivateSearchClassifier",
     "PrivateSearchRegressor",
     "SampleAndAggregate",
@@ -41,6 +43,10 @@ def __getattr__(name: str) -> Any:
         from penstock.learn.clusters.estimator import PrivateKMeans
 
         return PrivateKMeans
+    if name == "PrivatePosteriorRegression":
+        from penstock.learn.gaussian.estimator import PrivatePosteriorRegression
+
+        return PrivatePosteriorRegression
     if name.startswith("PrivateL"):
         from penstock.learn.linear.estimators import (
             PrivateLinearRegression,

@@ -173,7 +173,7 @@ def products(rows: Sealed[CodedRows], problem: Problem) -> Sealed[Numbers]:
         total = np.zeros((problem.features.number,) * 2, dtype=np.int64)
         for here, steps in examples.parts():
             weights = None if examples.weights is None else examples.weights[here]
-            total += _exact_product(steps, steps, weights)
+            total += exact_product(steps, steps, weights)
         return total[one, two]
 
     return rows.claim(
@@ -200,7 +200,7 @@ def responses(rows: Sealed[CodedRows], problem: Problem) -> Sealed[Numbers]:
         total = np.zeros((features.number, columns), dtype=np.int64)
         for here, steps in examples.parts():
             weights = None if examples.weights is None else examples.weights[here]
-            total += _exact_product(steps, examples.responses(here), weights)
+            total += exact_product(steps, examples.responses(here), weights)
         return total.ravel()
 
     bound = int(features.sum_bound * STEPS) * most
@@ -239,7 +239,7 @@ def _times(records: Sensitivity, together: int, largest: int) -> Sensitivity:
     return Sensitivity.of(l1, linf=min(l1, records.l1 * largest))
 
 
-def _exact_product(one: Reals, two: Reals, weights: Reals | None) -> Numbers:
+def exact_product(one: Reals, two: Reals, weights: Reals | None) -> Numbers:
     """The sum over rows of the products of two tables of whole numbers, exactly.
 
     Doubles are multiplied fastest, and hold it exactly as long as it stays below 2**53.

@@ -1,0 +1,1 @@
+"""Regression by draws from a posterior: pure with bounded coefficients, with a delta without bounds."""
