@@ -20,6 +20,7 @@ import classification_quality
 import classification_race
 import classification_speed
 from frame import Results, run
+from frame.folds import FOLDS, TABLES
 from frame.page import Page, listed, wrapped
 from frame.results import Summary
 from frame.statements import Checked, Verdict, checked, refuted, statement_table, tally
@@ -150,9 +151,9 @@ def _folds(folds: Results, method: str) -> int:
     return max(
         sum(
             (f"{table}-{number}", method, epsilon, "error tree") in folds
-            for number in range(classification.FOLDS)
+            for number in range(FOLDS)
         )
-        for table in classification.TABLES
+        for table in TABLES
         for epsilon in classification.BUDGETS
     )
 
@@ -179,7 +180,7 @@ def runs_table(folds: Results) -> str:
         f"| runs | {' | '.join(classification.BUDGETS)} |",
         "|---|" + "--:|" * len(classification.BUDGETS),
     ]
-    for table in classification.TABLES:
+    for table in TABLES:
         for method in classification.METHODS:
             counts = [_runs(folds, table, method, epsilon) for epsilon in classification.BUDGETS]
             if any(counts):
@@ -190,7 +191,7 @@ def runs_table(folds: Results) -> str:
 def _runs(folds: Results, table: str, method: str, epsilon: str) -> int:
     found = [
         folds.get(f"{table}-{number}", method, epsilon, "error tree")
-        for number in range(classification.FOLDS)
+        for number in range(FOLDS)
     ]
     return sum(one.runs for one in found if one is not None)
 

@@ -152,24 +152,22 @@ def none_is_better(half: str) -> Callable[[Results], Verdict]:
     return check
 
 
+def _both(
+    results: Results, name: str, epsilon: str, one: str, two: str
+) -> tuple[str, Summary | None, Summary | None]:
+    first, second = (results.get(f"predict-{name}", method, epsilon, "error") for method in (one, two))
+    return f"{name} ε {epsilon}", first, second
+
+
 def second_pass_pays(results: Results) -> Verdict:
     """On tables of dozens of columns, at the larger budget."""
     wide = ("digits",)
-    pairs = [
-        (f"{name} ε 1", *(results.get(f"predict-{name}", method, "1", "error") for method in (two, one)))
-        for name in wide
-        for one, two in [(PUBLISHED, "two choices, all levels")]
-    ]
+    pairs = [_both(results, name, "1", "two choices, all levels", PUBLISHED) for name in wide]
     return count_of(pairs)
 
 
 def beats_synthetic(results: Results) -> Verdict:
-    pairs = [
-        (f"{name} ε {each}", *(results.get(f"predict-{name}", method, each, "error") for method in both))
-        for both in [(PUBLISHED, SYNTHETIC)]
-        for name in TABLES
-        for each in BUDGETS
-    ]
+    pairs = [_both(results, name, each, PUBLISHED, SYNTHETIC) for name in TABLES for each in BUDGETS]
     return count_of(pairs, needed=0.5)
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from frame.clusters import ClusterData
 from frame.data import data_of
 from frame.store import RESULTS
-from penstock.learn.clusters.baselines.privgene import POPULATION, PrivGeneKMeans
+from penstock.learn.clusters.baselines.privgene import PrivGeneKMeans
 from penstock.learn.clusters.evaluation import nicv
 from penstock.learn.clusters.lloyd import cluster, lloyd, measured, moved
 from penstock.learn.clusters.method import KMeans
@@ -33,6 +33,7 @@ from penstock.learn.clusters.planning import round_error, synopsis_variance
 from penstock.learn.clusters.rounds import noisy_round
 from penstock.learn.clusters.synopsis import Cells, GridSynopsis, weighted
 from penstock.learn.clusters.unit_box import UnitBox
+from penstock.learn.search.breeding import POPULATION
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.randomness.generator import Randomness

@@ -213,8 +213,8 @@ def speed() -> str:
     x = rng.uniform(-1, 1, (1_000_000, 50))
     z = x @ rng.normal(size=50)
     y = (z + rng.logistic(size=len(x)) > 0).astype(np.int64)
-    labels = {"classes": (0, 1), "bounds": (-1, 1), "random_state": 1}
-    numbers = {"bounds": (-1, 1), "response_bounds": (-30, 30), "random_state": 1}
+    labels: dict[str, Any] = {"classes": (0, 1), "bounds": (-1, 1), "random_state": 1}
+    numbers: dict[str, Any] = {"bounds": (-1, 1), "response_bounds": (-30, 30), "random_state": 1}
     PrivateLogisticRegression(**labels).fit(x[:100], y[:100])  # what is loaded once is not counted
     rows = []
     for name, model, response in (

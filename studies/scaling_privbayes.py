@@ -137,6 +137,12 @@ class Timed:
     def nearest(self, *arguments: Any) -> Any:
         return self._timed(self._engine.nearest, *arguments)
 
+    def moments(self, *arguments: Any) -> Any:
+        return self._timed(self._engine.moments, *arguments)
+
+    def projected(self, *arguments: Any) -> Any:
+        return self._timed(self._engine.projected, *arguments)
+
     def _timed(self, work: Any, *arguments: Any) -> Any:
         started = process_time()
         result = work(*arguments)
