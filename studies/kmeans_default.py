@@ -101,7 +101,7 @@ def study() -> Study:
             f"Chosen on {', '.join(CHOSEN_ON)} and, of the shapes above, synthe-4-7, synthe-10-7 and "
             f"synthe-4-10; confirmed on {', '.join(CONFIRMED_ON)}. These had been looked at once before, "
             "under a rule that paid for directions more often; the rule was then tightened because of the "
-            "shapes, and two of them (nltcs-points, br2000-points) were looked at again while that was done, so they "
+            "shapes, and two of them (nltcs-points, br2000-points) were looked at again meanwhile, so they "
             "confirm less than the others. All methods of a run have the same seed.",
         ),
     )
