@@ -145,3 +145,11 @@ def test_what_cannot_work_is_refused_unspent(parameters: dict[str, object], word
     with pytest.raises(UsageError, match=words):
         GibbsRule(**parameters).fit(table(EVERY), budget)  # type: ignore[arg-type]
     assert budget.left == (Fraction(1), Fraction(0))
+
+
+def test_a_rule_says_which_single_column_it_is_about() -> None:
+    records = [("red", 0, "yes"), ("green", 9, "no"), ("blue", 9, "no")] * 200
+    budget = Budget(50, randomness=Randomness.seeded(1))
+    release = GibbsRule(target="large").fit(table(records), budget)
+    (remark,) = release.remarks()
+    assert remark in ("It predicts large from colour alone.", "It predicts large from age alone.")

@@ -190,10 +190,11 @@ class LinearRelease(Release, Predicting):
         return dict(sorted(far.items(), key=lambda item: -item[1]))
 
     def remarks(self) -> Sequence[str]:
-        strongest = list(self.strength())[:3]
+        telling = [name for name, far in self.strength().items() if far > 0]
         what = "It predicts numbers of" if self.link == "identity" else "It predicts"
-        mostly = f", mostly from {', '.join(strongest)}" if strongest else ""
-        return [f"{what} {self.target} from {len(self.predictors)} columns{mostly}."]
+        if len(telling) < len(self.predictors) and len(telling) <= 3:
+            return [f"{what} {self.target} from {' and '.join(telling) or 'nothing'} alone."]
+        return [f"{what} {self.target} from {len(telling)} columns, mostly from {', '.join(telling[:3])}."]
 
     def details(self) -> Mapping[str, Any]:
         return {"target": self.target, "link": self.link, "strength": self.strength()}
