@@ -278,7 +278,7 @@ All protect one record added or removed. Ours divides (ε, δ) by itself: part o
 in the rho that zero-concentrated privacy gives for it, by the exact conversion of the accountant, so that the
 receipt proves (ε, 1e-9). The MST on mbi is our driver's, after the paper, with that same rho; dpmm converts
 by itself. Columns are compared over at most a hundred sets of two and of three, as in [the suite](suite.md).
-AIM was given 1,200 seconds at the most and run where time allowed."""
+AIM takes long and is run on request only (1,200 seconds at the most); it is in the tables where it was."""
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from race.peers import PEERS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "studies"
 NAMES = (
+    "approximate",
     "classification",
     "coverage",
     "diffpart",
