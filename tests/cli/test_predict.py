@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import stat
 from pathlib import Path
@@ -44,7 +45,7 @@ def test_one_row_for_each_row_in_order_and_null_where_a_coordinate_is_missing(
 ) -> None:
     found = cli("predict", clusters, rows)
     assert found.code == 0
-    assert found.out.splitlines() == ["cluster", "1", "0", "", "0"]
+    assert found.out.splitlines() == ["row,cluster", "1,1", "2,0", "3,", "4,0"]
     shown = json.loads(cli("predict", clusters, rows, "--json").out)
     assert [row["cluster"] for row in shown] == [1, 0, None, 0]
 
@@ -122,3 +123,12 @@ def test_a_model_that_looks_at_no_column_answers_once_for_every_row(cli: Cli, tm
         _ = ids.write_csv(path) if path.suffix == ".csv" else ids.write_parquet(path)
         found = cli("predict", folder, path)
         assert [line.partition(",")[0] for line in found.out.splitlines()] == ["coughs"] + ["true"] * 3
+
+
+def test_a_row_without_an_answer_is_a_row_of_the_file(tmp_path: Path) -> None:
+    """Readers pass over blank lines, and all rows behind one would move up."""
+    from penstock.cli.predict import _as_csv
+
+    text = _as_csv(pl.DataFrame({"cluster": [1, None, 2, None]}))
+    assert [row["cluster"] for row in csv.DictReader(text.splitlines())] == ["1", "", "2", ""]
+    assert _as_csv(pl.DataFrame({"a": [1, None], "b": [None, None]})) == "a,b\n1,\n,\n"

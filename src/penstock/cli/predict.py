@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock.cli.options import File, Folder, HeaderNames, Json, NoHeader, TableName
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def predict(
@@ -74,7 +77,7 @@ def predict(
             try:
                 with custodians_file(target, "what is said about single rows") as partial:
                     if target.suffix.lower() == ".csv":
-                        found.write_csv(partial)
+                        Path(partial).write_text(_as_csv(found), encoding="utf-8", newline="")
                     else:
                         found.write_parquet(partial)
             except OSError as problem:
@@ -82,7 +85,13 @@ def predict(
     if as_json:
         print_json(found.to_dicts())
     elif target is None:
-        text = found.write_csv()
+        text = _as_csv(found)
         print(printable(text) if sys.stdout.isatty() else text, end="")
     if target is not None:
         note(f"{clean(out)}: {found.height:,} rows, as private as those of {clean(file)}.")
+
+
+def _as_csv(found: pl.DataFrame) -> str:
+    """A line for every row. A single column is numbered: a row without an answer would be a blank line there,
+    which readers pass over."""
+    return (found.with_row_index("row", 1) if found.width == 1 else found).write_csv()

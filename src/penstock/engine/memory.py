@@ -154,7 +154,7 @@ class MemoryEngine:
     def moments(self, names: Sequence[str], bits: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
         """Raw: records, sums and sums of products of positions; see `Engine.moments`."""
         columns = self.places(names, [bits] * len(names))
-        _refuse_inexact(bits, len(names), len(columns[0]))
+        _refuse_inexact(2 * bits, 1, len(columns[0]))
         sums, products = np.zeros(len(names)), np.zeros((len(names), len(names)))
         for begin in range(0, len(columns[0]), _AT_ONCE):
             part = np.column_stack([column[begin : begin + _AT_ONCE] for column in columns]).astype(float)
@@ -199,9 +199,9 @@ def _checked(name: str, codes: NDArray[Any], size: int) -> NDArray[Any]:
 
 
 def _refuse_inexact(bits: int, axes: int, records: int) -> None:
-    """Doubles hold whole numbers up to 2**53 only."""
+    """Doubles hold whole numbers up to 2**53 only. The number of records is not told."""
     if axes << (2 * bits + 4) >= 1 << 53 or max(1, records) << bits >= 1 << 53:
-        raise ValueError(f"a lattice of {bits} bits is too fine for {axes} coordinates of {records} records")
+        raise ValueError(f"a lattice of {bits} bits is too fine for {axes} coordinates of so many records")
 
 
 def _among(rows: NDArray[np.int64], chosen: NDArray[np.int64], sizes: Sequence[int]) -> NDArray[np.bool_]:

@@ -229,3 +229,13 @@ def test_projections_that_cannot_work_are_refused_before_anything_is_spent(
             seed=1,
         )
     assert str(caught.value).endswith("Nothing was spent.")
+
+
+def test_no_directions_are_paid_for_where_points_may_lack_values(rows: Reals) -> None:
+    """Sums are of the points that have all values, and the number of points is not theirs."""
+    facts = cube(NAMES).model_dump(by_alias=True, exclude_defaults=True)
+    facts["fields"][3]["missing"] = "value"
+    schema = Schema.model_validate(facts)
+    assert made(rows, schema).parameters["projection"] == "none"
+    with pytest.raises(UsageError, match=r"every point has all its values.*Nothing was spent\.$"):
+        made(rows[:5], schema, projection="paid")

@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.rows import CodedRows
 from penstock.learn.linear import minimum
@@ -159,15 +158,33 @@ def test_no_output_is_more_than_epsilon_less_likely_on_a_neighbour(name: Any, re
     assert 0.4 < worst_seen <= 1
 
 
-def test_unconverged_solvers_and_ignored_ridges_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is told must have a slope of at most the tolerance; a solver that stops early tells nothing."""
+def test_minima_have_the_slope_that_was_paid_for_and_unconverged_solvers_have_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is told has a slope of at most the tolerance, rounding included; nothing is ever refused, since
+    that would tell of the records."""
     problem, rows = Problem.of(SCHEMA, "y"), open_seal(table(some(2, 40)).coded_rows())
     solver = Objective(problem.examples(rows), 0, Logistic(), 0.5, np.array([3.0, -2.0, 1.0]))
     found = solver.minimum()
     assert np.linalg.norm(solver.slope(found, solver.margins(found))) <= float(TOLERANCE)
+    assert solver.certain(found, solver.slope(found, solver.margins(found)), float(TOLERANCE))
     monkeypatch.setattr(minimum, "MOST_STEPS", 1)
-    with pytest.raises(UsageError, match="nothing is told"):
-        solver.minimum()
+    early = solver.minimum()
+    assert not solver.certain(early, solver.slope(early, solver.margins(early)), float(TOLERANCE))
+
+
+def test_nothing_is_refused_where_rounding_cannot_be_bounded() -> None:
+    """A hundred million records of one sort, and one more: both have a minimum, next to each other."""
+    problem = Problem.of(SCHEMA, "y")
+    rows = open_seal(table([(True, 1.0, True), (False, -1.0, False)]).coded_rows())
+    found = []
+    for more in (0, 1):
+        counted = CodedRows(rows.codes, np.array([10**8 + more, 10**8]), rows.length)
+        examples = problem.examples(counted)
+        solver = Objective(examples, 0, Logistic(), 5.0, np.zeros(3))
+        assert solver.rounding(np.zeros(3)) > float(TOLERANCE)
+        found.append(solver.minimum())
+    assert np.linalg.norm(found[0] - found[1]) < 1e-3
 
 
 def test_minima_without_their_ridge_move_further_than_stated() -> None:

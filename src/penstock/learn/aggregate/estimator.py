@@ -171,7 +171,8 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         values, _ = validate_data(self, X, y, reset=True, dtype=np.float64)
         given = column_or_1d(y)
         if not is_classifier(self.estimator):
-            return values, (given, given.astype(np.float64))
+            numbers = given.astype(np.float64)  # what tells rows apart is what is learned from
+            return values, (numbers, numbers)
         if self.classes is None or len(set(self.classes)) < 2:
             raise UsageError(
                 "Labels are public facts: list them all in 'classes', at least two. Nothing was spent."

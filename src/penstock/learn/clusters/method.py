@@ -205,10 +205,12 @@ class KMeans(Method[Points]):
         if recipe.synopsis == "grown":
             PrivTree().check(schema)
         if self.projection not in (None, "none"):
-            self._refuse_projection(len(schema.names))
+            self._refuse_projection(schema)
 
-    def _refuse_projection(self, fields: int) -> None:
-        """Refuse directions without a tree, without a round to come back by, or with too few fields."""
+    def _refuse_projection(self, schema: Schema) -> None:
+        """Refuse directions without a tree, without a round to come back by, with too few fields, or paid
+        ones where points may lack values: the number of points is then not that of the sums."""
+        fields = len(schema.names)
         if self.recipe.synopsis != "grown" or self.recipe.rule == "never":
             raise UsageError(
                 "Only a tree that a round follows grows along directions; take the preset 'grown', or leave "
@@ -218,6 +220,11 @@ class KMeans(Method[Points]):
             raise UsageError(
                 f"There are {fields} fields, and a projection to fewer needs more than {RANDOM_DIRECTIONS}; "
                 "leave projection away. Nothing was spent."
+            )
+        if self.projection == "paid" and may_lack_values(schema):
+            raise UsageError(
+                "Directions are paid for only where every point has all its values; take projection=random, "
+                "or refuse missing values in the schema. Nothing was spent."
             )
 
     def cells(self, schema: Schema) -> int:
@@ -299,6 +306,8 @@ class _Fit:
         if self.method.projection is not None:
             return self.method.projection
         if self.recipe.synopsis != "grown" or self.recipe.rule == "never":
+            return "none"
+        if may_lack_values(self.points.schema):
             return "none"
         epsilon = float(rest.left[0]) / self.points.schema.unit.records
         pays = projection_pays(n, max(self.method.candidates), self.box.dimensions, epsilon)
@@ -398,3 +407,8 @@ def _width(deviation: float, cells: int) -> float:
 
 _CELLS: Counted = "cells"
 _LAST: Counted = "last round"
+
+
+def may_lack_values(schema: Schema) -> bool:
+    """Whether the schema lets a point be without a coordinate; public."""
+    return any(field.missing == "value" for field in schema.fields)

@@ -9,8 +9,9 @@ mechanism over counts that all move in one direction by 1 where a record comes o
 where one is replaced, when lam = n epsilon / 2). The prior is public: all columns weigh the same, or all
 rules.
 
-Where the number of records is public, a share of the budget can buy a bound on how often the drawn rule is
-wrong on records of the same sort: Catoni's, which needs of the records only the free energy
+Where the number of records is public, a share of the budget can buy a bound on how often rules that are drawn
+so are wrong in the mean on records of the same sort (the one that was drawn may be worse than the mean):
+Catoni's, which needs of the records only the free energy
 -(1/lam) ln E exp(-lam risk), a number that moves by 1/n. It is told with noise, and a margin for the noise.
 
 Reference: D. J. Mir, "Differential privacy: an exploration of the privacy-utility landscape" (Rutgers 2013),
@@ -127,8 +128,8 @@ class GibbsRule(Method[Table]):
     """One rule that predicts a label from a single column, drawn by how many records it gets right.
 
     `target` is the column to predict (None: the schema's). `prior` weighs all `columns` the same, or all
-    `rules`. `bound` is the share of the budget that buys a bound on the rule's risk, which needs a public
-    number of records (relation `replace`); it is told among the release's parameters.
+    `rules`. `bound` is the share of the budget that buys a bound on the mean risk of rules that are drawn so,
+    which needs a public number of records (relation `replace`); it is told among the release's parameters.
 
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness

@@ -1,11 +1,12 @@
-"""The minimum of a regularised loss over the records, to a distance that is known for certain.
+"""The minimum of a regularised loss over the records, to a distance that is known.
 
 The objective is a sum over records, F(w) = sum of loss(y x.w) + ridge/2 |w|^2 + b.w, without a division by
 the number of records, which nobody outside knows. It is strongly convex: F(w) - ridge/2 |w|^2 is convex, so
 that a point w is no further from the minimum than |slope of F at w| / ridge. Newton's method with halved
 steps finds a point with a slope of at most `TOLERANCE` whatever the records are; what a double cannot hold of
-that slope is bounded (`rounding`) and counts. So every answer is within `distance(ridge)` of the exact
-minimum, a public number, or there is no answer.
+that slope is bounded (`rounding`) and counts. So an answer is within `distance(ridge)` of the exact minimum,
+a public number, as long as that bound is smaller; it grows with the records and with the weights. There is an
+answer beyond that as well, since a refusal would tell of the records: the limits page says what is proven.
 
 All of this is raw, and only called below the seal.
 """
@@ -18,7 +19,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.errors import UsageError
 from penstock.learn.linear.features import STEPS, Examples
 from penstock.learn.linear.losses import Loss
 
@@ -109,16 +109,17 @@ class Objective:
         return records * each + 4 * UNIT * (self.ridge * long + float(np.linalg.norm(self.tilt)))
 
     def minimum(self) -> Reals:
-        """A point whose slope is certainly at most `TOLERANCE` long."""
+        """A point whose slope is at most `TOLERANCE` long, which is certain as far as `rounding` can tell.
+
+        Nothing is refused where it cannot: whether it can depends on the number of records and on what they
+        are, so that a refusal would tell of them. See the limits page for how far the certainty reaches.
+        """
         start = np.asarray(-self.tilt / self.ridge)
         every = self.examples.length // ENOUGH
         if every > 1:  # where to begin is found on some of the rows; where it ends does not depend on it
             some = Objective(self.examples.thinned(every), self.answer, self.loss, self.ridge, self.tilt)
             start = some.descended(start, float(every))
-        found = self.descended(start, float(TOLERANCE))
-        if not self.certain(found, self.slope(found, self.margins(found)), float(TOLERANCE)):
-            raise UsageError(UNSOLVED)
-        return found
+        return self.descended(start, float(TOLERANCE))
 
     def certain(self, weights: Reals, slope: Reals, tolerance: float) -> bool:
         """Whether the slope at some weights is no longer than that, rounding included."""
@@ -148,9 +149,3 @@ class Objective:
                     break
             weights, margins, least = tried, there, value
         return weights
-
-
-UNSOLVED = (
-    "The minimum of the loss was not found to the distance that its noise was made for, so nothing is told "
-    "of it. Use a larger ridge, or fewer columns."
-)

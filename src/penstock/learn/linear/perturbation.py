@@ -23,7 +23,8 @@ it out altogether, which is wrong.
 **The exact minimum cannot be computed, nor can a Laplace variable be held.** Both are paid for. |b_j| falls
 into a cell of a lattice whose number is geometric: it is drawn exactly, with a fair sign, and the middle of
 the cell is used, which is at most half a cell off in each coordinate. The minimum is computed to a distance
-of at most `minimum.distance`. So what is computed is certainly within
+of at most `minimum.distance`, as far as rounding is bounded (the limits page says how far). So what is
+computed is within
 r = (TOLERANCE + half a cell sqrt(d)) / ridge of the exact minimum for the exact b, whatever the records are.
 Given that exact minimum, the computed vectors of two neighbours, rounded to a lattice of step t, differ by at
 most 2 r sqrt(d) + d t in absolute sum, and discrete Laplace noise on the lattice hides that for a small share
