@@ -238,7 +238,10 @@ def _of_race(found: dict[str, Any]) -> list[Checked]:
             f"{speed['grown']:.2f} and {speed['scikit-learn']:.2f} CPU seconds, "
             f"{speed['grown'] / speed['scikit-learn']:.2f} times",
         )
-        text = "A million points in two columns take no longer than one fit of scikit-learn's `KMeans(n_init=1)`."
+        text = (
+            "A million points in two columns take no longer than one fit of scikit-learn's "
+            "`KMeans(n_init=1)`."
+        )
         told.append(Checked("A11", text, verdict))
     if "scale" in found:
         peaks = [value for name, value in found["scale"].items() if name.endswith("peak MiB")]
