@@ -324,7 +324,7 @@ def cases() -> list[Case]:
         of("fourier-marginals", "table", rows, table, asked, "fourier-marginals"),
         *(
             of(method, "table", rows, table, labels, method, target="smoker")
-            for method in ("privpfc", "diffgen", "pph", "majority-label")
+            for method in ("classifier", "privpfc", "diffgen", "pph", "majority-label")
         ),
         of("privtree", "points", points, Schema.from_yaml(POINTS), boxes, "privtree"),
         of("uniform-grid", "points", points, Schema.from_yaml(POINTS), boxes, "uniform-grid", side=8),
@@ -332,6 +332,7 @@ def cases() -> list[Case]:
         of("privtree-sequences", "sequences", pages, Schema.from_yaml(VISITS), strings, "privtree-sequences"),
         Case("select-items, counts paid for", "item sets", chosen, having),
         of("set-histogram", "item sets", goods, Schema.from_yaml(BASKETS), having, "set-histogram"),
+        of("top-sets", "item sets", goods, Schema.from_yaml(BASKETS), having, "top-sets"),
         of("laplace-counts", "graph", links[0], graph, patterns, "laplace-counts", counts="triangle, 2-star"),
         of("degree-sequence", "graph", links[0], graph, {"edge": links[1]["edge"]}, "degree-sequence"),
         of("ladder", "graph", links[0], graph, patterns, "ladder", counts="triangle, 2-star"),

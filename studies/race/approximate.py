@@ -200,10 +200,10 @@ def in_short(found: Sequence[Run]) -> str:
             if met:
                 won = sum(all(duel.ratios[score] < 1 for score in SCORES) for duel in met)
                 shares = [exp(mean(log(duel.ratios[score]) for duel in met)) for score in SCORES]
-                slowest = max(duel.ratios["cpu"] for duel in met)
+                times = [duel.ratios["cpu"] for duel in met]
                 row = [f"{peer.name}, {epsilon}", f"{won} of {len(met)}"]
-                rows.append([*row, *map(number, shares), number(slowest)])
-    heads = ["to, ε", "closer in pairs and triples", "mean ratio, pairs", "triples", "CPU, largest ratio"]
+                rows.append([*row, *map(number, (*shares, mean(times), max(times)))])
+    heads = ["to, ε", "closer in both", "mean ratio, pairs", "triples", "CPU, mean ratio", "largest"]
     return "\n".join(markdown(heads, rows))
 
 

@@ -16,6 +16,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "penstock"
 ROOMS = ("kinds", "learn", "evaluation", "drafting", "api.py")
 OWN = ("self", "cls")
 READERS = ("getattr", "vars", "attrgetter", "__getattribute__")
+FOREIGN = ("learn/aggregate/estimator.py", "getattr(estimator, name, None)")
+"""What an estimator of scikit-learn has learned, by a name that the user says: no handle of records."""
 
 
 def private_reads(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -52,6 +54,7 @@ def test_no_method_reaches_behind_a_handle() -> None:
         f"{path.relative_to(SOURCE)}:{line}: {text}"
         for path in files()
         for line, text in private_reads(ast.parse(path.read_text(encoding="utf-8")))
+        if (path.relative_to(SOURCE).as_posix(), text) != FOREIGN
     ]
     assert found == []
 

@@ -181,7 +181,7 @@ def test_the_race_at_equal_deltas_tells_where_others_are_closer() -> None:
     ]
     short = {line.split("|")[1].strip(): line for line in approximate.in_short(found).splitlines()}
     assert [cell.strip() for cell in short["mbi MST, 1"].split("|")[2:-1]] == [
-        "1 of 1", ".5000", ".5000", ".0500",
+        "1 of 1", ".5000", ".5000", ".0500", ".0500",
     ]  # fmt: skip
     assert "0 of 1" in short["mbi MST, 10"]
     made_page = approximate.page(found)

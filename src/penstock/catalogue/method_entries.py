@@ -202,7 +202,7 @@ METHODS = (
         "a linear predictor, found by private steps along one coordinate after another",
         relations=_BOTH,
         answer="predictor",
-        evaluation="penstock.learn.linear.evaluation:PredictorEvaluation",
+        evaluation="penstock.learn.search.evaluation:SearchEvaluation",
         audits="penstock.learn.search.audits:AUDITS",
     ),
     MethodInfo(
@@ -213,7 +213,7 @@ METHODS = (
         "a linear predictor, bred from random ones of which the fitter are chosen privately",
         relations=_BOTH,
         answer="predictor",
-        evaluation="penstock.learn.linear.evaluation:PredictorEvaluation",
+        evaluation="penstock.learn.search.evaluation:SearchEvaluation",
         audits="penstock.learn.search.audits:AUDITS",
     ),
     MethodInfo(

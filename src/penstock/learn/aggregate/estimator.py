@@ -140,7 +140,7 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
     def __getattr__(self, name: str) -> Any:
         """The averaged attributes, by their own names."""
         if name in vars(self).get("attributes", ()) and "estimator_" in vars(self):
-            return getattr(self.estimator_, name)
+            return learned(self.estimator_, name)
         raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -193,7 +193,7 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             answers = np.unique(np.asarray(self.classes))[np.arange(len(rows)) % len(set(self.classes or ()))]
         fitted = self._fitted(rows, answers)
         if fitted is None or any(
-            not np.issubdtype(np.asarray(getattr(fitted, name, None)).dtype, np.number)
+            not np.issubdtype(np.asarray(learned(fitted, name)).dtype, np.number)
             for name in self.attributes
         ):
             raise UsageError(
@@ -204,7 +204,7 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
 
     def _ranges(self, template: Any) -> tuple[Reals, Reals]:
         """The public range of every number that is averaged."""
-        sizes = [np.asarray(getattr(template, name)).size for name in self.attributes]
+        sizes = [np.asarray(learned(template, name)).size for name in self.attributes]
         try:
             given = np.asarray(self.output_bounds, dtype=np.float64)
             pairs = np.broadcast_to(given, (len(sizes), 2)) if given.ndim == 1 else given
@@ -238,10 +238,10 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         if fitted is None:
             return None
         try:
-            parts = [np.asarray(getattr(fitted, name), dtype=np.float64) for name in self.attributes]
+            parts = [np.asarray(learned(fitted, name), dtype=np.float64) for name in self.attributes]
         except (AttributeError, TypeError, ValueError):
             return None
-        expected = [np.shape(getattr(template, name)) for name in self.attributes]
+        expected = [np.shape(learned(template, name)) for name in self.attributes]
         if [part.shape for part in parts] != expected:
             return None
         if self.rows_in_order and parts[0].ndim == 2:
@@ -252,13 +252,18 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         """The estimator that was fitted to made-up rows, with the noisy means in place of what it learned."""
         begin = 0
         for name in self.attributes:
-            was = getattr(template, name)
+            was = learned(template, name)
             shape = np.shape(was)
             size = int(np.prod(shape, dtype=np.int64))
             now = means[begin : begin + size].reshape(shape)
             setattr(template, name, now if isinstance(was, np.ndarray) else float(now))
             begin += size
         return template
+
+
+def learned(estimator: Any, name: str) -> Any:
+    """What somebody else's estimator learned; None where it has no such thing."""
+    return getattr(estimator, name, None)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ class PrivatePosteriorRegression(PrivateNumbers):
     >>> model = PrivatePosteriorRegression(bounds=(0, 1), response_bounds=(0, 3), random_state=1)
     >>> model = model.fit(rows, 2 * rows[:, 0] + rows[:, 1])
     >>> model.predict([[0.2, 0.2], [0.9, 0.1]]).round(1).tolist()
-    [0.6, 1.9]
+    [0.6, 1.8]
     """
 
     def __init__(

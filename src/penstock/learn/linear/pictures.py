@@ -19,7 +19,15 @@ def pictures(release: LinearRelease) -> Sequence[Picture]:
     """How much each column moves the answer, and what each value of the strongest ones adds."""
     strength = release.strength()
     if not strength:
-        return ()
+        return [
+            bars(
+                f"{release.target}: the same for every row",
+                release.labels if len(release.intercepts) > 1 else (release.target,),
+                [float(each) for each in release.intercepts],
+                amount="score",
+                caption="There is no other column that could tell rows apart.",
+            )
+        ]
     shown = list(strength)[:MOST_COLUMNS]
     found = [
         bars(
