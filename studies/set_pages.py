@@ -288,7 +288,7 @@ def _speed(got: dict[str, Any]) -> list[Told]:
             f"{_few(bare)}; it divides {', '.join(f'{each:,}' for each in parts)} parts",
         ),
         (
-            "Ours: the default with reading takes at most twice the time of reading and coding",
+            f"Ours: with {SIZES[-1]:,} sets the default with reading takes at most twice the time of reading",
             whole[-1] <= 2 * got[f"read|{SIZES[-1]}"],
             f"{_times(whole, got)} times for {', '.join(f'{records:,}' for records in SIZES)} sets",
         ),

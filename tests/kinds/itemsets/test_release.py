@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock
+from penstock import catalogue
 from penstock.errors import QueryError, ReleaseError, SchemaError
 from penstock.evaluation import evaluate
 from penstock.kinds.itemsets.baselines.histogram import SetHistogram
@@ -282,3 +283,20 @@ def test_impossible_sets_are_not_loaded(change: str) -> None:
     manifest = Manifest(release.method, release.schema, release.receipt, release.parameters)
     with pytest.raises(ReleaseError):
         type(release).from_model(manifest, Model(release.model().json, tables))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [info.name for info in catalogue.methods("itemsets", role="method") if info.answer == "synthetic data"],
+)
+def test_no_synthetic_set_has_more_items_than_the_schema_allows(method: str) -> None:
+    """Noise finds a few that do, and the schema tells that they cannot be."""
+    schema = Schema.from_yaml(
+        "kind: itemsets\nitems: {item: product, largest: 3}\n"
+        "fields: [{name: product, constraints: {enum: [a, b, c, d, e, f, g, h]}}]"
+    )
+    rng = np.random.default_rng(0)
+    rows = [" ".join(np.array(list("abcdefgh"))[held]) or "a" for held in rng.random((600, 8)) < 0.45]
+    made = penstock.release(pl.DataFrame({"product": rows}), schema, epsilon=1, method=method, seed=1)
+    drawn = made.sample(400, seed=1).to_series().cast(pl.String).str.split(" ").list.len()
+    assert drawn.max() == 3

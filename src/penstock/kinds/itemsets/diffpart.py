@@ -36,6 +36,7 @@ from penstock.contracts.parameters import Exact, Whole
 from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import Division, ItemSets, Part
 from penstock.kinds.itemsets.item_tree import LARGEST_FAN_OUT, Cut, ItemTree, Operation
+from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.release import SetsRelease
 from penstock.kinds.itemsets.supports import Sizes, Supports, gathered, spread
 from penstock.kinds.itemsets.weighted import Found, WeightedSets
@@ -157,7 +158,7 @@ class DiffPart(Method[ItemSets]):
                 "used_c2": float(c2),
             },
             receipt=budget.receipt(sets.schema.unit, sets.relation),
-            sets=found,
+            sets=found.up_to(ItemSetLayout.of(sets.schema).largest),
             empty=int(empty.sum()),
             divided=search.divided,
             left_out=search.left_out,

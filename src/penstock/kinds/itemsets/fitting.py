@@ -29,11 +29,16 @@ Bits = NDArray[np.bool_]
 
 
 def fitting(
-    chosen: Sequence[ItemSet], supports: NDArray[np.integer], number: int, surer: float = 1.0
+    chosen: Sequence[ItemSet],
+    supports: NDArray[np.integer],
+    number: int,
+    surer: float = 1.0,
+    largest: int | None = None,
 ) -> tuple[WeightedSets, int]:
     """Sets whose supports are near to these and whose number is near to `number`, and how many are empty.
 
-    `surer` is how many times as narrow the noise of the number is, compared with that of a support.
+    `surer` is how many times as narrow the noise of the number is, compared with that of a support. No set
+    has more than `largest` items, where the schema says that.
 
     >>> found, empty = fitting([(0,), (1,), (0, 1)], np.array([90, 50, 40]), 120)
     >>> found.supports(2).tolist(), found.support((0, 1)), found.total, empty
@@ -43,7 +48,8 @@ def fitting(
     has = np.array([[item in one for item in items] for one in map(set, chosen)], dtype=np.bool_)
     wanted = np.append(np.clip(supports, 0, max(0, number)), max(0, number)).astype(np.float64)
     scales = np.append(np.ones(len(chosen)), max(1.0, surer))
-    kinds = np.unique(np.vstack([np.zeros((1, len(items)), dtype=np.bool_), has]), axis=0)
+    most = len(items) if largest is None else largest
+    kinds = _of_size(np.unique(np.vstack([np.zeros((1, len(items)), dtype=np.bool_), has]), axis=0), most)
     rounds = max(2, min(ROUNDS, MOST_ROWS_IN_ALL // max(1, len(chosen))))
     for turn in range(rounds):
         weights = _weights(_held(kinds, has), wanted, scales)
@@ -51,7 +57,7 @@ def fitting(
         lacking = wanted - _held(kinds, has) @ weights
         if turn == rounds - 1 or np.abs(lacking).max() <= ENOUGH:
             break
-        more = _better(kinds, has, lacking * scales**2)
+        more = _better(kinds, has, lacking * scales**2, most)
         if not len(more):
             break
         kinds = np.unique(np.vstack([kinds, more]), axis=0)
@@ -70,22 +76,31 @@ def _held(kinds: Bits, has: Bits) -> Reals:
 
 
 def _weights(held: Reals, wanted: Reals, scales: Reals) -> Reals:
-    from scipy.optimize import nnls
+    from scipy.optimize import lsq_linear, nnls
 
-    found: Reals = nnls(held * scales[:, None], wanted * scales, maxiter=50 * held.shape[1])[0]
+    rows, right = held * scales[:, None], wanted * scales
+    try:
+        found: Reals = nnls(rows, right, maxiter=50 * held.shape[1])[0]
+    except RuntimeError:  # it gave up; what is slower ends by itself
+        found = lsq_linear(rows, right, bounds=(0, np.inf)).x
     return found
 
 
-def _better(kinds: Bits, has: Bits, lacking: Reals) -> Bits:
+def _of_size(kinds: Bits, most: int) -> Bits:
+    return kinds[kinds.sum(axis=1) <= most]
+
+
+def _better(kinds: Bits, has: Bits, lacking: Reals, most: int) -> Bits:
     """Sets that hold more of what is lacking than of what is too much, found one item after the other."""
     members, sizes, gains = has.astype(np.float64), has.sum(axis=1), lacking[:-1]
     short = has[np.argsort(-gains)[: max(1, STARTS // 10)]]
     unions = (kinds[:, None] | short[None]).reshape(-1, has.shape[1])
-    every = np.vstack([short, kinds, unions])
+    every = _of_size(np.vstack([short, kinds, unions]), most)
     tried = every[np.linspace(0, len(every) - 1, min(len(every), STARTS)).astype(np.int64)]
     for _ in range(2 * has.shape[1]):
         missing = sizes - tried.astype(np.float64) @ members.T
         change = np.where(tried, -((missing == 0) * gains) @ members, ((missing == 1) * gains) @ members)
+        change[~tried & (tried.sum(axis=1) >= most)[:, None]] = -np.inf
         place = np.argmax(change, axis=1)
         rises = np.flatnonzero(change[np.arange(len(tried)), place] > ENOUGH)
         if not len(rises):

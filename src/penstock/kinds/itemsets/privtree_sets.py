@@ -27,6 +27,7 @@ from penstock.contracts.method import Method
 from penstock.contracts.parameters import Share, Whole
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.item_tree import Cut, ItemTree
+from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.release import SetsRelease
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
 from penstock.kinds.itemsets.writing import refuse_unwritable
@@ -114,7 +115,7 @@ class PrivTreeSets(Method[ItemSets]):
                 "decay": float(splitter.delta),
             },
             receipt=budget.receipt(sets.schema.unit, sets.relation),
-            sets=completed(tree, cuts, plausible[1:]),
+            sets=completed(tree, cuts, plausible[1:]).up_to(ItemSetLayout.of(sets.schema).largest),
             empty=int(plausible[0]),
             divided=int((growth.shape.fans > 0).sum()),
             left_out=0,

@@ -180,5 +180,5 @@ def gathered(holders: Iterable[tuple[int, Numbers]], rows: int) -> tuple[Numbers
     begins = np.cumsum([0, *(len(found) for _, found in ordered)])
     owners = np.concatenate([np.zeros(0, dtype=np.int32), *(found for _, found in ordered)], dtype=np.int32)
     marks = np.ones(len(owners), dtype=np.int8)
-    by_row = csc_array((marks, owners, begins.astype(np.int32)), shape=(rows, len(ordered))).tocsr()
+    by_row = csc_array((marks, owners, begins), shape=(rows, len(ordered))).tocsr()
     return np.diff(by_row.indptr).astype(np.int64), numbers[by_row.indices]

@@ -108,7 +108,7 @@ class TopSetsRelease(ItemSetsRelease):
         for place, items in enumerate(asked):
             known = self._support.get(tuple(sorted(items)))
             if known is not None:
-                found[place] = max(0, known)
+                found[place] = known
         return found
 
     def frequent(

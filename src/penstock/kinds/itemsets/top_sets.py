@@ -10,7 +10,8 @@ Why: four looks at the records, whose parts of the budget add up to the whole.
    has made public, never on what occurs together. One set more raises the supports of all candidates that it
    holds by one each; for a choice it matters how far one score moves, and that all move in one direction, not
    how many do.
-4. *Supports* of the chosen ones: a set holds k of them at most, which is their L1 sensitivity.
+4. *Supports* of the chosen ones: a set holds k of them at most, or as many as a set of the largest size that
+   the schema allows can hold, which is their L1 sensitivity.
 
 Every count is published as it is: it answers for its set, with an error bar, since its noise is drawn after
 the choice and knows nothing of it. Synthetic sets are post-processing (`penstock.kinds.itemsets.fitting`):
@@ -32,6 +33,7 @@ from penstock.contracts.parameters import Whole
 from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.fitting import fitting
+from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.mining import ItemSet
 from penstock.kinds.itemsets.top_release import TopSetsRelease
 from penstock.kinds.itemsets.writing import refuse_unwritable, universe_of
@@ -136,7 +138,8 @@ class TopSets(Method[ItemSets]):
         sealed = sets.lattice(items, longest, places)
         deviation = noise.standard_deviation(sealed.sensitivity.l1, rest.left[0])
         supports = np.asarray(noise.counts(sealed, pay=rest))
-        found, empty = fitting(chosen, supports, number, deviation / max(number_deviation, 1e-9))
+        surer, largest = deviation / max(number_deviation, 1e-9), ItemSetLayout.of(sets.schema).largest
+        found, empty = fitting(chosen, supports, number, surer, largest)
         return TopSetsRelease(
             method=self.name,
             schema=sets.schema,

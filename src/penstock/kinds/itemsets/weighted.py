@@ -62,6 +62,17 @@ class WeightedSets:
             np.concatenate([nothing, *(times for _, times in found)]),
         )
 
+    def up_to(self, largest: int | None) -> WeightedSets:
+        """Those with no more items than a set can have, where the schema says how many that are.
+
+        >>> WeightedSets.of([((0,), 3), ((0, 1), 2)]).up_to(1).items.tolist()
+        [0]
+        """
+        if largest is None:
+            return self
+        kept = self.sizes <= largest
+        return WeightedSets(self.sizes[kept], self.items[np.repeat(kept, self.sizes)], self.weights[kept])
+
     def and_those(self, others: WeightedSets) -> WeightedSets:
         """Both together, every different set once.
 

@@ -36,6 +36,7 @@ from penstock.contracts.method import Method
 from penstock.contracts.parameters import Whole
 from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
+from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.release import SetsRelease
 from penstock.kinds.itemsets.supports import Sizes, Supports, gathered, spread, whole
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
@@ -122,7 +123,7 @@ class Sluice(Method[ItemSets]):
             schema=sets.schema,
             parameters={"way": self.way, "columns": self.columns, "taken": way},
             receipt=budget.receipt(sets.schema.unit, sets.relation),
-            sets=found,
+            sets=found.up_to(ItemSetLayout.of(sets.schema).largest),
             empty=empty,
             divided=0,
             left_out=0,
