@@ -87,7 +87,7 @@ def _weights(held: Reals, wanted: Reals, scales: Reals) -> Reals:
 
 
 def _of_size(kinds: Bits, most: int) -> Bits:
-    return kinds[kinds.sum(axis=1) <= most]
+    return np.asarray(kinds[kinds.sum(axis=1) <= most])
 
 
 def _better(kinds: Bits, has: Bits, lacking: Reals, most: int) -> Bits:
