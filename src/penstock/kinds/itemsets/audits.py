@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,12 +16,16 @@ from penstock.audit.replay import Replays, Tampering
 from penstock.audit.sabotage import changed
 from penstock.audit.tampering import raw_size
 from penstock.audit.target import Kind, Promise, Target
+from penstock.audit.transcript import Recording, Replaying
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.laws.passing import SparseCounts
-from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.laws.passing import Passed, Passing, SparseCounts
+from penstock.privacy.randomness.generator import Law, Randomness
+from penstock.privacy.randomness.logarithms import Log
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.unit import Relation
 from penstock.schema import Schema
+
+O = TypeVar("O")  # noqa: E741  # an output
 
 PAIR = """
 kind: itemsets
@@ -88,10 +92,59 @@ def _tuned(data: Any, method: Any) -> Any:
     return replace(method, c1=min(("1/100", "1", "2", "3"), key=miss))
 
 
+class HigherForAbsent(Passing):
+    """Parts that do not occur have to reach one more than those that do, as in the authors' own code."""
+
+    def draw(self, source: Randomness) -> Passed:
+        found = Passing(self.table, self.rate, self.least, told=True).draw(source)
+        assert found.counts is not None
+        passed = np.isin(found.cells, self.table.cells) | (found.counts > self.least)
+        return Passed(found.cells[passed], None)
+
+    def log_probability(self, output: Passed) -> Log:
+        """Those that occur and those that do not are two tables, each with a threshold of its own."""
+        held, nothing = self.table.cells, np.zeros(0, dtype=np.int64)
+        occurring = Passing(
+            SparseCounts(np.arange(held.size), self.table.counts, held.size),
+            self.rate,
+            self.least,
+            told=False,
+        )
+        absent = Passing(
+            SparseCounts(nothing, nothing, self.table.size - held.size), self.rate, self.least + 1, told=False
+        )
+        passed = np.flatnonzero(np.isin(held, output.cells))
+        others = np.arange(output.cells.size - passed.size)
+        return occurring.log_probability(Passed(passed, None)) + absent.log_probability(Passed(others, None))
+
+
+def _higher(law: Law[Any]) -> Law[Any]:
+    """Where a part is tested without telling its count, another threshold for what does not occur."""
+    if isinstance(law, Passing) and not law.told:
+        return HigherForAbsent(law.table, law.rate, law.least, told=False)
+    return law
+
+
+class _Higher(Recording):
+    def draw(self, law: Law[O]) -> O:
+        output: O = super().draw(law if self._transcript.inside else _higher(law))
+        return output
+
+
+class _HigherAgain(Replaying):
+    def draw(self, law: Law[O]) -> O:
+        output: O = super().draw(_higher(law))
+        return output
+
+
 MISTAKES: dict[str, tuple[str, Tampering]] = {
     "only-what-occurs": (
         "combinations that do not occur cannot pass",
         Tampering(data=partial(changed, change=_only_occurring)),
+    ),
+    "higher-for-absent": (
+        "parts that do not occur have to reach one more than those that do",
+        Tampering(recording=_Higher, replaying=_HigherAgain),
     ),
     "leaves-twice": (
         "whole sets are counted with twice what is left for them",
