@@ -15,7 +15,7 @@ from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import STEPS, ItemSets
 from penstock.kinds.itemsets.mining import superset_sums
 from penstock.kinds.itemsets.release import SetsRelease
-from penstock.kinds.itemsets.supports import RANGES, Sizes, likely, whole
+from penstock.kinds.itemsets.supports import RANGES, Sizes, gathered, likely, spread_by_size, whole
 from penstock.kinds.table.data import Table
 from penstock.learn.sluice import method, smoothing
 from penstock.learn.sluice.method import Sluice, as_sets, drawn_rows
@@ -219,13 +219,30 @@ def test_whole_numbers_keep_the_sum_about() -> None:
 
 def test_rows_become_sets_and_other_items_are_spread() -> None:
     rows = np.array([[True, True, False], [False, True, False]]).repeat(100, axis=1)
-    sets, empty = as_sets(rows, np.array([4, 9]), np.array([7]), np.array([30]))
-    supports = sets.supports(10)
+    sizes = Sizes(np.array([60.0, 100.0, 140.0]))
+    sets, empty = as_sets(rows, np.array([4, 9]), np.arange(10, 30), np.full(20, 4), sizes)
+    supports = sets.supports(30)
     assert (supports[4], supports[9]) == (200, 100)
-    assert supports[7] == 30
+    assert abs(supports[10:].sum() - 80) <= 8
     assert sets.total + empty == 300
-    nobody, none = as_sets(rows[:, :0], np.array([4, 9]), np.array([7]), np.array([30]))
+    nobody, none = as_sets(rows[:, :0], np.array([4, 9]), np.array([7]), np.array([30]), sizes)
     assert (len(nobody), none) == (0, 0)
+    alone, _ = as_sets(rows, np.array([4, 9]), np.array([7])[:0], np.array([30])[:0], None)
+    assert alone.supports(10)[7] == 0
+
+
+def test_items_are_spread_so_that_sets_have_the_sizes_that_were_paid_for() -> None:
+    """Sets of one item or of nine, over two hundred items: spread evenly, most would have about five."""
+    held = np.zeros(20_000, dtype=np.int64)
+    held[:4000] = 1
+    counts = np.zeros(10)
+    counts[1], counts[9] = 10_000, 10_000
+    supports = np.full(200, 480)  # 96,000 places: 100,000 but for what is held
+    found, items = gathered(spread_by_size(np.arange(200), supports, held, Sizes(counts)), len(held))
+    sizes = found + held
+    assert abs((sizes <= 2).mean() - 0.5) < 0.03
+    assert (sizes >= 7).mean() > 0.45
+    assert np.abs(np.bincount(items, minlength=200) / 480 - 1).max() < 0.05
 
 
 def test_few_columns_have_the_rows_that_are_expected_of_each_combination() -> None:

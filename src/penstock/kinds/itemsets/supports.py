@@ -166,8 +166,52 @@ def spread(items: Numbers, supports: Numbers, rows: int) -> list[tuple[int, Numb
     ]
 
 
-def gathered(holders: Iterable[tuple[int, Numbers]], rows: int) -> tuple[Numbers, Numbers]:
+def spread_by_size(
+    items: Numbers, supports: Numbers, held: Numbers, sizes: Sizes
+) -> list[tuple[int, NDArray[np.int32]]]:
+    """Each item with about so many rows, more of them where a row has more room.
+
+    `held` says how many items every row has already. Rows get sizes as frequent as `sizes` says, none less
+    than what it holds, by chance that is the same every time; what is missing is its room. A row may come
+    twice for an item, and as many more are given as that will probably be.
+
+    >>> sizes = Sizes(np.array([0.0, 60.0, 0.0, 40.0]))
+    >>> [(item, rows)] = spread_by_size(np.array([7]), np.array([40]), np.ones(100, dtype=np.int64), sizes)
+    >>> item, len(set(rows.tolist())) > 30
+    (7, True)
+    """
+    rng = np.random.default_rng(0)
+    room = _sizes_of_rows(held, sizes, rng) - held
+    room = room if room.any() else np.ones_like(held)
+    twice = float(room @ (room - 1)) / float(room.sum()) ** 2
+    given = whole(np.minimum(supports, len(held)) * (1 + np.minimum(supports * twice / 2, 1)))
+    places = np.repeat(np.arange(len(held), dtype=np.int32), whole(room * (given.sum() / room.sum())))
+    rng.shuffle(places)
+    each = np.split(np.resize(places, given.sum()), np.cumsum(given)[:-1])
+    return list(zip(items.tolist(), each, strict=True))
+
+
+def _sizes_of_rows(held: Numbers, sizes: Sizes, rng: np.random.Generator) -> Numbers:
+    """A size for every row, as frequent as they say, and none less than what the row holds already."""
+    reached = np.floor(np.cumsum(sizes.counts) / sizes.number * len(held) + 0.5).astype(np.int64)
+    left = np.repeat(np.arange(len(reached)), np.diff(reached, prepend=0))
+    found = held.copy()
+    waiting = left[:0]
+    for least in range(int(held.max(initial=0)), -1, -1):
+        waiting = np.concatenate([waiting, left[left >= least]])
+        left = left[left < least]
+        rng.shuffle(waiting)
+        rows = np.flatnonzero(held == least)[: len(waiting)]
+        found[rows], waiting = waiting[: len(rows)], waiting[len(rows) :]
+    return found
+
+
+def gathered(
+    holders: Iterable[tuple[int, NDArray[np.integer]]], rows: int
+) -> tuple[Numbers, NDArray[np.unsignedinteger]]:
     """Rows with their items, from items with their rows: how many items each row has, and all, ascending.
+
+    A row that comes twice for an item has it once.
 
     >>> sizes, items = gathered([(7, np.array([2, 0])), (4, np.array([2]))], 3)
     >>> sizes.tolist(), items.tolist()
@@ -178,7 +222,10 @@ def gathered(holders: Iterable[tuple[int, Numbers]], rows: int) -> tuple[Numbers
     ordered = sorted(holders, key=lambda one: one[0])
     numbers = np.array([item for item, _ in ordered], dtype=np.int64)
     begins = np.cumsum([0, *(len(found) for _, found in ordered)])
-    owners = np.concatenate([np.zeros(0, dtype=np.int32), *(found for _, found in ordered)], dtype=np.int32)
+    places = np.int32 if max(rows, int(begins[-1])) < 1 << 31 else np.int64
+    owners = np.concatenate([np.zeros(0, dtype=places), *(found for _, found in ordered)], dtype=places)
     marks = np.ones(len(owners), dtype=np.int8)
-    by_row = csc_array((marks, owners, begins), shape=(rows, len(ordered))).tocsr()
-    return np.diff(by_row.indptr).astype(np.int64), numbers[by_row.indices]
+    by_row = csc_array((marks, owners, begins.astype(places)), shape=(rows, len(ordered))).tocsr()
+    by_row.sum_duplicates()
+    narrow = numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+    return np.diff(by_row.indptr).astype(np.int64), narrow[by_row.indices]

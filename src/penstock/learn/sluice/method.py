@@ -38,7 +38,7 @@ from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.release import SetsRelease
-from penstock.kinds.itemsets.supports import Sizes, Supports, gathered, spread, whole
+from penstock.kinds.itemsets.supports import Sizes, Supports, gathered, spread_by_size, whole
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
 from penstock.kinds.itemsets.writing import refuse_unwritable, universe_of
 from penstock.kinds.table.confluence.method import Confluence
@@ -143,6 +143,7 @@ class Sluice(Method[ItemSets]):
         items = np.arange(len(sets.universe))
         beside: Numbers = np.zeros(0, dtype=np.int64)
         supports: Numbers = beside
+        sizes = None
         if len(items) > self.columns:
             for_sizes, rest = budget.split(sizes="1/20", items="19/20")
             sizes = Sizes.paid(sets, for_sizes)
@@ -163,7 +164,7 @@ class Sluice(Method[ItemSets]):
         release = Confluence().fit(table, budget)
         times = max(1, -(-release.size // MOST_DRAWN))
         rows = drawn_rows(release, table.schema.names, round(release.size / times))
-        found, empty = as_sets(rows, items, beside, supports // times)
+        found, empty = as_sets(rows, items, beside, supports // times, sizes)
         return WeightedSets(found.sizes, found.items, found.weights * times), empty * times
 
 
@@ -182,13 +183,15 @@ def drawn_rows(release: TableRelease, names: Sequence[str], many: int) -> NDArra
 
 
 def as_sets(
-    rows: NDArray[np.bool_], items: Numbers, beside: Numbers, supports: Numbers
+    rows: NDArray[np.bool_], items: Numbers, beside: Numbers, supports: Numbers, sizes: Sizes | None
 ) -> tuple[WeightedSets, int]:
     """Rows of a table as sets, with further items spread over them, and the number of sets without any.
 
-    `rows` says for each of the items, one after the other, which rows have it.
+    `rows` says for each of the items, one after the other, which rows have it. With `sizes` of sets, further
+    items come where they give sets these sizes.
     """
     drawn = [(item, np.flatnonzero(row)) for item, row in zip(items.tolist(), rows, strict=True)]
     many = rows.shape[1]
-    found = WeightedSets.counted(*gathered([*drawn, *spread(beside, supports, many)], many))
+    more = spread_by_size(beside, supports, rows.sum(axis=0), sizes) if sizes and many and len(beside) else []
+    found = WeightedSets.counted(*gathered([*drawn, *more], many))
     return found, many - found.total
