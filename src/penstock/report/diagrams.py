@@ -123,12 +123,14 @@ def tree(
     caption: str = "",
     amount: str = "records",
     most: int = 60,
+    short: Sequence[str] = (),
 ) -> Picture:
     """A tree from left to right, for suffix trees and taxonomies.
 
     ``parents[i]`` is the position of node i's parent, or -1 for the root; parents come before
     their children. Beyond `most` nodes only the fullest are drawn, with all their ancestors. A label of
-    several lines is drawn in as many.
+    several lines is drawn in as many. `short` is what is drawn in place of the labels, which are then told
+    where the pointer is and in the table.
     """
     import plotly.graph_objects as go
 
@@ -162,7 +164,7 @@ def tree(
                 x=[spots[i][0] for i in kept],
                 y=[spots[i][1] for i in kept],
                 mode="markers+text",
-                text=[_in_lines(labels[i], "" if i in inner else "  ") for i in kept],
+                text=[_in_lines((short or labels)[i], "" if i in inner else "  ") for i in kept],
                 textposition=["top center" if i in inner else "middle right" for i in kept],
                 textfont={"size": 12},
                 cliponaxis=False,

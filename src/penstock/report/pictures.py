@@ -41,10 +41,12 @@ def bars(
     amount: str = "records",
     most: int = 24,
     sort: bool = False,
+    letters: int = 26,
 ) -> Picture:
     """One horizontal bar for each category; several series stand side by side.
 
-    Beyond `most` categories the largest are kept and the others are added up in a last bar.
+    Beyond `most` categories the largest are kept and the others are added up in a last bar. Longer names than
+    `letters` are cut off beside the bars, and whole in the table.
     """
     import plotly.graph_objects as go
 
@@ -53,7 +55,7 @@ def bars(
     first = next(iter(series.values()))
     kept = _kept(first, most, sort=sort)
     dropped = len(names) - len(kept)
-    shown = [safe(names[i], 26) for i in kept] + ([f"{dropped} others"] if dropped else [])
+    shown = [safe(names[i], letters) for i in kept] + ([f"{dropped} others"] if dropped else [])
     full = [safe(names[i], 200) for i in kept] + ([f"{dropped} other categories"] if dropped else [])
     place = list(range(len(shown)))
     traces, several = [], len(series) > 1

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from penstock.kinds.itemsets.item_tree import ItemTree
+from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.report import diagrams
 from penstock.report.numbers import percent, readable
 from penstock.report.picture import Picture
 from penstock.report.pictures import bars, histogram
+from penstock.schema.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
     from penstock.kinds.itemsets.release import ItemSetsRelease
 
 SHOWN = 20
 SHOWN_SIZES = 40
-SHOWN_NODES = 60
+SHOWN_NODES = 40
+LETTERS, LETTERS_OF_LARGER = 30, 70
+"""So many letters of a set are drawn beside its bar; larger sets have the whole width of the page."""
 FAN_OUT = 10
 
 
@@ -29,22 +34,33 @@ def of(release: ItemSetsRelease) -> Sequence[Picture]:
 
 
 def most_frequent(release: ItemSetsRelease, longest: int) -> list[Picture]:
-    """The most frequent items, pairs and so on, up to sets of so many items."""
-    titles = {1: "items", 2: "pairs"}
+    """The most frequent items and pairs, and all larger sets of up to so many items in one picture."""
     found = (
-        _frequent(release, size, f"Most frequent {titles.get(size, f'sets of {size} items')}")
-        for size in range(1, longest + 1)
+        _frequent(release, 1, 1, "Most frequent items"),
+        _frequent(release, 2, 2, "Most frequent pairs"),
+        _frequent(release, 3, longest, "Most frequent sets of three items and more") if longest > 2 else None,
     )
     return [picture for picture in found if picture is not None]
 
 
-def _frequent(release: ItemSetsRelease, size: int, title: str) -> Picture | None:
-    top = release.frequent(SHOWN, smallest=size, largest=size)
+def _frequent(release: ItemSetsRelease, smallest: int, largest: int, title: str) -> Picture | None:
+    top = release.frequent(SHOWN, smallest=smallest, largest=largest)
     if not top:
         return None
     labels = [" + ".join(release.universe[code] for code in codes) for codes, _ in top]
-    told = f"The {len(top)} most frequent ones; {labels[0]} leads with {readable(top[0][1])} sets."
-    return bars(title, labels, [count for _, count in top], caption=told, amount="sets", most=SHOWN)
+    leads = f"{labels[0]} leads with {readable(top[0][1])} sets."
+    told = f"The {len(top)} most frequent ones; {leads}" if len(top) > 1 else f"There is one: {labels[0]}."
+    wide = smallest > 2
+    drawn = bars(
+        title,
+        labels,
+        [count for _, count in top],
+        caption=told,
+        amount="sets",
+        most=SHOWN,
+        letters=LETTERS_OF_LARGER if wide else LETTERS,
+    )
+    return replace(drawn, wide=wide)
 
 
 def _sizes(release: ItemSetsRelease) -> Picture:
@@ -55,7 +71,7 @@ def _sizes(release: ItemSetsRelease) -> Picture:
     larger = float(counts[SHOWN_SIZES + 1 :].sum()) / total
     told = f"Sets have {float(sizes @ counts) / total:.3g} items on average"
     told += f"; {percent(larger)} of them, not shown, have more than {SHOWN_SIZES}." if larger else "."
-    return histogram(
+    drawn = histogram(
         "Sizes of sets",
         (np.arange(len(shown) + 1) - 0.5).tolist(),
         100 * shown / total,
@@ -64,6 +80,7 @@ def _sizes(release: ItemSetsRelease) -> Picture:
         axis="number of items",
         labels=[str(size) for size in range(len(shown))],
     )
+    return replace(drawn, wide=True)
 
 
 def _groups(release: ItemSetsRelease) -> Picture | None:
@@ -77,7 +94,9 @@ def _groups(release: ItemSetsRelease) -> Picture | None:
     place = np.zeros(tree.size, dtype=np.int64)
     place[tree.order] = np.arange(tree.size)
     owners, weights = sets.owners, sets.weights
+    declared = _declared(release)
     parents, names, values = [-1], ["all items"], [float(sets.total)]
+    short = ["all items"]
     waiting = [(tree.root, 0)]
     while waiting and len(names) < 4 * SHOWN_NODES:
         node, above = waiting.pop(0)
@@ -86,7 +105,13 @@ def _groups(release: ItemSetsRelease) -> Picture | None:
             at = place[sets.items]
             met = np.unique(owners[(at >= low) & (at < high)])
             labels = [release.universe[code] for code in tree.order[[low, high - 1]]]
-            names.append(labels[0] if member < tree.size else f"{labels[0]} … {labels[1]}")
+            names.append(
+                labels[0]
+                if member < tree.size
+                else declared.get((int(low), int(high)), f"{labels[0]} … {labels[1]}")
+            )
+            between = member >= tree.size and (int(low), int(high)) not in declared
+            short.append(f"{high - low} items" if between else names[-1])
             parents.append(above)
             values.append(float(weights[met].sum()))
             waiting.append((member, len(names) - 1))
@@ -99,4 +124,23 @@ def _groups(release: ItemSetsRelease) -> Picture | None:
         "released sets meet a group.",
         amount="sets",
         most=SHOWN_NODES,
+        short=short,
     )
+
+
+def _declared(release: ItemSetsRelease) -> dict[tuple[int, int], str]:
+    """What the groups of the schema's taxonomy are called, by the places of their items in the tree."""
+    found: dict[tuple[int, int], str] = {}
+    taxonomy = release.schema.field(ItemSetLayout.of(release.schema).item).taxonomy
+
+    def walk(group: Taxonomy, begin: int) -> int:
+        end = begin + 1 if not group.children else begin
+        for child in group.children:
+            end = walk(child, end)
+        if group.children:
+            found.setdefault((begin, end), group.label)
+        return end
+
+    if taxonomy is not None:
+        walk(taxonomy, 0)
+    return found

@@ -193,8 +193,7 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             answers = np.unique(np.asarray(self.classes))[np.arange(len(rows)) % len(set(self.classes or ()))]
         fitted = self._fitted(rows, answers)
         if fitted is None or any(
-            not np.issubdtype(np.asarray(learned(fitted, name)).dtype, np.number)
-            for name in self.attributes
+            not np.issubdtype(np.asarray(learned(fitted, name)).dtype, np.number) for name in self.attributes
         ):
             raise UsageError(
                 f"The estimator could not be fitted to made-up rows, or has then no numbers in "
