@@ -101,6 +101,14 @@ def test_rules_have_support_confidence_and_lift() -> None:
     assert (second.given, second.confidence) == ((0,), 0.6)
 
 
+def test_a_short_list_of_rules_is_the_beginning_of_a_longer_one() -> None:
+    rng = np.random.default_rng(1)
+    sets = WeightedSets.of((np.flatnonzero(row).tolist(), 1) for row in rng.random((300, 7)) < 0.4)
+    longer = rules(sets, 7, sets.total, 12)
+    assert len(longer) == 12
+    assert [rules(sets, 7, sets.total, many) for many in (1, 3, 8)] == [longer[:many] for many in (1, 3, 8)]
+
+
 def test_utility_of_the_literature() -> None:
     truth = [((0,), 10), ((1,), 5)]
     assert utility(truth, dict(truth)) == 1

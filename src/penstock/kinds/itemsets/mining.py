@@ -114,6 +114,10 @@ def frequent(
     return found
 
 
+RULES_FROM = 100
+"""Rules come from so many of the most frequent sets at least."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """Sets that hold some items hold another one too: how many do, which share, and how much more than usual.
@@ -130,13 +134,15 @@ class Rule:
 
 
 def rules(sets: WeightedSets, universe: int, total: int, many: int) -> list[Rule]:
-    """Rules with one item behind the arrow, from the most frequent sets of two items and more.
+    """The surest rules with one item behind the arrow, of the most frequent sets of two items and more.
 
-    The `many` most frequent sets are taken, and all their rules ordered by confidence, the surest first.
+    The most frequent sets are taken, a hundred of them or `many` where that is more, and all their rules
+    ordered by confidence: a shorter list is the beginning of a longer one. Rules of rarer sets may seem
+    surer, and be chance.
     """
     supports = sets.supports(universe)
     made = []
-    for items, support in frequent(sets, universe, many, smallest=2):
+    for items, support in frequent(sets, universe, max(many, RULES_FROM), smallest=2):
         for then in items:
             given = tuple(item for item in items if item != then)
             confidence = support / sets.support(given)

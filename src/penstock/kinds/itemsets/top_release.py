@@ -14,7 +14,7 @@ from pydantic import Field as Range
 
 from penstock.errors import ReleaseError
 from penstock.kinds.itemsets import pictures
-from penstock.kinds.itemsets.mining import ItemSet, Rule
+from penstock.kinds.itemsets.mining import RULES_FROM, ItemSet, Rule
 from penstock.kinds.itemsets.release import LARGEST_COUNT, ItemSetsRelease, loaded_sets
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
 from penstock.kinds.itemsets.writing import universe_of
@@ -137,7 +137,7 @@ class TopSetsRelease(ItemSetsRelease):
         """Rules whose parts were all counted: support, confidence and lift follow from the noisy counts."""
         number = max(1, self.counted)
         made = []
-        for items, support in self.frequent(many, smallest=2):
+        for items, support in self.frequent(max(many, RULES_FROM), smallest=2):
             for then in items:
                 given = tuple(item for item in items if item != then)
                 before, alone = (self._support.get(part, 0) for part in (given, (then,)))
