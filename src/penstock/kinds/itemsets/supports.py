@@ -30,6 +30,9 @@ LARGEST_SIZE = 64
 LEAST = 0.001
 """Errors of supports are relative to this share of the sets at least, as the literature has it."""
 
+EVENLY = 0.25
+"""So much of the room of rows is shared by all: what meets by chance alone had better meet too seldom."""
+
 Reals = NDArray[np.float64]
 
 CLEAR = 10.0
@@ -172,8 +175,8 @@ def spread_by_size(
     """Each item with about so many rows, more of them where a row has more room.
 
     `held` says how many items every row has already. Rows get sizes as frequent as `sizes` says, none less
-    than what it holds, by chance that is the same every time; what is missing is its room. A row may come
-    twice for an item, and as many more are given as that will probably be.
+    than what it holds, by chance that is the same every time; what is missing is its room, a part of which is
+    shared by all rows. A row may come twice for an item, and as many more are given as that will probably be.
 
     >>> sizes = Sizes(np.array([0.0, 60.0, 0.0, 40.0]))
     >>> [(item, rows)] = spread_by_size(np.array([7]), np.array([40]), np.ones(100, dtype=np.int64), sizes)
@@ -181,9 +184,9 @@ def spread_by_size(
     (7, True)
     """
     rng = np.random.default_rng(0)
-    room = _sizes_of_rows(held, sizes, rng) - held
-    room = room if room.any() else np.ones_like(held)
-    twice = float(room @ (room - 1)) / float(room.sum()) ** 2
+    missing = _sizes_of_rows(held, sizes, rng) - held
+    room = EVENLY * max(float(missing.mean()), 1e-9) + (1 - EVENLY) * missing
+    twice = float(room @ np.maximum(room - 1, 0)) / float(room.sum()) ** 2
     given = whole(np.minimum(supports, len(held)) * (1 + np.minimum(supports * twice / 2, 1)))
     places = np.repeat(np.arange(len(held), dtype=np.int32), whole(room * (given.sum() / room.sum())))
     rng.shuffle(places)
