@@ -238,7 +238,7 @@ def test_items_are_spread_so_that_sets_have_the_sizes_that_were_paid_for() -> No
     counts = np.zeros(10)
     counts[1], counts[9] = 10_000, 10_000
     supports = np.full(200, 480)  # 96,000 places: 100,000 but for what is held
-    found, items = gathered(spread_by_size(np.arange(200), supports, held, Sizes(counts)), len(held))
+    found, items = gathered(spread_by_size(np.arange(200), supports, held, Sizes(counts)))
     sizes = found + held
     assert abs((sizes <= 4).mean() - 0.5) < 0.05
     assert (sizes >= 7).mean() > 0.4

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from penstock.postprocessing import onto_simplex
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 RANGES = (0, 1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49)
 """Where ranges of sizes begin: wider for large ones, which are few, so that there is less noise in all."""
 LARGEST_SIZE = 64
@@ -32,6 +36,9 @@ LEAST = 0.001
 
 EVENLY = 0.25
 """So much of the room of rows is shared by all: what meets by chance alone had better meet too seldom."""
+
+PIECE = 1 << 16
+"""About so many items are shuffled at once."""
 
 Reals = NDArray[np.float64]
 
@@ -169,66 +176,93 @@ def spread(items: Numbers, supports: Numbers, rows: int) -> list[tuple[int, Numb
     ]
 
 
-def spread_by_size(
-    items: Numbers, supports: Numbers, held: Numbers, sizes: Sizes
-) -> list[tuple[int, NDArray[np.int32]]]:
-    """Each item with about so many rows, more of them where a row has more room.
+def spread_by_size(items: Numbers, supports: Numbers, held: Numbers, sizes: Sizes) -> csr_array:
+    """Rows with further items: each item in about so many rows, more of them where a row has more room.
 
     `held` says how many items every row has already. Rows get sizes as frequent as `sizes` says, none less
     than what it holds, by chance that is the same every time; what is missing is its room, a part of which is
-    shared by all rows. A row may come twice for an item, and as many more are given as that will probably be.
+    shared by all rows. A row that is given an item twice has it once, and as many more are given as that will
+    probably be.
 
     >>> sizes = Sizes(np.array([0.0, 60.0, 0.0, 40.0]))
-    >>> [(item, rows)] = spread_by_size(np.array([7]), np.array([40]), np.ones(100, dtype=np.int64), sizes)
-    >>> item, len(set(rows.tolist())) > 30
-    (7, True)
+    >>> found = spread_by_size(np.array([7]), np.array([40]), np.ones(100, dtype=np.int64), sizes)
+    >>> found.shape, found.nnz > 30
+    ((100, 8), True)
     """
+    from scipy.sparse import csr_array
+
     rng = np.random.default_rng(0)
     missing = _sizes_of_rows(held, sizes, rng) - held
     room = EVENLY * max(float(missing.mean()), 1e-9) + (1 - EVENLY) * missing
     twice = float(room @ np.maximum(room - 1, 0)) / float(room.sum()) ** 2
     given = whole(np.minimum(supports, len(held)) * (1 + np.minimum(supports * twice / 2, 1)))
-    places = np.repeat(np.arange(len(held), dtype=np.int32), whole(room * (given.sum() / room.sum())))
-    rng.shuffle(places)
-    each = np.split(np.resize(places, given.sum()), np.cumsum(given)[:-1])
-    return list(zip(items.tolist(), each, strict=True))
+    begins = np.append(0, np.cumsum(whole(room * (given.sum() / room.sum()))))
+    # Rows stay in order and items are dealt out to pieces of them, each shuffled where a cache holds it.
+    dealt = np.repeat(items.astype(np.min_scalar_type(int(items.max()))), given)
+    pieces = 1 + len(dealt) // PIECE
+    shuffled = np.concatenate([rng.permutation(dealt[piece::pieces]) for piece in range(pieces)])
+    places = _places(len(held), int(begins[-1]))
+    columns = np.resize(shuffled, begins[-1]).astype(places)
+    marks = np.ones(len(columns), dtype=np.bool_)
+    found = csr_array((marks, columns, begins.astype(places)), shape=(len(held), int(items.max()) + 1))
+    found.sum_duplicates()
+    return found
 
 
 def _sizes_of_rows(held: Numbers, sizes: Sizes, rng: np.random.Generator) -> Numbers:
     """A size for every row, as frequent as they say, and none less than what the row holds already."""
     reached = np.floor(np.cumsum(sizes.counts) / sizes.number * len(held) + 0.5).astype(np.int64)
-    left = np.repeat(np.arange(len(reached)), np.diff(reached, prepend=0))
-    found = held.copy()
-    waiting = left[:0]
+    begins = np.append(0, reached)  # so many rows have a smaller size than each
+    waiting = np.zeros(0, dtype=np.int16)
+    found, order = held.copy(), np.argsort(held.astype(np.int16), kind="stable")
+    levels = np.searchsorted(held[order], np.arange(int(held.max(initial=0)) + 2))
+    last = len(reached)
     for least in range(int(held.max(initial=0)), -1, -1):
-        waiting = np.concatenate([waiting, left[left >= least]])
-        left = left[left < least]
-        rng.shuffle(waiting)
-        rows = np.flatnonzero(held == least)[: len(waiting)]
+        some = np.arange(min(least, last), last, dtype=np.int16)
+        more = np.repeat(some, np.diff(begins)[min(least, last) : last])
+        waiting, last = np.concatenate([waiting, more]), min(least, last)
+        rows = order[levels[least] : levels[least + 1]][: len(waiting)]
+        if len(rows) < len(waiting):
+            rng.shuffle(waiting)
         found[rows], waiting = waiting[: len(rows)], waiting[len(rows) :]
     return found
 
 
-def gathered(
-    holders: Iterable[tuple[int, NDArray[np.integer]]], rows: int
-) -> tuple[Numbers, NDArray[np.unsignedinteger]]:
-    """Rows with their items, from items with their rows: how many items each row has, and all, ascending.
+def holding(holders: Iterable[tuple[int, NDArray[np.integer]]], rows: int) -> csr_array:
+    """Rows with their items, from items with their rows.
 
-    A row that comes twice for an item has it once.
-
-    >>> sizes, items = gathered([(7, np.array([2, 0])), (4, np.array([2]))], 3)
-    >>> sizes.tolist(), items.tolist()
-    ([1, 0, 2], [7, 4, 7])
+    >>> found = holding([(7, np.array([2, 0])), (4, np.array([2]))], 3)
+    >>> found.indptr.tolist(), found.indices.tolist()
+    ([0, 1, 1, 3], [7, 4, 7])
     """
     from scipy.sparse import csc_array
 
-    ordered = sorted(holders, key=lambda one: one[0])
-    numbers = np.array([item for item, _ in ordered], dtype=np.int64)
-    begins = np.cumsum([0, *(len(found) for _, found in ordered)])
-    places = np.int32 if max(rows, int(begins[-1])) < 1 << 31 else np.int64
-    owners = np.concatenate([np.zeros(0, dtype=places), *(found for _, found in ordered)], dtype=places)
-    marks = np.ones(len(owners), dtype=np.int8)
-    by_row = csc_array((marks, owners, begins.astype(places)), shape=(rows, len(ordered))).tocsr()
-    by_row.sum_duplicates()
-    narrow = numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
-    return np.diff(by_row.indptr).astype(np.int64), narrow[by_row.indices]
+    of_item = dict(holders)
+    lengths = np.zeros(max(of_item, default=0) + 1, dtype=np.int64)
+    lengths[list(of_item)] = [len(found) for found in of_item.values()]
+    begins = np.append(0, np.cumsum(lengths))
+    places = _places(rows, int(begins[-1]))
+    owners = np.concatenate([np.zeros(0, dtype=places), *(of_item[item] for item in sorted(of_item))])
+    marks = np.ones(len(owners), dtype=np.bool_)
+    return csc_array(
+        (marks, owners.astype(places, copy=False), begins.astype(places)), shape=(rows, len(lengths))
+    ).tocsr()
+
+
+def gathered(*parts: csr_array) -> tuple[Numbers, NDArray[np.unsignedinteger]]:
+    """How many items each row has, and all of them, ascending in every row; no two parts share an item.
+
+    >>> sizes, items = gathered(holding([(4, np.array([2]))], 3), holding([(7, np.array([2, 0]))], 3))
+    >>> sizes.tolist(), items.tolist()
+    ([1, 0, 2], [7, 4, 7])
+    """
+    items = max(part.shape[1] for part in parts)
+    for part in parts:
+        part.resize((part.shape[0], items))
+    found = sum(parts[1:], parts[0])
+    return np.diff(found.indptr).astype(np.int64), found.indices.astype(np.min_scalar_type(items))
+
+
+def _places(rows: int, entries: int) -> type[np.signedinteger]:
+    """The narrowest numbers that tell so many rows and entries apart."""
+    return np.int32 if max(rows, entries) < 1 << 31 else np.int64

@@ -49,10 +49,13 @@ class WeightedSets:
     def counted(cls, sizes: Numbers, items: NDArray[np.integer]) -> WeightedSets:
         """From sizes and items, ascending in each set: every different set once, empty ones left out."""
         begins = np.cumsum(sizes) - sizes
-        narrow = items.astype(np.min_scalar_type(int(items.max(initial=0))))
+        narrow = items.astype(np.min_scalar_type(int(items.max(initial=0))), copy=False)
+        times = np.bincount(sizes)
+        widths = np.flatnonzero(times)
+        by_width = begins[np.argsort(sizes.astype(np.min_scalar_type(len(times))), kind="stable")]
         found = [
-            _different(narrow, begins[sizes == width], width)
-            for width in map(int, np.flatnonzero(np.bincount(sizes)))
+            _different(narrow, rows, int(width))
+            for width, rows in zip(widths, np.split(by_width, np.cumsum(times[widths]))[:-1], strict=True)
             if width
         ]
         nothing = np.zeros(0, dtype=np.int64)

@@ -38,7 +38,7 @@ from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.release import SetsRelease
-from penstock.kinds.itemsets.supports import Sizes, Supports, gathered, spread_by_size, whole
+from penstock.kinds.itemsets.supports import Sizes, Supports, gathered, holding, spread_by_size, whole
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
 from penstock.kinds.itemsets.writing import refuse_unwritable, universe_of
 from penstock.kinds.table.confluence.method import Confluence
@@ -190,8 +190,11 @@ def as_sets(
     `rows` says for each of the items, one after the other, which rows have it. With `sizes` of sets, further
     items come where they give sets these sizes.
     """
-    drawn = [(item, np.flatnonzero(row)) for item, row in zip(items.tolist(), rows, strict=True)]
     many = rows.shape[1]
-    more = spread_by_size(beside, supports, rows.sum(axis=0), sizes) if sizes and many and len(beside) else []
-    found = WeightedSets.counted(*gathered([*drawn, *more], many))
+    parts = [
+        holding(((item, np.flatnonzero(row)) for item, row in zip(items.tolist(), rows, strict=True)), many)
+    ]
+    if sizes and many and len(beside):
+        parts.append(spread_by_size(beside, supports, rows.sum(axis=0), sizes))
+    found = WeightedSets.counted(*gathered(*parts))
     return found, many - found.total
