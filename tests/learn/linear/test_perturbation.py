@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from math import exp, log
+from math import exp, floor, log
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.rows import CodedRows
 from penstock.learn.linear import minimum
-from penstock.learn.linear.features import Problem
-from penstock.learn.linear.losses import Huber, Logistic, Loss, loss_of
+from penstock.learn.linear.features import STEPS, Problem
+from penstock.learn.linear.losses import KNOT_BITS, KNOTS, VALUE_BITS, Huber, Logistic, Loss, loss_of
 from penstock.learn.linear.minimum import TOLERANCE, Objective, distance
 from penstock.learn.linear.perturbation import (
     FOR_DISTANCE,
@@ -26,6 +26,7 @@ from penstock.learn.linear.perturbation import (
     off_by,
 )
 from penstock.learn.linear.private_erm import PrivateERM
+from penstock.learn.linear.whole_slopes import Point, whole_slope
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import open_seal
@@ -158,33 +159,88 @@ def test_no_output_is_more_than_epsilon_less_likely_on_a_neighbour(name: Any, re
     assert 0.4 < worst_seen <= 1
 
 
-def test_minima_have_the_slope_that_was_paid_for_and_unconverged_solvers_have_not(
+def steep(solver: Objective, point: Point) -> Fraction:
+    return sum((each**2 for each in solver.exact_slope(point)), Fraction(0))
+
+
+def by_hand(records: list[tuple[bool, float, bool]], weights: list[int], loss: Loss, point: Point) -> Any:
+    """The slope of the loss over records that occur so often, in fractions, one record after another."""
+    problem = Problem.of(SCHEMA, "y")
+    examples = _examples(problem, records)
+    begins, grows = loss.pulls
+    found = [Fraction(0)] * len(point.numbers)
+    ((_, steps),) = examples.parts()
+    for row, sign, weight in zip(steps.tolist(), examples.signs(0).tolist(), weights, strict=True):
+        x = [Fraction(int(each), STEPS) * int(sign) for each in row]
+        margin = sum((one * two for one, two in zip(x, point.fractions, strict=True)), Fraction(0))
+        piece = min(2 * KNOTS + 1, max(0, floor(margin * (1 << KNOT_BITS)) + KNOTS + 1))
+        along = margin * (1 << KNOT_BITS) - (piece - KNOTS - 1)
+        pull = (int(begins[piece]) + int(grows[piece]) * along) / (1 << VALUE_BITS)
+        found = [one - weight * pull * each for one, each in zip(found, x, strict=True)]
+    return found
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("weights", [None, [1, 3, 2**15, 2**17 + 5, 2**45 + 1, 7]])
+def test_slopes_in_whole_numbers_are_those_of_fractions(name: Any, weights: Any) -> None:
+    """Small and large points, on coarse and fine lattices, with and without numbers of records."""
+    problem, records, loss = Problem.of(SCHEMA, "y"), some(7, 6), loss_of(name)
+    rows = open_seal(table(records).coded_rows())
+    counted = CodedRows(rows.codes, None if weights is None else np.array(weights), rows.length)
+    examples = problem.examples(counted)
+    for bits, far, seed in product((24, 56), (1e-3, 1.0, 30.0, 1e9), range(2)):
+        point = Point.near(np.random.default_rng(seed).normal(size=3) * far, bits)
+        assert whole_slope(examples, examples.signs(0), loss, point) == by_hand(
+            records, weights or [1] * 6, loss, point
+        )
+
+
+def test_what_is_told_has_the_slope_that_was_paid_for_however_the_search_in_doubles_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What is told has a slope of at most the tolerance, rounding included; nothing is ever refused, since
-    that would tell of the records."""
+    """A search that ends after one step, or sends nonsense, costs time only; the broken copy that trusts it
+    is further from the minimum than was paid for."""
     problem, rows = Problem.of(SCHEMA, "y"), open_seal(table(some(2, 40)).coded_rows())
-    solver = Objective(problem.examples(rows), 0, Logistic(), 0.5, np.array([3.0, -2.0, 1.0]))
-    found = solver.minimum()
-    assert np.linalg.norm(solver.slope(found, solver.margins(found))) <= float(TOLERANCE)
-    assert solver.certain(found, solver.slope(found, solver.margins(found)), float(TOLERANCE))
+    tilt = np.array([3.0, -2.0, 1.0])
+    solver = Objective(problem.examples(rows), 0, Logistic(), Fraction(1, 2), tilt)
+    assert steep(solver, solver.minimum()) <= TOLERANCE**2
     monkeypatch.setattr(minimum, "MOST_STEPS", 1)
-    early = solver.minimum()
-    assert not solver.certain(early, solver.slope(early, solver.margins(early)), float(TOLERANCE))
+    assert steep(solver, solver.minimum()) <= TOLERANCE**2
+    unconverged = Point.near(solver.searched(), 56)
+    assert steep(solver, unconverged) > 10**6 * TOLERANCE**2
+    away = np.linalg.norm(unconverged.doubles - solver.minimum().doubles)
+    assert away > 1000 * float(distance(Fraction(1, 2)))
+    monkeypatch.setattr(Objective, "searched", lambda self: np.array([1e6, -1e6, 0.25]))
+    assert steep(solver, solver.minimum()) <= TOLERANCE**2
 
 
-def test_nothing_is_refused_where_rounding_cannot_be_bounded() -> None:
-    """A hundred million records of one sort, and one more: both have a minimum, next to each other."""
+def test_sure_steps_alone_end_at_the_minimum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Newton's steps help nowhere, those along the slope do, by the proven factor each."""
+    problem, rows = Problem.of(SCHEMA, "y"), open_seal(table(some(2, 6)).coded_rows())
+    solver = Objective(problem.examples(rows), 0, Huber(), Fraction(2), np.array([3.0, -2.0, 1.0]))
+    monkeypatch.setattr(minimum, "TRIED", 0)
+    monkeypatch.setattr(Objective, "searched", lambda self: np.zeros(3))
+    point = Point.near(np.zeros(3), 56)
+    slope, shorter = solver.exact_slope(point), 1 - 3 * solver.ridge / (4 * solver.steepest)
+    for _ in range(5):
+        before = steep(solver, point)
+        point, slope = solver._nearer(point, slope, before)
+        assert steep(solver, point) <= shorter**2 * before
+    assert steep(solver, solver.minimum()) <= TOLERANCE**2
+
+
+@pytest.mark.parametrize("records", [10**8, 10**13, 2**52])
+def test_the_slope_is_certain_for_any_number_of_records(records: int) -> None:
+    """Far more than doubles can add up to the tolerance: as certain as for three, and one more moves little."""
     problem = Problem.of(SCHEMA, "y")
     rows = open_seal(table([(True, 1.0, True), (False, -1.0, False)]).coded_rows())
-    found = []
+    ends = []
     for more in (0, 1):
-        counted = CodedRows(rows.codes, np.array([10**8 + more, 10**8]), rows.length)
-        examples = problem.examples(counted)
-        solver = Objective(examples, 0, Logistic(), 5.0, np.zeros(3))
-        assert solver.rounding(np.zeros(3)) > float(TOLERANCE)
-        found.append(solver.minimum())
-    assert np.linalg.norm(found[0] - found[1]) < 1e-3
+        counted = CodedRows(rows.codes, np.array([records + more, records]), rows.length)
+        solver = Objective(problem.examples(counted), 0, Logistic(), Fraction(5), np.zeros(3))
+        ends.append(solver.minimum())
+        assert steep(solver, ends[-1]) <= TOLERANCE**2
+    assert np.linalg.norm(ends[0].doubles - ends[1].doubles) <= 1 / 5 + 2 * float(distance(Fraction(5)))
 
 
 def test_minima_without_their_ridge_move_further_than_stated() -> None:
@@ -197,7 +253,7 @@ def test_minima_without_their_ridge_move_further_than_stated() -> None:
     moved = {}
     for ridge in (8.0, 0.01):
         ends = [
-            Objective(_examples(problem, each), 0, loss, ridge, np.zeros(3)).minimum()
+            Objective(_examples(problem, each), 0, loss, Fraction(ridge), np.zeros(3)).minimum().doubles
             for each in (records, [*records, (True, 1.0, False)])
         ]
         moved[ridge] = float(np.linalg.norm(ends[0] - ends[1]))
@@ -217,7 +273,7 @@ def test_minima_of_neighbours_are_no_further_apart_than_their_slopes_over_the_ri
     for seed in range(20):
         records = some(seed, 1 + seed % 7)
         minima = [
-            Objective(_examples(problem, each), 0, loss, float(ridge), np.zeros(3)).minimum()
+            Objective(_examples(problem, each), 0, loss, ridge, np.zeros(3)).minimum().doubles
             for each in (records, records[:-1], [*records[:-1], (False, -1.0, True)])
         ]
         farthest = max(farthest, float(np.linalg.norm(minima[0] - minima[1])))
@@ -231,8 +287,8 @@ def test_the_minimum_is_as_near_as_stated_on_every_start(name: Any) -> None:
     problem, loss = Problem.of(SCHEMA, "y"), loss_of(name)
     for seed, ridge in product(range(4), (0.1, 5.0)):
         tilt = np.random.default_rng(seed).laplace(size=3) * 10.0**seed
-        solver = Objective(_examples(problem, some(seed, 30)), 0, loss, ridge, tilt)
-        found = solver.minimum()
+        solver = Objective(_examples(problem, some(seed, 30)), 0, loss, Fraction(ridge), tilt)
+        found = solver.minimum().doubles
         best = found
         for _ in range(20):
             margins = solver.margins(best)
@@ -263,13 +319,14 @@ def test_many_rows_are_solved_from_a_start_on_few_of_them() -> None:
     codes = {"a": rng.integers(2, size=80_000), "b": rng.integers(8, size=80_000)}
     codes["y"] = (codes["a"] + (rng.random(80_000) < 0.2)) % 2
     solver = Objective(
-        problem.examples(CodedRows(codes, None, 80_000)), 0, Logistic(), 1.0, np.array([5.0, 0, -9])
+        problem.examples(CodedRows(codes, None, 80_000)), 0, Logistic(), Fraction(1), np.array([5.0, 0, -9])
     )
     key = codes["a"] * 16 + codes["b"] * 2 + codes["y"]
     kinds, weights = np.unique(key, return_counts=True)
     few = CodedRows({"a": kinds // 16, "b": kinds // 2 % 8, "y": kinds % 2}, weights, len(kinds))
-    other = Objective(problem.examples(few), 0, Logistic(), 1.0, solver.tilt)
-    assert np.linalg.norm(solver.minimum() - other.minimum()) <= 2 * float(distance(Fraction(1)))
+    other = Objective(problem.examples(few), 0, Logistic(), Fraction(1), solver.tilt)
+    apart = np.linalg.norm(solver.minimum().doubles - other.minimum().doubles)
+    assert apart <= 2 * float(distance(Fraction(1)))
 
 
 # The method ------------------------------------------------------------------------------------------------

@@ -35,7 +35,8 @@ Reals = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 Task = Literal["labels", "numbers"]
 
-STEPS = 1 << 14
+FEATURE_BITS = 14
+STEPS = 1 << FEATURE_BITS
 """So many steps are 1."""
 MOST_FEATURES = 1024
 AT_ONCE = 1 << 16

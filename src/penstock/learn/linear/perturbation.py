@@ -22,9 +22,8 @@ it out altogether, which is wrong.
 
 **The exact minimum cannot be computed, nor can a Laplace variable be held.** Both are paid for. |b_j| falls
 into a cell of a lattice whose number is geometric: it is drawn exactly, with a fair sign, and the middle of
-the cell is used, which is at most half a cell off in each coordinate. The minimum is computed to a distance
-of at most `minimum.distance`, as far as rounding is bounded (the limits page says how far). So what is
-computed is within
+the cell is used, which is at most half a cell off in each coordinate. The minimum is found to a distance of
+at most `minimum.distance`, which whole numbers certify, for any number of records. So what is found is within
 r = (TOLERANCE + half a cell sqrt(d)) / ridge of the exact minimum for the exact b, whatever the records are.
 Given that exact minimum, the computed vectors of two neighbours, rounded to a lattice of step t, differ by at
 most 2 r sqrt(d) + d t in absolute sum, and discrete Laplace noise on the lattice hides that for a small share
@@ -32,8 +31,9 @@ of epsilon. By composition both together cost epsilon, and the exact minimum is 
 
 **Noise on the minimum** (`noisy_minimum`). Without b, the minima of neighbouring records are at most
 m sqrt(q) / ridge apart (2 sqrt(q) / ridge for one that is replaced): their slopes differ by as much at every
-w, and F is strongly convex. What is computed is at most 2 `minimum.distance` further apart. In absolute sum
-that is sqrt(d) times as much, and the lattice Laplace mechanism pays for it and for its rounding.
+w, and F is strongly convex. What is found is at most 2 `minimum.distance` further apart. In absolute sum that
+is sqrt(d) times as much; rounded to whole steps of a lattice it is a step more in each coordinate, and
+discrete Laplace noise on the steps pays for all of it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, log1p, nextafter
+from math import log1p
 from typing import Literal
 
 import numpy as np
@@ -56,7 +56,7 @@ from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.additive import LaplaceAround
 from penstock.privacy.mechanisms import noise
-from penstock.privacy.mechanisms.lattice import from_steps, power_of_two, to_steps
+from penstock.privacy.mechanisms.lattice import from_steps, power_of_two
 from penstock.privacy.randomness.generator import Law, Randomness
 from penstock.privacy.randomness.logarithms import Log
 from penstock.privacy.randomness.samplers import Integers, geometric, uniform
@@ -70,6 +70,7 @@ Determinant = Literal["tight", "published"]
 FOR_DISTANCE = Fraction(1, 50)
 """The share of epsilon that hides how far the computed minimum is from the exact one."""
 FINE = 60
+FARTHEST = 1 << 60
 
 
 def logarithm(ratio: Fraction) -> Fraction:
@@ -109,14 +110,14 @@ class Calibration:
 
         Where the determinant would cost all of epsilon, the ridge is raised until it costs half.
         """
-        moved, ridge = rows.sensitivity.l1, as_double(ridge)
+        moved = rows.sensitivity.l1
         halved = rows.relation is Relation.REPLACE and determinant == "tight"
         times = moved / 2 if halved else moved
         whole = epsilon * (1 - FOR_DISTANCE)
         bent = curvature * features.longest
         left = whole - times * logarithm(bent / ridge)
         if left <= 0:
-            ridge = as_double(raised(whole / (2 * times), bent))
+            ridge = raised(whole / (2 * times), bent)
             left = whole - times * logarithm(bent / ridge)
         rate = Fraction(int((left / (moved * features.sum_bound)) * (1 << FINE)), 1 << FINE)
         number = features.number
@@ -125,12 +126,6 @@ class Calibration:
         lattice = power_of_two(off / root(Fraction(number)))
         hidden = 2 * off * root(Fraction(number)) / lattice + number
         return cls(rate, ridge, fine, lattice, hidden / (epsilon * FOR_DISTANCE))
-
-
-def as_double(ridge: Fraction) -> Fraction:
-    """A ridge that a double holds, not below the one given: what is proved is what is computed with."""
-    near = float(ridge)
-    return Fraction(near if Fraction(near) >= ridge else nextafter(near, inf))
 
 
 def off_by(ridge: Fraction, fine: Fraction, number: int) -> Fraction:
@@ -175,11 +170,11 @@ class PerturbedMinimum(Law[Integers]):
 
     def draw(self, source: Randomness) -> Integers:
         number, fine = self.examples.problem.features.number, self.calibration.fine
-        cells = geometric(self.rate * fine, number, source).astype(np.float64)
-        signs = 1.0 - 2.0 * uniform(2, number, source).astype(np.float64)
-        tilt = signs * (cells + 0.5) * float(fine)
-        objective = Objective(self.examples, self.answer, self.penalty, float(self.calibration.ridge), tilt)
-        steps = to_steps(objective.minimum(), self.calibration.lattice)
+        cells = geometric(self.rate * fine, number, source).tolist()
+        signs = uniform(2, number, source).tolist()
+        tilt = [(1 - 2 * sign) * (2 * cell + 1) * fine / 2 for sign, cell in zip(signs, cells, strict=True)]
+        objective = Objective(self.examples, self.answer, self.penalty, self.calibration.ridge, tilt)
+        steps = whole_steps(objective, self.calibration.lattice)
         return LaplaceAround(steps, self.scale).draw(source)
 
     def log_probability(self, output: Integers) -> Log:
@@ -189,8 +184,10 @@ class PerturbedMinimum(Law[Integers]):
         changes over its width. Computed in doubles.
         """
         weights = from_steps(output, self.calibration.lattice)
-        ridge, rate = float(self.calibration.ridge), float(self.rate)
-        objective = Objective(self.examples, self.answer, self.penalty, ridge, np.zeros(len(weights)))
+        rate = float(self.rate)
+        objective = Objective(
+            self.examples, self.answer, self.penalty, self.calibration.ridge, np.zeros(len(weights))
+        )
         margins = objective.margins(weights)
         tilt = -objective.slope(weights, margins)
         _, bent = np.linalg.slogdet(objective.bend(margins))
@@ -226,32 +223,54 @@ def perturbed_minimum(
     return from_steps(drawn, known.lattice)
 
 
-def minimum_sensitivity(features: Features, ridge: Fraction, rows: Sealed[CodedRows]) -> Sensitivity:
-    """How far the computed minimum moves in absolute sum: sqrt(d) times how far in length."""
+def whole_steps(objective: Objective, lattice: Fraction) -> Integers:
+    """Raw: the minimum of an objective, rounded to whole steps of a lattice, none further than 2**60.
+
+    Bringing two numbers into a range never brings them further apart.
+    """
+    found = [max(-FARTHEST, min(FARTHEST, each)) for each in objective.minimum().rounded(lattice)]
+    return np.array(found, dtype=np.int64)
+
+
+def minimum_sensitivity(
+    features: Features, ridge: Fraction, rows: Sealed[CodedRows], lattice: Fraction | None = None
+) -> Sensitivity:
+    """How far the minimum that is found moves in absolute sum: sqrt(d) times how far in length.
+
+    With a `lattice` in whole steps of it, rounding included.
+    """
     moved = rows.sensitivity.l1
     length = moved * root(features.longest) / ridge + 2 * distance(ridge)
-    return Sensitivity.of(up(root(Fraction(features.number)) * length))
+    whole = up(root(Fraction(features.number)) * length)
+    return Sensitivity.of(whole if lattice is None else up(whole / lattice) + features.number)
 
 
 def noisy_minimum(
     rows: Sealed[CodedRows], problem: Problem, answer: int, loss: Loss, ridge: Fraction, pay: Budget
 ) -> Reals:
     """Weights that minimise the loss, with noise on them; pure, and pays all that is left of `pay`."""
-    number, ridge = problem.features.number, as_double(ridge)
+    number, epsilon = problem.features.number, pay.left[0]
+    if epsilon <= 0:
+        raise BudgetError(f"Nothing is left of '{pay.label}' to pay for noise. Nothing was spent.")
+    moves = minimum_sensitivity(problem.features, ridge, rows).l1
+    lattice = power_of_two(min(moves / epsilon, moves / number) / 1024)
 
-    def found(raw: CodedRows) -> Reals:
-        return Objective(problem.examples(raw), answer, loss, float(ridge), np.zeros(number)).minimum()
+    def found(raw: CodedRows) -> Integers:
+        return whole_steps(
+            Objective(problem.examples(raw), answer, loss, ridge, np.zeros(number)), lattice
+        )
 
     sealed = rows.claim(
         found,
-        minimum_sensitivity(problem.features, ridge, rows),
+        minimum_sensitivity(problem.features, ridge, rows, lattice),
         shape=(number,),
-        dtype=np.float64,
+        dtype=np.int64,
         because="the objective is strongly convex and one record's slope is no longer than its features, so "
-        "minima are no further apart than slopes over the ridge; what is computed is closer to them than a "
-        "distance that counts twice, and the absolute sum is at most sqrt(d) times the length",
+        "minima are no further apart than slopes over the ridge; what is found is closer to them than a "
+        "distance that counts twice, the absolute sum is at most sqrt(d) times the length, and rounding to "
+        "whole steps adds one in each coordinate",
     )
-    return noise.laplace_real(sealed, pay)
+    return from_steps(noise.counts(sealed, pay), lattice)
 
 
 def equally(budget: Budget, name: str, number: int) -> list[Budget]:
