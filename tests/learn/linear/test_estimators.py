@@ -77,6 +77,23 @@ def test_they_work_in_pipelines_and_are_cloned() -> None:
     assert make_pipeline(MinMaxScaler(), model).fit(x, x[:, 1]).score(x, x[:, 1]) > 0.8
 
 
+@pytest.mark.parametrize("method", ["output-perturbation", "functional-mechanism"])
+def test_other_methods_and_a_paid_choice_of_the_ridge_are_parameters(method: Any) -> None:
+    x, y = rows(3000)
+    declared: Any = {"classes": ("down", "up"), "bounds": (0, 10), "epsilon": 20, "random_state": 1}
+    model = PrivateLogisticRegression(method=method, **declared).fit(x, y)
+    assert model.release_.method == method
+    assert model.score(x, y) > 0.8
+    for kind in (PrivateLogisticRegression, PrivateLinearSVM):
+        chosen = kind(ridges=2, **declared).fit(x, y)
+        assert [charge.label for _, charge in chosen.release_.receipt.charges()][-1] == "choice"
+        assert chosen.release_.receipt.epsilon == 20
+    with pytest.raises(UsageError, match="no ridge to choose"):
+        PrivateLogisticRegression(method="functional-mechanism", ridges=2, **declared).fit(x, y)
+    with pytest.raises(UsageError, match="must be private-erm or output-perturbation"):
+        PrivateLinearSVM(method="functional-mechanism", **declared).fit(x, y)
+
+
 def test_several_labels_are_told_apart_one_against_the_rest() -> None:
     x, _ = rows(4000)
     y = np.digitize(x[:, 0], [3, 7])

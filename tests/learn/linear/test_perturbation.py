@@ -18,6 +18,7 @@ from penstock.learn.linear import minimum
 from penstock.learn.linear.features import STEPS, Problem
 from penstock.learn.linear.losses import KNOT_BITS, KNOTS, VALUE_BITS, Huber, Logistic, Loss, loss_of
 from penstock.learn.linear.minimum import TOLERANCE, Objective, distance
+from penstock.learn.linear.output import OutputPerturbation
 from penstock.learn.linear.perturbation import (
     FOR_DISTANCE,
     Calibration,
@@ -26,6 +27,7 @@ from penstock.learn.linear.perturbation import (
     off_by,
 )
 from penstock.learn.linear.private_erm import PrivateERM
+from penstock.learn.linear.ridges import right_answers, whole_weights
 from penstock.learn.linear.whole_slopes import Point, whole_slope
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
@@ -231,7 +233,7 @@ def test_sure_steps_alone_end_at_the_minimum(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("records", [10**8, 10**13, 2**52])
 def test_the_slope_is_certain_for_any_number_of_records(records: int) -> None:
-    """Far more than doubles can add up to the tolerance: as certain as for three, and one more moves little."""
+    """More than doubles can add up to the tolerance: as certain as for three, and one more moves little."""
     problem = Problem.of(SCHEMA, "y")
     rows = open_seal(table([(True, 1.0, True), (False, -1.0, False)]).coded_rows())
     ends = []
@@ -332,13 +334,37 @@ def test_many_rows_are_solved_from_a_start_on_few_of_them() -> None:
 # The method ------------------------------------------------------------------------------------------------
 
 
-def test_several_ridges_are_paid_for_and_chosen_privately() -> None:
+@pytest.mark.parametrize("method", [PrivateERM(ridges=3), OutputPerturbation(ridges=3)])
+def test_several_ridges_are_paid_for_and_chosen_privately(method: Any) -> None:
     budget = Budget(2, randomness=Randomness.seeded(3))
-    release = PrivateERM(ridges=3).fit(table(some(5, 400)), budget)
+    release = method.fit(table(some(5, 400)), budget)
     labels = ["/".join((*above, charge.label)) for above, charge in release.receipt.charges()]
     assert len(labels) == 4
     assert release.receipt.epsilon == 2
     assert release.parameters["chosen"] in (0, 1, 2)
+
+
+def test_whether_a_record_is_right_does_not_depend_on_those_beside_it() -> None:
+    """Weights on which records lie exactly on the border: sums in doubles would fall to either side of it."""
+    problem, rng = Problem.of(SCHEMA, "y"), np.random.default_rng(3)
+    records = some(11, 70)
+    found = [rng.normal(size=(3, 1)) * 10.0**scale for scale in (-300, -3, 0, 5, 200)]
+    found += [np.array([[0.1], [0.1], [0.0]]), np.array([[1.0], [-1.0], [1e-30]]), np.zeros((3, 1))]
+    together = open_seal(right_answers(table(records).coded_rows(), problem, found))
+    alone = sum(open_seal(right_answers(table([one]).coded_rows(), problem, found)) for one in records)
+    assert together.tolist() == alone.tolist()
+    assert all(np.abs(whole_weights(each)).max() <= 2**30 for each in found)
+    adds = right_answers(table(records).coded_rows(), problem, found).sensitivity
+    assert (adds.linf, adds.monotone) == (1, True)
+    swapped = right_answers(table(records, "replace").coded_rows(), problem, found).sensitivity
+    assert not swapped.monotone
+
+
+def test_a_choice_with_much_epsilon_takes_the_ridge_that_gets_most_records_right() -> None:
+    """Of a sensible ridge and two that leave nothing but noise the first is chosen."""
+    records = [(bool(row % 2), 0.5, bool(row % 2)) for row in range(300)]
+    release = PrivateERM(ridge=1, ridges=8).fit(table(records), Budget(80, randomness=Randomness.seeded(1)))
+    assert release.parameters["chosen"] < 4
 
 
 def test_with_much_epsilon_it_is_the_model_without_noise() -> None:

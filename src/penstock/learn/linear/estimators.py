@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -28,6 +28,8 @@ from penstock.learn.estimators import (
     paid_release,
 )
 from penstock.learn.linear.functional import FunctionalMechanism
+from penstock.learn.linear.losses import LossName
+from penstock.learn.linear.output import OutputPerturbation
 from penstock.learn.linear.private_erm import PrivateERM
 from penstock.privacy.budgets.amounts import Amount
 from penstock.privacy.ledger.ledger import Ledger
@@ -165,7 +167,7 @@ class PrivateLinearLabels(PrivateLabels):
 
 
 class PrivateLogisticRegression(PrivateLinearLabels):
-    """The method `private-erm` with scikit-learn's manners: logistic regression with noise in the objective.
+    """Logistic regression with scikit-learn's manners: with noise in the objective, unless told otherwise.
 
     Every call of `fit` spends `epsilon` (pure, for one row added or removed) and makes a release, `release_`.
     `classes` are the labels there may be and `bounds` the ranges of the columns, both public: one pair
@@ -173,8 +175,11 @@ class PrivateLogisticRegression(PrivateLinearLabels):
     columns of any type instead. Without bounds columns are taken to lie between -1 and 1, and without classes
     labels to be 0 and 1, with warnings: nothing is read off the data.
 
-    `ridge` is what weights are held to 0 with, in records (None: a public rule). `ledger` and `account` book
-    what is spent. With a `random_state` the noise can be repeated, and nothing be published.
+    `method` is that of the release: `private-erm`, `output-perturbation` or `functional-mechanism`. `ridge`
+    is what weights are held to 0 with, in records (None: a public rule). With several `ridges`, each eight
+    times the one before, epsilon pays for learning with each and for the choice among them; never choose a
+    ridge by fitting again and looking. `ledger` and `account` book what is spent. With a `random_state` the
+    noise can be repeated, and nothing be published.
 
     >>> rows = np.random.default_rng(0).uniform(-1, 1, (4000, 3))
     >>> model = PrivateLogisticRegression(classes=(0, 1), bounds=(-1, 1), random_state=1)
@@ -192,7 +197,9 @@ class PrivateLogisticRegression(PrivateLinearLabels):
         classes: Sequence[Any] | None = None,
         bounds: Bounds | None = None,
         schema: Schema | None = None,
+        method: Literal["private-erm", "output-perturbation", "functional-mechanism"] = "private-erm",
         ridge: Amount | None = None,
+        ridges: int = 1,
         ledger: Book = None,
         account: str | None = None,
         random_state: Seed = None,
@@ -201,13 +208,19 @@ class PrivateLogisticRegression(PrivateLinearLabels):
         self.classes = classes
         self.bounds = bounds
         self.schema = schema
+        self.method = method
         self.ridge = ridge
+        self.ridges = ridges
         self.ledger = ledger
         self.account = account
         self.random_state = random_state
 
     def _method(self, target: str) -> Method[Table]:
-        return PrivateERM(target=target, ridge=self.ridge)
+        if self.method == "functional-mechanism":
+            if self.ridge is not None or self.ridges != 1:
+                raise UsageError("The functional mechanism has no ridge to choose. Nothing was spent.")
+            return FunctionalMechanism(target=target)
+        return _perturbed(self.method, target, "logistic", self.ridge, self.ridges)
 
     def predict_proba(self, X: Any) -> Reals:  # noqa: N803
         """How likely each of the declared labels is, for every row."""
@@ -217,7 +230,7 @@ class PrivateLogisticRegression(PrivateLinearLabels):
 
 
 class PrivateLinearSVM(PrivateLinearLabels):
-    """The method `private-erm` with a rounded hinge: a support vector machine with noise in the objective.
+    """A support vector machine with a rounded hinge, by `private-erm` or by `output-perturbation`.
 
     The parameters are those of `PrivateLogisticRegression`; it says no probabilities.
 
@@ -235,7 +248,9 @@ class PrivateLinearSVM(PrivateLinearLabels):
         classes: Sequence[Any] | None = None,
         bounds: Bounds | None = None,
         schema: Schema | None = None,
+        method: Literal["private-erm", "output-perturbation"] = "private-erm",
         ridge: Amount | None = None,
+        ridges: int = 1,
         ledger: Book = None,
         account: str | None = None,
         random_state: Seed = None,
@@ -244,10 +259,23 @@ class PrivateLinearSVM(PrivateLinearLabels):
         self.classes = classes
         self.bounds = bounds
         self.schema = schema
+        self.method = method
         self.ridge = ridge
+        self.ridges = ridges
         self.ledger = ledger
         self.account = account
         self.random_state = random_state
 
     def _method(self, target: str) -> Method[Table]:
-        return PrivateERM(target=target, loss="huber", ridge=self.ridge)
+        return _perturbed(self.method, target, "huber", self.ridge, self.ridges)
+
+
+def _perturbed(method: str, target: str, loss: LossName, ridge: Amount | None, ridges: int) -> Method[Table]:
+    """Noise in the objective, or on its minimum, by the name of the method."""
+    if method == "private-erm":
+        return PrivateERM(target=target, loss=loss, ridge=ridge, ridges=ridges)
+    if method == "output-perturbation":
+        return OutputPerturbation(target=target, loss=loss, ridge=ridge, ridges=ridges)
+    raise UsageError(
+        f"method must be private-erm or output-perturbation, not '{method}'. Nothing was spent."
+    )

@@ -122,7 +122,9 @@ class Huber(Loss):
     width: Fraction = Fraction(1, 2)
 
     def pull(self, margin: float) -> float:
-        return float(min(Fraction(1), max(Fraction(0), (1 + self.width - Fraction(margin)) / (2 * self.width))))
+        return float(
+            min(Fraction(1), max(Fraction(0), (1 + self.width - Fraction(margin)) / (2 * self.width)))
+        )
 
 
 LOGISTIC, HUBER = Logistic(), Huber()

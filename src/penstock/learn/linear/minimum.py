@@ -144,10 +144,10 @@ class Objective:
         """The step of Newton's method, or one along the slope where doubles cannot find it."""
         bend = self.bend(margins)
         try:
-            step = np.linalg.solve(bend, slope)
+            step: Reals = np.asarray(np.linalg.solve(bend, slope), dtype=np.float64)
         except np.linalg.LinAlgError:
             step = np.full(len(slope), np.nan)
-        return step if np.isfinite(step).all() and slope @ step > 0 else slope / np.trace(bend)
+        return step if np.isfinite(step).all() and slope @ step > 0 else np.asarray(slope / np.trace(bend))
 
     # In whole numbers: what is told -----------------------------------------------------------------------
 

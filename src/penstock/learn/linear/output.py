@@ -22,18 +22,24 @@ from fractions import Fraction
 from typing import Annotated, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.contracts.method import Method
-from penstock.contracts.parameters import Exact, Text
+from penstock.contracts.parameters import Exact, Share, Text, Whole
 from penstock.kinds.table.data import Table
+from penstock.kinds.table.rows import CodedRows
 from penstock.learn.linear.features import Problem, target_column
 from penstock.learn.linear.losses import LossName, loss_of
-from penstock.learn.linear.perturbation import equally, noisy_minimum
+from penstock.learn.linear.perturbation import noisy_minimum
 from penstock.learn.linear.private_erm import LARGEST_RIDGE
 from penstock.learn.linear.release import LinearRelease, predictor
+from penstock.learn.linear.ridges import MOST_RIDGES, chosen, equally
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.seals.sealed import Sealed
 from penstock.schema import Schema
+
+Reals = NDArray[np.float64]
 
 RIDGE = Fraction(1, 2)
 """The ridge for each feature and each 1/epsilon."""
@@ -45,6 +51,8 @@ class OutputPerturbation(Method[Table]):
 
     `target` is the column to predict (None: the schema's), one of categories. `loss` is logistic or huber (a
     hinge, rounded off). `ridge` is what weights are held to 0 with, in records; None means the public rule.
+    With several `ridges` so many, each eight times the one before, are tried, and `choice_share` of epsilon
+    chooses among what they learned.
 
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness
@@ -61,6 +69,8 @@ class OutputPerturbation(Method[Table]):
     target: Annotated[str | None, Text()] = None
     loss: LossName = "logistic"
     ridge: Annotated[Amount | None, Exact(least=Fraction(1, 10**6), most=LARGEST_RIDGE)] = None
+    ridges: Annotated[int, Whole(1, MOST_RIDGES)] = 1
+    choice_share: Annotated[Amount, Share()] = "1/10"
 
     def check(self, schema: Schema) -> None:
         """Refuse a target that is no column of categories."""
@@ -74,22 +84,38 @@ class OutputPerturbation(Method[Table]):
         """Find the weights of every answer, and add noise; spends the whole budget."""
         self.ready(table, budget)
         problem = Problem.of(table.schema, target_column(table.schema, self.target, "labels"))
-        rows, loss, found = table.coded_rows(), loss_of(self.loss), []
-        for answer, part in enumerate(equally(budget, "answer", problem.answers)):
-            ridge = RIDGE * problem.features.number * rows.sensitivity.l1 / part.epsilon
-            if self.ridge is not None:
-                ridge = exact(self.ridge, "ridge")
-            found.append(noisy_minimum(rows, problem, answer, loss, ridge, part))
+        rows, share = table.coded_rows(), exact(self.choice_share, "choice_share")
+        weights, best = chosen(
+            rows,
+            problem,
+            budget,
+            self.ridges,
+            share,
+            lambda pay, times: self._weights(rows, problem, pay, times),
+        )
         return predictor(
             self.name,
             table,
             problem,
-            np.column_stack(found),
+            weights,
             "logistic" if self.loss == "logistic" else "sign",
             budget,
             parameters={
                 "target": problem.target,
                 "loss": self.loss,
                 "ridge": None if self.ridge is None else str(exact(self.ridge)),
+                "ridges": self.ridges,
+                "choice_share": str(exact(self.choice_share)),
+                "chosen": best,
             },
         )
+
+    def _weights(self, rows: Sealed[CodedRows], problem: Problem, pay: Budget, times: int) -> Reals:
+        """The weights of every answer for a ridge that is so many times the first, a column for each."""
+        loss, found = loss_of(self.loss), []
+        for answer, part in enumerate(equally(pay, "answer", problem.answers)):
+            ridge = RIDGE * problem.features.number * rows.sensitivity.l1 / part.epsilon
+            if self.ridge is not None:
+                ridge = exact(self.ridge, "ridge")
+            found.append(noisy_minimum(rows, problem, answer, loss, ridge * times, part))
+        return np.column_stack(found)

@@ -256,9 +256,7 @@ def noisy_minimum(
     lattice = power_of_two(min(moves / epsilon, moves / number) / 1024)
 
     def found(raw: CodedRows) -> Integers:
-        return whole_steps(
-            Objective(problem.examples(raw), answer, loss, ridge, np.zeros(number)), lattice
-        )
+        return whole_steps(Objective(problem.examples(raw), answer, loss, ridge, np.zeros(number)), lattice)
 
     sealed = rows.claim(
         found,
@@ -271,11 +269,3 @@ def noisy_minimum(
         "whole steps adds one in each coordinate",
     )
     return from_steps(noise.counts(sealed, pay), lattice)
-
-
-def equally(budget: Budget, name: str, number: int) -> list[Budget]:
-    """The budget in so many equal parts; itself where there is one."""
-    if number == 1:
-        return [budget]
-    parts = [budget.part(f"{name} {place + 1}", Fraction(1, number)) for place in range(number - 1)]
-    return [*parts, budget.rest(f"{name} {number}")]

@@ -7,9 +7,8 @@ objective, for the distance of the computed minimum from the exact one and for r
 answer; k labels are told apart one against the rest, for epsilon/k each.
 
 The ridge is public: five over epsilon, unless `ridge` says otherwise, so that logistic curvature costs a
-twentieth of epsilon. A ridge that would cost more than there is is raised. Nothing is tuned on the records;
-`ridges` offers several ridges, learns with each for its part of epsilon, and chooses the one that gets most
-records right, by a noisy choice that is paid for.
+twentieth of epsilon. A ridge that would cost more than there is is raised. Nothing is tuned on the records
+that is not paid for: with `ridges` several are tried, and the choice among them costs (`ridges`).
 
 Reference: K. Chaudhuri, C. Monteleoni and A. Sarwate, "Differentially private empirical risk minimization"
 (JMLR 2011). Differences: noise is Laplace in each coordinate, drawn exactly, where theirs has a Euclidean
@@ -32,13 +31,12 @@ from penstock.kinds.table.data import Table
 from penstock.kinds.table.rows import CodedRows
 from penstock.learn.linear.features import Problem, target_column
 from penstock.learn.linear.losses import LossName, loss_of
-from penstock.learn.linear.perturbation import Determinant, equally, perturbed_minimum
+from penstock.learn.linear.perturbation import Determinant, perturbed_minimum
 from penstock.learn.linear.release import LinearRelease, predictor
+from penstock.learn.linear.ridges import MOST_RIDGES, chosen, equally
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.mechanisms import choice
 from penstock.privacy.seals.sealed import Sealed
-from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
@@ -46,8 +44,6 @@ Reals = NDArray[np.float64]
 RIDGE = 5
 """The ridge for each 1/epsilon and each record that a unit moves, where none is given."""
 LARGEST_RIDGE = 10**9
-APART = 8
-"""Ridges that are tried are so many times apart."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ class PrivateERM(Method[Table]):
     target: Annotated[str | None, Text()] = None
     loss: LossName = "logistic"
     ridge: Annotated[Amount | None, Exact(least=Fraction(1, 10**6), most=LARGEST_RIDGE)] = None
-    ridges: Annotated[int, Whole(1, 8)] = 1
+    ridges: Annotated[int, Whole(1, MOST_RIDGES)] = 1
     choice_share: Annotated[Amount, Share()] = "1/10"
     determinant: Determinant = "tight"
 
@@ -91,21 +87,20 @@ class PrivateERM(Method[Table]):
         """Find the weights, for each ridge, and choose one; spends the whole budget."""
         self.ready(table, budget)
         problem = Problem.of(table.schema, target_column(table.schema, self.target, "labels"))
-        rows = table.coded_rows()
-        learning, choosing = budget, None
-        if self.ridges > 1:
-            share = exact(self.choice_share, "choice_share")
-            learning, choosing = budget.split(learning=1 - share, choice=share)
-        parts = equally(learning, "ridge", self.ridges)
-        found = [self._weights(rows, problem, part, number) for number, part in enumerate(parts)]
-        best = 0
-        if choosing is not None:
-            best = choice.best(right_answers(rows, problem, found), choosing)
+        rows, share = table.coded_rows(), exact(self.choice_share, "choice_share")
+        weights, best = chosen(
+            rows,
+            problem,
+            budget,
+            self.ridges,
+            share,
+            lambda pay, times: self._weights(rows, problem, pay, times),
+        )
         return predictor(
             self.name,
             table,
             problem,
-            found[best],
+            weights,
             "logistic" if self.loss == "logistic" else "sign",
             budget,
             parameters={
@@ -119,39 +114,14 @@ class PrivateERM(Method[Table]):
             },
         )
 
-    def _weights(self, rows: Sealed[CodedRows], problem: Problem, pay: Budget, number: int) -> Reals:
-        """The weights of every answer for one of the ridges, a column for each."""
-        loss = loss_of(self.loss)
-        parts = equally(pay, "answer", problem.answers)
-        found = []
-        for answer, part in enumerate(parts):
+    def _weights(self, rows: Sealed[CodedRows], problem: Problem, pay: Budget, times: int) -> Reals:
+        """The weights of every answer for a ridge that is so many times the first, a column for each."""
+        loss, found = loss_of(self.loss), []
+        for answer, part in enumerate(equally(pay, "answer", problem.answers)):
             ridge = RIDGE * rows.sensitivity.l1 / part.epsilon
             if self.ridge is not None:
                 ridge = exact(self.ridge, "ridge")
-            each = ridge * APART**number
-            found.append(perturbed_minimum(rows, problem, answer, loss, each, part, self.determinant))
+            found.append(
+                perturbed_minimum(rows, problem, answer, loss, ridge * times, part, self.determinant)
+            )
         return np.column_stack(found)
-
-
-def right_answers(rows: Sealed[CodedRows], problem: Problem, found: list[Reals]) -> Sealed[NDArray[np.int64]]:
-    """How many records each of some public weights gets right, sealed."""
-
-    def counted(raw: CodedRows) -> NDArray[np.int64]:
-        examples = problem.examples(raw)
-        totals = []
-        for weights in found:
-            scores = examples.margins(weights)
-            said = (scores[:, 0] > 0) if problem.answers == 1 else scores.argmax(axis=1)
-            right = (said.astype(np.int64) == examples.codes).astype(np.float64)
-            totals.append(right.sum() if examples.weights is None else right @ examples.weights)
-        return np.array(totals, dtype=np.int64)
-
-    adds = rows.sensitivity
-    return rows.claim(
-        counted,
-        Sensitivity.scores(adds.linf, len(found), monotone=adds.monotone),
-        shape=(len(found),),
-        dtype=np.int64,
-        because="a record that comes is right for some of the weights and adds one to each of them; replaced "
-        "by another, it moves each number by one at most; a unit of m records moves m times as far",
-    )

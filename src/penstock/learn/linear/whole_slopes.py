@@ -3,9 +3,9 @@
 A point is a vector of whole numbers of 2**-bits. Features are whole numbers of 2**-14, so that a margin is a
 whole number of 2**-(14 + bits), and the slope of a loss there, which is linear between knots, is a whole
 number of a finer unit. Both are far longer than 64 bits where records are many. They are therefore held as
-digits of 16 bits: sums of products of features (14 bits and a sign) with single digits stay below 2**53, where
-doubles are whole numbers and their sums exact, in whatever order a machine adds them; what is carried from
-digit to digit, and everything that is added up over records, are whole numbers of 64 bits or of any length.
+digits of 16 bits: sums of products of features (14 bits and a sign) with single digits stay below 2**53,
+where doubles are whole numbers and their sums exact, in whatever order a machine adds them; what is carried
+from digit to digit, and everything that is added up over records, are whole numbers of 64 bits or any length.
 
 All of this is raw, and only called below the seal.
 """

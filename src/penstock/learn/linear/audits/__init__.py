@@ -7,7 +7,8 @@ from typing import Any
 
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, Audits, MethodAudit
-from penstock.learn.linear.audits import proofs
+from penstock.audit.target import Target
+from penstock.learn.linear.audits import outputs, proofs
 from penstock.schema import Schema
 
 COLOURS = """
@@ -50,6 +51,11 @@ def seen_ranges(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
             described["constraints"] = {"minimum": min(seen), "maximum": max(seen) + 1}
             described["bins"] = {"count": 2}
     return Schema.model_validate(facts)
+
+
+def targets() -> tuple[Target, ...]:
+    """What has a proof of its own: minima with noise in the objective, and with noise on them."""
+    return (*proofs.targets(), *outputs.targets())
 
 
 AUDITS = Audits(
@@ -112,7 +118,7 @@ AUDITS = Audits(
             copies=(),
         ),
     ),
-    proofs.targets,
+    targets,
     grounds=(
         Ground("users with labels to predict", USERS, COLOUR_RECORDS, parameters={"target": "large"}),
         Ground(
