@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from tests.learn.aggregate.stubborn import Stubborn
 
 from penstock.audit.target import Kind, Target
 from penstock.errors import LedgerError, UsageError
@@ -228,3 +229,32 @@ def test_what_is_spent_is_booked(tmp_path: Path) -> None:
     assert Ledger.open(book).account("rows").balance().left[0] == 0
     with pytest.raises(LedgerError):
         model.fit(ROWS, ROWS[:, 0])
+
+
+def test_a_block_that_hangs_or_dies_is_the_middle_of_the_range_and_blocks_remember_nothing() -> None:
+    """Eight blocks of a public order; one hangs and one dies, and the rest count as if they were alone."""
+    rows = np.full((16, 1), 0.5)
+    rows[3], rows[9] = 9.0, -9.0
+    model = SampleAndAggregate(
+        Stubborn(),
+        attributes=("mean_",),
+        output_bounds=(-1, 1),
+        blocks=8,
+        seconds=5.0,
+        relation="replace",
+        epsilon=100,
+        random_state=1,
+    ).fit(rows)
+    assert round(float(model.mean_[0]) * 8 / 0.5) in (6, 7), "two blocks, or one that has both, say nothing"
+    assert model.receipt_.epsilon == 100
+
+
+def test_what_cannot_be_sent_to_another_process_is_refused_before_anything_is_spent() -> None:
+    class Local(LinearRegression):  # type: ignore[misc]  # untyped library
+        pass
+
+    with pytest.raises(UsageError, match="in a process of its own within 5 seconds"):
+        SampleAndAggregate(Local(), seconds=5).fit(ROWS, ROWS[:, 0])
+    for seconds in (0, -1.0, float("nan"), float("inf"), True, "1"):
+        with pytest.raises(UsageError, match="seconds must be a number above 0"):
+            SampleAndAggregate(LinearRegression(), seconds=seconds).fit(ROWS, ROWS[:, 0])  # type: ignore[arg-type]

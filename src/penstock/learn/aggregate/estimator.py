@@ -7,7 +7,8 @@ moves the sum of a number over all blocks by the length of the range at most, an
 made for all numbers together. How many blocks there are is public, or follows from a noisy number of rows.
 
 What the estimator learns in a block may depend on the block in whatever way: an error, a warning, a number
-that is none and a shape that is another than usual are the middle of the range, and nobody hears of them.
+that is none, a shape that is another than usual and, with a limit on time, no answer at all are the middle of
+the range, and nobody hears of them.
 
 Reference: K. Nissim, S. Raskhodnikova and A. Smith, "Smooth sensitivity and sampling in private data
 analysis" (STOC 2007); P. Mohan, A. Thakurta, E. Shi, D. Song and D. Culler, "GUPT: privacy preserving data
@@ -16,12 +17,10 @@ analysis made easy" (SIGMOD 2012).
 
 from __future__ import annotations
 
-import os
-import random
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Sequence
+from math import prod
 from os import PathLike
+from pickle import PicklingError
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -33,13 +32,17 @@ from penstock.errors import UsageError
 from penstock.learn.aggregate.blocks import REACH, Blocks
 from penstock.learn.estimators import Seed, opened_budget
 from penstock.learn.search.rounds import about_how_many
+from penstock.learn.strangers import answer, within
 from penstock.privacy.budgets.amounts import Amount
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.unit import Relation, Unit
 
 Reals = NDArray[np.float64]
+Shapes = tuple[tuple[int, ...], ...]
 
+LONGEST = 86_400
+"""No block has more seconds than a day."""
 POWER = 0.4
 MOST_BLOCKS = 100_000
 MADE_UP = 64
@@ -56,6 +59,10 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
     For a classifier, `classes` lists the labels there may be. `relation` is `add-remove` or `replace`; with
     the latter, or with a `size`, the number of rows is public. With `rows_in_order` the rows of the only
     attribute are sorted before they are averaged, as centres of clusters must be.
+
+    With `seconds` each block has a process of its own, which is ended when that time is over: a block that
+    hangs, dies or fails counts as the middle of the range, and none can leave anything behind for the next.
+    Without, blocks are fitted in this process, which is faster, and one that hangs is waited for.
 
     It works where an estimator finds in a block what it would find in all rows; the shapes of the attributes
     are found on made-up rows. What was learned is `estimator_`, and what it cost is `receipt_`.
@@ -78,6 +85,7 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         output_bounds: tuple[float, float] | Sequence[tuple[float, float]] = (-1.0, 1.0),
         blocks: int | None = None,
         rows_in_order: bool = False,
+        seconds: float | None = None,
         epsilon: Amount = 1,
         classes: Sequence[Any] | None = None,
         relation: Literal["add-remove", "replace"] = "add-remove",
@@ -91,6 +99,7 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         self.output_bounds = output_bounds
         self.blocks = blocks
         self.rows_in_order = rows_in_order
+        self.seconds = seconds
         self.epsilon = epsilon
         self.classes = classes
         self.relation = relation
@@ -110,6 +119,8 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         values, answers = self._checked(X, y)
         template = self._made_up(values.shape[1], answers is not None)
         low, high = self._ranges(template)
+        shapes = tuple(np.shape(learned(template, name)) for name in self.attributes)
+        self._refuse_unsendable(shapes, values.shape[1], answers is not None)
         budget, _ = opened_budget(self, Unit(), relation)
         budget.ready(relation)
         records = Blocks(values if answers is None else np.column_stack([values, answers[1]]), relation)
@@ -121,7 +132,7 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         middle, half = (low + high) / 2, (high - low) / 2
 
         def analysed(rows: NDArray[np.intp]) -> Reals:
-            found = self._found(values[rows], None if answers is None else answers[0][rows], template)
+            found = self._found(values[rows], None if answers is None else answers[0][rows], shapes)
             return np.full(len(middle), np.nan) if found is None else (found - middle) / half
 
         chance = rest.randomness.spawn("blocks")
@@ -152,6 +163,11 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             raise UsageError("estimator must be an estimator of scikit-learn. Nothing was spent.")
         if not self.attributes or isinstance(self.attributes, str):
             raise UsageError("attributes must list what is to be averaged: ('coef_',). Nothing was spent.")
+        if self.seconds is not None and not (_is_number(self.seconds) and 0 < self.seconds <= LONGEST):
+            raise UsageError(
+                f"seconds must be a number above 0 and at most {LONGEST}, not {self.seconds!r}. "
+                "Nothing was spent."
+            )
         if self.rows_in_order and len(self.attributes) > 1:
             raise UsageError("With rows_in_order there can be one attribute only. Nothing was spent.")
         for name, given in (("blocks", self.blocks), ("size", self.size)):
@@ -184,22 +200,42 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             raise UsageError("y holds a label that 'classes' does not list. Nothing was spent.")
         return values, (given, codes)
 
-    def _made_up(self, columns: int, answered: bool) -> Any:
-        """The estimator, fitted to rows that nobody is behind: the shapes of what it learns are public."""
+    def _rows_of_nobody(self, columns: int, answered: bool) -> tuple[Reals, Any]:
+        """Rows that nobody is behind, and answers to them."""
         rng = np.random.default_rng(0)
         rows = rng.uniform(-1, 1, (max(MADE_UP, 4 * columns), columns))
         answers: Any = rows.sum(axis=1) + rng.normal(size=len(rows)) if answered else None
         if answered and is_classifier(self.estimator):
             answers = np.unique(np.asarray(self.classes))[np.arange(len(rows)) % len(set(self.classes or ()))]
-        fitted = self._fitted(rows, answers)
-        if fitted is None or any(
-            not np.issubdtype(np.asarray(learned(fitted, name)).dtype, np.number) for name in self.attributes
+        return rows, answers
+
+    def _made_up(self, columns: int, answered: bool) -> Any:
+        """The estimator, fitted to rows that nobody is behind: the shapes of what it learns are public."""
+        rows, answers = self._rows_of_nobody(columns, answered)
+        found = answer(lambda: fitted(self.estimator, rows, answers))
+        if found is None or any(
+            not np.issubdtype(np.asarray(learned(found, name)).dtype, np.number) for name in self.attributes
         ):
             raise UsageError(
                 f"The estimator could not be fitted to made-up rows, or has then no numbers in "
                 f"{', '.join(map(str, self.attributes))}. Try it on rows between -1 and 1. Nothing was spent."
             )
-        return fitted
+        return found
+
+    def _refuse_unsendable(self, shapes: Shapes, columns: int, answered: bool) -> None:
+        """Refuse an estimator that learns nothing from made-up rows in a process of its own."""
+        if self.seconds is None:
+            return
+        try:
+            found = self._found(*self._rows_of_nobody(columns, answered), shapes)
+        except (PicklingError, AttributeError, TypeError):
+            found = None
+        if found is None:
+            raise UsageError(
+                "The estimator did not learn from made-up rows in a process of its own within "
+                f"{self.seconds} seconds: allow more, define it in a module that can be imported, and start "
+                "a script below 'if __name__ == \"__main__\":'. Nothing was spent."
+            )
 
     def _ranges(self, template: Any) -> tuple[Reals, Reals]:
         """The public range of every number that is averaged."""
@@ -218,34 +254,14 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             )
         return low, high
 
-    def _fitted(self, rows: Reals, answers: Any) -> Any:
-        """A copy of the estimator that has learned from rows; None where it failed, without a word."""
-        copy = clone(self.estimator)
-        seeds = [name for name in copy.get_params() if name.split("__")[-1] == "random_state"]
-        copy.set_params(**dict.fromkeys(seeds, 0))
-        try:
-            with _by_itself():
-                return copy.fit(rows) if answers is None else copy.fit(rows, answers)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # whatever it was is the block's secret
-            return None
-
-    def _found(self, rows: Reals, answers: Any, template: Any) -> Reals | None:
+    def _found(self, rows: Reals, answers: Any, shapes: Shapes) -> Reals | None:
         """What the estimator learned from a block, number by number; None where it is not like others."""
-        fitted = self._fitted(rows, answers)
-        if fitted is None:
-            return None
-        try:
-            parts = [np.asarray(learned(fitted, name), dtype=np.float64) for name in self.attributes]
-        except (AttributeError, TypeError, ValueError):
-            return None
-        expected = [np.shape(learned(template, name)) for name in self.attributes]
-        if [part.shape for part in parts] != expected:
-            return None
-        if self.rows_in_order and parts[0].ndim == 2:
-            parts[0] = parts[0][np.lexsort(parts[0].T[::-1])]
-        return np.concatenate([part.ravel() for part in parts])
+        asked = (self.estimator, tuple(self.attributes), shapes, self.rows_in_order, rows, answers)
+        if self.seconds is None:
+            found: Reals | None = answer(lambda: analysed(*asked))
+        else:
+            found = within(float(self.seconds), analysed, *asked)
+        return found if found is not None and found.size == sum(map(prod, shapes)) else None
 
     def _filled(self, template: Any, means: Reals) -> Any:
         """The estimator that was fitted to made-up rows, with the noisy means in place of what it learned."""
@@ -260,30 +276,31 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
         return template
 
 
+def fitted(estimator: Any, rows: Reals, answers: Any) -> Any:
+    """A copy of an estimator that has learned from rows, with the same chance as all others."""
+    copy = clone(estimator)
+    seeds = [name for name in copy.get_params() if name.split("__")[-1] == "random_state"]
+    copy.set_params(**dict.fromkeys(seeds, 0))
+    return copy.fit(rows) if answers is None else copy.fit(rows, answers)
+
+
+def analysed(
+    estimator: Any, attributes: tuple[str, ...], shapes: Shapes, in_order: bool, rows: Reals, answers: Any
+) -> Reals | None:
+    """What an estimator learns from rows, number by number; None where the shapes are not these."""
+    model = fitted(estimator, rows, answers)
+    parts = [np.asarray(learned(model, name), dtype=np.float64) for name in attributes]
+    if [part.shape for part in parts] != list(shapes):
+        return None
+    if in_order and parts[0].ndim == 2:
+        parts[0] = parts[0][np.lexsort(parts[0].T[::-1])]
+    return np.concatenate([part.ravel() for part in parts])
+
+
 def learned(estimator: Any, name: str) -> Any:
     """What somebody else's estimator learned; None where it has no such thing."""
     return getattr(estimator, name, None)
 
 
-@contextmanager
-def _by_itself() -> Iterator[None]:
-    """What is fitted in here says nothing, and finds the chance of all programs as every other block does.
-
-    Otherwise how much of it one block takes would decide what the next one gets.
-    """
-    drawn, state = random.getstate(), np.random.get_state()  # that of others
-    try:
-        random.seed(0)
-        np.random.seed(0)
-        with (
-            warnings.catch_warnings(),
-            np.errstate(all="ignore"),
-            open(os.devnull, "w", encoding="utf-8") as nowhere,
-            redirect_stdout(nowhere),
-            redirect_stderr(nowhere),
-        ):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        random.setstate(drawn)
-        np.random.set_state(state)
+def _is_number(given: object) -> bool:
+    return isinstance(given, int | float) and not isinstance(given, bool)
