@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from penstock.learn.classification.estimators import PrivPfCClassifier as PrivPfCClassifier
     from penstock.learn.clusters.estimator import PrivateKMeans as PrivateKMeans
     from penstock.learn.gaussian.estimator import PrivatePosteriorRegression as PrivatePosteriorRegression
+    from penstock.learn.gibbs.estimators import PrivateGibbs as PrivateGibbs
+    from penstock.learn.gibbs.estimators import PrivateGibbsRule as PrivateGibbsRule
     from penstock.learn.linear.estimators import PrivateLinearRegression as PrivateLinearRegression
     from penstock.learn.linear.estimators import PrivateLinearSVM as PrivateLinearSVM
     from penstock.learn.linear.estimators import PrivateLogisticRegression as PrivateLogisticRegression
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = [
     "PrivPfCClassifier",
     "PrivateDecisionTree",
+    "PrivateGibbs",
+    "PrivateGibbsRule",
     "PrivateKMeans",
     "PrivateLinearRegression",
     "PrivateLinearSVM",
@@ -47,6 +51,10 @@ def __getattr__(name: str) -> Any:
         from penstock.learn.gaussian.estimator import PrivatePosteriorRegression
 
         return PrivatePosteriorRegression
+    if name.startswith("PrivateGibbs"):
+        from penstock.learn.gibbs.estimators import PrivateGibbs, PrivateGibbsRule
+
+        return PrivateGibbs if name == "PrivateGibbs" else PrivateGibbsRule
     if name.startswith("PrivateL"):
         from penstock.learn.linear.estimators import (
             PrivateLinearRegression,

@@ -46,10 +46,15 @@ def by_itself() -> Iterator[None]:
 
 
 def answer(asked: Callable[[], Any]) -> Any:
-    """What the code answers, here and now; None where it failed, without a word."""
+    """What the code answers, by itself; None where it failed, without a word."""
+    with by_itself():
+        return attempt(asked)
+
+
+def attempt(asked: Callable[[], Any]) -> Any:
+    """What the code answers, for callers who are by themselves already; None where it failed."""
     try:
-        with by_itself():
-            return asked()
+        return asked()
     except KeyboardInterrupt:
         raise
     except BaseException:  # whatever it was is the records' secret

@@ -22,8 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import log
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -33,24 +31,21 @@ from penstock.contracts.method import Method
 from penstock.contracts.parameters import Share, Text
 from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
+from penstock.learn.gibbs.energy import paid_bound
 from penstock.learn.linear.features import target_column
 from penstock.learn.linear.release import LinearRelease
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.mechanisms import choice, noise
+from penstock.privacy.mechanisms import choice
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
-from penstock.theory.learning import catoni_from_energy, free_energy
 
 Reals = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 MOST_RULES = 1 << 18
-FAILING = 0.05
-"""How likely the bound fails for the records, and again for the noise on it."""
 _WEIGHT = 1 << 40
-_ROUNDING = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True)
@@ -172,36 +167,15 @@ class GibbsRule(Method[Table]):
         target = target_column(schema, self.target, "labels")
         rules = Rules.of(schema, target)
         scores = sealed_scores(table, rules, target)
-        share = exact(self.bound, "bound")
+        share, base = exact(self.bound, "bound"), rules.prior(self.prior)
         told: dict[str, Any] = {"target": target, "prior": self.prior, "bound": str(share)}
         for_rule = budget
         if share:
             for_rule, for_bound = budget.split(rule=1 - share, bound=share)
-            told["risk_at_most"] = self._bound(scores, rules, table, for_rule.left[0], for_bound)
-        base = rules.prior(self.prior)
+            size = table.schema.size or 1
+            told["risk_at_most"] = paid_bound(scores, base, size, 1, for_rule.left[0], for_bound)
         rule = choice.best(scores, pay=for_rule, method="exponential", base=base)
         return _release(self.name, table, target, rules, rule, budget, told)
-
-    def _bound(
-        self, scores: Sealed[Counts], rules: Rules, table: Table, epsilon: Fraction, pay: Budget
-    ) -> float:
-        """Catoni's bound from a noisy free energy; it fails with a probability of 0.1 at most."""
-        n = table.schema.size or 1
-        lam = n * float(epsilon / scores.sensitivity.spread)
-        base = rules.prior(self.prior).astype(np.float64)
-        prior, moves = base / base.sum(), Fraction(1, n) + _ROUNDING
-        energy = scores.claim(
-            lambda right: np.array([free_energy(1.0 - right / n, lam, prior)]),
-            Sensitivity.of(moves),
-            shape=(1,),
-            dtype=np.float64,
-            because="the free energy is a weighted mean of the risks in a scale that keeps order, so that it "
-            "moves by no more than the risk that moves most: 1/n where one of n records is replaced; a "
-            "thousand millionth is for the rounding of doubles",
-        )
-        margin = float(moves / pay.left[0]) * log(1 / FAILING)
-        noisy = float(noise.laplace_real(energy, pay=pay)[0])
-        return catoni_from_energy(noisy + margin, n, lam, FAILING)
 
 
 def sealed_scores(table: Table, rules: Rules, target: str) -> Sealed[Counts]:
