@@ -33,11 +33,14 @@ from penstock.contracts.method import Method
 from penstock.kinds.table.data import Table
 from penstock.learn.classification.majority import MajorityLabel
 from penstock.learn.classification.privpfc import PrivPfC
+from penstock.learn.gaussian.method import PosteriorRegression
 from penstock.learn.linear.default import Regression
 from penstock.learn.linear.features import STEPS, Problem
 from penstock.learn.linear.functional import FunctionalMechanism
 from penstock.learn.linear.output import OutputPerturbation
 from penstock.learn.linear.private_erm import PrivateERM
+from penstock.learn.search.privgene import PrivGene
+from penstock.learn.search.privlocal import PrivLocal
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Relation, Schema
@@ -125,6 +128,9 @@ def methods(task: str, target: str) -> dict[str, Method[Table] | None]:
     return {
         "without noise": None,
         "regression": Regression(target=target),
+        "posterior-regression": PosteriorRegression(target=target),
+        "privlocal": PrivLocal(target=target),
+        "privgene": PrivGene(target=target),
         "a third of the ridge": FunctionalMechanism(target=target, ridge=0.23),
         "three times the ridge": FunctionalMechanism(target=target, ridge=2.1),
         "half for responses": FunctionalMechanism(target=target, responses="1/2"),
@@ -150,9 +156,11 @@ def answers(task: str, release: Any, test: Dataset) -> Any:
 Cell = tuple[str, str, str, str, str, int]  # task, table, target, method, epsilon, run
 
 
-def cells(halves: tuple[str, ...]) -> Iterator[Cell]:
+def cells(halves: tuple[str, ...], tasks: tuple[str, ...] = ("labels", "numbers")) -> Iterator[Cell]:
     for half in halves:
         for task, tables in (("labels", LABELS), ("numbers", NUMBERS)):
+            if task not in tasks:
+                continue
             for name, target in tables[half]:
                 for run in range(RUNS):
                     for method, made in methods(task, target).items():
@@ -233,6 +241,8 @@ def speed() -> str:
 def main(write: Callable[[str], None] = print) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--half", choices=("choosing", "confirming"))
+    parser.add_argument("--task", choices=("labels", "numbers"), help="only these")
+    parser.add_argument("--seconds", type=float, default=1e9, help="start no fit after this time")
     parser.add_argument("--show", action="store_true", help="run nothing")
     parser.add_argument("--speed", action="store_true", help="only measure how long fits take")
     given = parser.parse_args()
@@ -240,15 +250,16 @@ def main(write: Callable[[str], None] = print) -> None:
         write(speed())
         return
     halves = ("choosing", "confirming") if given.half is None else (given.half,)
-    results, held = stored(), dict[str, Any]()
+    tasks = ("labels", "numbers") if given.task is None else (given.task,)
+    results, held, began = stored(), dict[str, Any](), time.monotonic()
     STORE.parent.mkdir(parents=True, exist_ok=True)
-    for cell in () if given.show else cells(halves):
-        if cell not in results:
+    for cell in () if given.show else cells(halves, tasks):
+        if cell not in results and time.monotonic() - began < given.seconds:
             results[cell] = ran(cell, held)
             with STORE.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"cell": cell, "value": results[cell]}) + "\n")
     for half in halves:
-        for task in ("labels", "numbers"):
+        for task in tasks:
             write(f"\n{half}, {task}\n\n{shown(results, half, task)}")
 
 

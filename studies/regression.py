@@ -117,7 +117,7 @@ def compared() -> dict[str, tuple[str, dict[str, Any]]]:
         "gaussian-regression": (GaussianRegression.name, {}),
         "gaussian, ten draws": (GaussianRegression.name, {"draws": 10}),
     }
-    known |= {GaussianRegression.name}  # for studies alone: it is in no catalogue
+    known |= {GaussianRegression.name}  # an estimator, which is in no catalogue
     others = known - {method for method, _ in wanted.values()}
     wanted |= {name: (name, {}) for name in sorted(others)}
     return {name: given for name, given in wanted.items() if given[0] in known}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from penstock.learn.classification.estimators import PrivateOneVsRest as PrivateOneVsRest
     from penstock.learn.classification.estimators import PrivPfCClassifier as PrivPfCClassifier
     from penstock.learn.clusters.estimator import PrivateKMeans as PrivateKMeans
+    from penstock.learn.gaussian.estimator import PrivateGaussianRegression as PrivateGaussianRegression
     from penstock.learn.gaussian.estimator import PrivatePosteriorRegression as PrivatePosteriorRegression
     from penstock.learn.gibbs.estimators import PrivateGibbs as PrivateGibbs
     from penstock.learn.gibbs.estimators import PrivateGibbsRule as PrivateGibbsRule
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PrivPfCClassifier",
     "PrivateDecisionTree",
+    "PrivateGaussianRegression",
     "PrivateGibbs",
     "PrivateGibbsRule",
     "PrivateKMeans",
@@ -47,10 +49,10 @@ def __getattr__(name: str) -> Any:
         from penstock.learn.clusters.estimator import PrivateKMeans
 
         return PrivateKMeans
-    if name == "PrivatePosteriorRegression":
-        from penstock.learn.gaussian.estimator import PrivatePosteriorRegression
+    if name in ("PrivateGaussianRegression", "PrivatePosteriorRegression"):
+        from penstock.learn.gaussian.estimator import PrivateGaussianRegression, PrivatePosteriorRegression
 
-        return PrivatePosteriorRegression
+        return PrivateGaussianRegression if "Gaussian" in name else PrivatePosteriorRegression
     if name.startswith("PrivateGibbs"):
         from penstock.learn.gibbs.estimators import PrivateGibbs, PrivateGibbsRule
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from math import exp
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import penstock
@@ -21,7 +23,7 @@ from penstock.audit.exact import worst
 from penstock.audit.target import Kind, Target
 from penstock.errors import BudgetError, PenstockError, UsageError
 from penstock.kinds.table.data import Table
-from penstock.learn import PrivatePosteriorRegression
+from penstock.learn import PrivateGaussianRegression, PrivatePosteriorRegression
 from penstock.learn.gaussian.audits import RENT_RECORDS, RENTS, REPLACED, targets
 from penstock.learn.gaussian.method import GaussianRegression, PosteriorRegression, bounded_sums, lengths
 from penstock.learn.linear.features import STEPS, Problem
@@ -319,3 +321,18 @@ def test_the_estimator_keeps_scikit_learns_contract() -> None:
     found = check_estimator(made, on_fail=None, on_skip=None)
     failed = {one["check_name"] for one in found if one["status"] == "failed"}
     assert failed <= {"check_regressors_train"}, failed
+
+
+def test_the_estimator_of_unbounded_draws_spends_a_delta_for_one_row_replaced() -> None:
+    rows = np.random.default_rng(0).uniform(0, 1, (2000, 2))
+    declared: Any = {"bounds": (0, 1), "response_bounds": (0, 3), "random_state": 1}
+    model = clone(PrivateGaussianRegression(epsilon=20, delta="1e-6", draws=2, **declared))
+    receipt = model.fit(rows, 2 * rows[:, 0] + rows[:, 1]).release_.receipt
+    paid = [(charge.epsilon, charge.delta) for _, charge in receipt.charges()]
+    assert paid == [(Fraction(10), Fraction(1, 2_000_000))] * 2
+    assert "replaced by another" in receipt.guarantee
+    assert model.score(rows, 2 * rows[:, 0] + rows[:, 1]) > 0.5
+    with pytest.raises(BudgetError, match="needs a delta"):
+        PrivateGaussianRegression(delta=0, **declared).fit(rows, rows[:, 0])
+    pure = PrivatePosteriorRegression(draws=2, **declared).fit(rows, rows[:, 0])
+    assert [charge.epsilon for _, charge in pure.release_.receipt.charges()] == [Fraction(1, 2)] * 2

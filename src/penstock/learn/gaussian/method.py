@@ -7,7 +7,8 @@ Why: the draw is an exponential mechanism whose score is minus the squared error
 .posterior`). In the pure form coefficients are bounded, so that no record moves the score of any of them by
 more than (M B + Y)^2 / 2. In the other form they are not, and a delta covers the tails of the draw; the
 published calibration of it (Mir 2013, Theorem 5.4.1) drops a factor of the covariance and bounds one of the
-two records only. It claims an epsilon that does not hold, and is not used.
+two records only. It claims an epsilon that does not hold, and is not used. The pure form is better at every
+epsilon that was tried; the other is there to compare with, as an estimator.
 
 Sums of products of features are whole numbers of steps, so nothing is rounded, and the draw is exact.
 Several draws, averaged, share the budget evenly; one is usually better.

@@ -48,6 +48,8 @@ class PrivateNumbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # un
     _bins: ClassVar[int] = FINE
 
     epsilon: Amount
+    delta: Amount = 0
+    """None is needed, unless a method says otherwise: the guarantee is pure."""
     bounds: Bounds | None
     response_bounds: tuple[float, float] | None
     schema: Schema | None
@@ -55,14 +57,13 @@ class PrivateNumbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # un
     account: str | None
     random_state: Seed
 
-    @property
-    def delta(self) -> Amount:
-        """None is needed: the guarantee is pure."""
-        return 0
-
     @abstractmethod
     def _method(self, target: str) -> Method[Table]:
         """The method that makes the release."""
+
+    def _facts(self, rows: int) -> dict[str, Any]:
+        """What else is public about so many rows, where no schema says it: nothing, under add-remove."""
+        return {}
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # scikit-learn's name
         """Learn to predict the numbers `y` from the columns of `X`; spends epsilon."""
@@ -72,7 +73,8 @@ class PrivateNumbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # un
             fields = bounded_fields(names, self.bounds, self._bins)
             target = free_name("response", names)
             fields += bounded_fields([target], self.response_bounds, self._bins)
-            schema = Schema.model_validate({"fields": fields, "target": target})
+            facts = {"fields": fields, "target": target, **self._facts(len(values))}
+            schema = Schema.model_validate(facts)
             frame = framed(values, names)
         else:
             schema, given = self.schema, column_or_1d(y, warn=True)
