@@ -16,8 +16,10 @@ from penstock.privacy.seals.sealed import open_seal
 from privbayes_all import STUDIES
 from privbayes_classifiers import Learned, Majority, Tuned, yes_or_no
 
+EVERY = (*STUDIES, "privbayes_svm")
 
-@pytest.mark.parametrize("name", STUDIES)
+
+@pytest.mark.parametrize("name", EVERY)
 def test_a_study_without_results_decides_nothing(name: str, tmp_path: Path) -> None:
     try:
         results = run(import_module(name).study(), seconds=-1, folder=tmp_path)
@@ -33,7 +35,7 @@ def test_a_study_without_results_decides_nothing(name: str, tmp_path: Path) -> N
 
 def test_cells_of_all_studies_are_known_to_them() -> None:
     """What a study leaves out or repeats less often is named as the study names it."""
-    for name in STUDIES:
+    for name in EVERY:
         try:
             study = import_module(name).study()
         except MissingDataError as missing:

@@ -87,15 +87,8 @@ class PrivateERM(Method[Table]):
         """Find the weights, for each ridge, and choose one; spends the whole budget."""
         self.ready(table, budget)
         problem = Problem.of(table.schema, target_column(table.schema, self.target, "labels"))
-        rows, share = table.coded_rows(), exact(self.choice_share, "choice_share")
-        weights, best = chosen(
-            rows,
-            problem,
-            budget,
-            self.ridges,
-            share,
-            lambda pay, times: self._weights(rows, problem, pay, times),
-        )
+        share = exact(self.choice_share, "choice_share")
+        weights, best = chosen(table.coded_rows(), problem, budget, self.ridges, share, self._weights)
         return predictor(
             self.name,
             table,

@@ -39,17 +39,17 @@ def chosen(
     budget: Budget,
     ridges: int,
     share: Fraction,
-    learn: Callable[[Budget, int], Reals],
+    learn: Callable[[Sealed[CodedRows], Problem, Budget, int], Reals],
 ) -> tuple[Reals, int]:
     """What was learned with the chosen of so many ridges, and which it is; spends the whole budget.
 
-    `learn` is given a part of the budget and how many times larger than the first the ridge is.
+    `learn` is given the rows, a part of the budget and how many times larger than the first the ridge is.
     """
     if ridges == 1:
-        return learn(budget, 1), 0
+        return learn(rows, problem, budget, 1), 0
     learning, choosing = budget.split(learning=1 - share, choice=share)
     parts = equally(learning, "ridge", ridges)
-    found = [learn(part, APART**number) for number, part in enumerate(parts)]
+    found = [learn(rows, problem, part, APART**number) for number, part in enumerate(parts)]
     best = choice.best(right_answers(rows, problem, found), choosing)
     return found[best], best
 
