@@ -31,10 +31,12 @@ from penstock.schema import Relation
 
 BUDGETS = ("0.1", "1")
 STORE = RESULTS / "privlocal_defaults.jsonl"
-EACH = (100, 300, 800, 2000)
-STEPS = ((0.5, 0.95), (1.0, 0.95), (0.25, 0.98), (1.0, 0.9))
+TRIED = (
+    (100, 0.5, 0.95), (300, 0.5, 0.95), (800, 0.5, 0.95), (2000, 0.5, 0.95),
+    (300, 1.0, 0.95), (800, 1.0, 0.95), (300, 0.25, 0.98), (800, 1.0, 0.9),
+)  # fmt: skip
 SETTINGS: Mapping[str, tuple[int, float, float]] = {
-    f"{each}, {step} x {decay}": (each, step, decay) for each in EACH for step, decay in STEPS
+    f"{each}, {step} x {decay}": (each, step, decay) for each, step, decay in TRIED
 }
 """Records times epsilon for a round, the first step, and how much shorter each is."""
 TABLES: Mapping[str, tuple[tuple[str, str, str], ...]] = {

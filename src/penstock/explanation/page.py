@@ -18,8 +18,8 @@ NO_RECORDS = (
     "Made from the schema, the number of records and formulas: no record was read, nothing was spent."
 )
 GUIDE = (
-    "Made-up records are no forecast: real ones hang together in other ways. Read how fast a curve falls, "
-    "and at which epsilon it is near its ceiling, not its last digit."
+    "Made-up records are no forecast: real ones hang together in other ways. Read at which epsilon a "
+    "curve comes near its ceiling, not its last digit; an error falls there, a share of right answers rises."
 )
 COLUMNS = ("epsilon", "a guess is right", "from 1 % to", "a count", "of a 1 % group", "a cell", "of its mean")
 MEANING = (

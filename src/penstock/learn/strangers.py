@@ -72,7 +72,7 @@ def within(seconds: float, function: Callable[..., Any], *given: Any) -> Any:
     known = multiprocessing.get_all_start_methods()
     context: Any = multiprocessing.get_context("forkserver" if "forkserver" in known else "spawn")
     if "forkserver" in known:
-        context.set_forkserver_preload(["penstock.learn.aggregate.estimator", "sklearn.linear_model"])
+        context.set_forkserver_preload([function.__module__, "sklearn.linear_model"])
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_told, args=(sender, function, given), daemon=True)
     try:
