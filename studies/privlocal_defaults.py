@@ -1,6 +1,6 @@
 """PrivLocal's defaults: how many rounds, how long the first step and how fast steps shrink, on many tables.
 
-python studies/privlocal_defaults.py                    # all that is missing, one run of each
+python studies/privlocal_defaults.py                    # all that is missing, three runs of each
 python studies/privlocal_defaults.py --seconds 300      # start no fit after five minutes
 python studies/privlocal_defaults.py --show             # what is there already
 
@@ -49,23 +49,25 @@ TABLES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("labels", "mushroom", "class"), ("numbers", "plane-3", "y"), ("numbers", "diabetes", "target"),
     ),
 }  # fmt: skip
-Cell = tuple[str, str, str, str, str]  # task, table, target, setting, epsilon
+RUNS = 3
+Cell = tuple[str, str, str, str, str, int]  # task, table, target, setting, epsilon, run
 
 
 def cells() -> Iterator[Cell]:
     for tables in TABLES.values():
         for task, name, target in tables:
-            for setting in SETTINGS:
-                for epsilon in BUDGETS:
-                    yield task, name, target, setting, epsilon
+            for run in range(RUNS):
+                for setting in SETTINGS:
+                    for epsilon in BUDGETS:
+                        yield task, name, target, setting, epsilon, run
 
 
 def ran(cell: Cell, held: dict[str, Any]) -> float:
     """What one fit is worth."""
-    task, name, target, setting, epsilon = cell
-    if held.get("name") != name:
-        train, test = linear.table_of(name).split(0)
-        held.update(name=name, train=train.cut(linear.MOST_ROWS, 0), test=test)
+    task, name, target, setting, epsilon, run = cell
+    if held.get("of") != (name, run):
+        train, test = linear.table_of(name).split(run)
+        held.update(of=(name, run), train=train.cut(linear.MOST_ROWS, run), test=test)
     train, test = held["train"], held["test"]
     each, step, decay = SETTINGS[setting]
     problem = Problem.of(train.schema, target)
@@ -89,14 +91,19 @@ def shown(results: Mapping[Cell, float], half: str) -> str:
     How far a setting is behind the best of its column is what can be averaged over tables.
     """
     columns = [(task, name, target, e) for task, name, target in TABLES[half] for e in BUDGETS]
-    whole = {
-        column: [results.get((*column[:3], setting, column[3])) for setting in SETTINGS] for column in columns
-    }
-    done = [column for column in columns if all(value is not None for value in whole[column])]
+    whole: dict[tuple[str, str, str, str], list[float]] = {}
+    for column in columns:
+        made = [
+            [value for run in range(RUNS) if (value := results.get((*column[:3], setting, column[3], run)))]
+            for setting in SETTINGS
+        ]
+        if all(made):
+            whole[column] = [fmean(each) for each in made]
+    done = [column for column in columns if column in whole]
     rows = []
     for place, setting in enumerate(SETTINGS):
-        values = [whole[column][place] or 0.0 for column in done]
-        behind = [max(v or 0.0 for v in whole[c]) - value for c, value in zip(done, values, strict=True)]
+        values = [whole[column][place] for column in done]
+        behind = [max(whole[column]) - value for column, value in zip(done, values, strict=True)]
         rows.append([setting, *(f"{value:.3f}" for value in values), f"{fmean(behind):.3f}" if done else ""])
     heads = [f"{name} ε {epsilon}" for _, name, _, epsilon in done]
     return "\n".join(markdown(["n ε a round, step x decay", *heads, "behind"], rows))
