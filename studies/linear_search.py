@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 import privbayes_svm
+import privlocal_defaults
 from classification import Released, table_of
 from frame.command import all_of
 from frame.folds import FOLDS, TABLES
@@ -242,8 +243,9 @@ def page() -> Page:
             "## Four classifiers of one table",
             "Mean errors of support vector machines over the tasks of NLTCS, one run. One budget is for all "
             "tasks, and each has a quarter of it; PrivateERM (single) has all of it for each. PrivBayes, "
-            "with which one table serves all tasks, is in [its own study](privbayes.md).",
+            "with which one table serves all tasks, is in [its own study](privbayes-svm.md).",
             four_tasks(),
+            *privlocal_defaults.section(),
         ],
         tables=["## Errors", summary(results)],
     )

@@ -59,9 +59,7 @@ class PrivatePosteriorRegression(PrivateNumbers):
         self.random_state = random_state
 
     def _method(self, target: str) -> Method[Table]:
-        return PosteriorRegression(
-            target=target, radius=self.radius, spread=self.spread, draws=self.draws
-        )
+        return PosteriorRegression(target=target, radius=self.radius, spread=self.spread, draws=self.draws)
 
 
 class PrivateGaussianRegression(PrivateNumbers):

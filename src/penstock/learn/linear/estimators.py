@@ -278,6 +278,4 @@ def _perturbed(method: str, target: str, loss: LossName, ridge: Amount | None, r
         return PrivateERM(target=target, loss=loss, ridge=ridge, ridges=ridges)
     if method == "output-perturbation":
         return OutputPerturbation(target=target, loss=loss, ridge=ridge, ridges=ridges)
-    raise UsageError(
-        f"method must be private-erm or output-perturbation, not '{method}'. Nothing was spent."
-    )
+    raise UsageError(f"method must be private-erm or output-perturbation, not '{method}'. Nothing was spent.")
