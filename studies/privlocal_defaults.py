@@ -93,10 +93,8 @@ def shown(results: Mapping[Cell, float], half: str) -> str:
     columns = [(task, name, target, e) for task, name, target in TABLES[half] for e in BUDGETS]
     whole: dict[tuple[str, str, str, str], list[float]] = {}
     for column in columns:
-        made = [
-            [value for run in range(RUNS) if (value := results.get((*column[:3], setting, column[3], run)))]
-            for setting in SETTINGS
-        ]
+        keys = [[(*column[:3], setting, column[3], run) for run in range(RUNS)] for setting in SETTINGS]
+        made = [[results[key] for key in each if key in results] for each in keys]
         if all(made):
             whole[column] = [fmean(each) for each in made]
     done = [column for column in columns if column in whole]
@@ -117,7 +115,10 @@ def section() -> list[str]:
         "One round for every 300 of *n*ε, a first step of 0.5, each 0.95 times as long as the one before: "
         "that was chosen on NLTCS. `python studies/privlocal_defaults.py` tries it beside other settings on "
         f"ten tables, {RUNS} runs of each: accuracy for labels, R² for numbers (planes, diabetes). *Behind* "
-        "is how far a setting is behind the best of a column, in the mean of all columns.",
+        "is how far a setting is behind the best of a column, in the mean of all columns. Half the first step "
+        "and a slower decay are ahead where numbers are to be predicted at ε = 0.1, and level on labels; on "
+        "the tables that had no say all three settings with 300 of *n*ε or less and short steps are within "
+        "0.005 of each other. The defaults stay as they are. Long first steps, or few rounds, are worse.",
         "Tables to choose by:",
         shown(results, "choosing"),
         "Tables that had no say:",
