@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.rows import CodedRows
-from penstock.learn.linear import minimum
-from penstock.learn.linear.features import STEPS, Problem
+from penstock.learn.linear import minimum, ridges, whole_slopes
+from penstock.learn.linear.features import AT_ONCE, MOST_FEATURES, STEPS, Problem
 from penstock.learn.linear.losses import KNOT_BITS, KNOTS, VALUE_BITS, Huber, Logistic, Loss, loss_of
 from penstock.learn.linear.minimum import TOLERANCE, Objective, distance
 from penstock.learn.linear.output import OutputPerturbation
@@ -183,7 +183,7 @@ def by_hand(records: list[tuple[bool, float, bool]], weights: list[int], loss: L
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("weights", [None, [1, 3, 2**15, 2**17 + 5, 2**45 + 1, 7]])
+@pytest.mark.parametrize("weights", [None, [1, 3, 2**15, 2**17 + 5, 2**60 + 1, 7]])
 def test_slopes_in_whole_numbers_are_those_of_fractions(name: Any, weights: Any) -> None:
     """Small and large points, on coarse and fine lattices, with and without numbers of records."""
     problem, records, loss = Problem.of(SCHEMA, "y"), some(7, 6), loss_of(name)
@@ -212,8 +212,24 @@ def test_what_is_told_has_the_slope_that_was_paid_for_however_the_search_in_doub
     assert steep(solver, unconverged) > 10**6 * TOLERANCE**2
     away = np.linalg.norm(unconverged.doubles - solver.minimum().doubles)
     assert away > 1000 * float(distance(Fraction(1, 2)))
-    monkeypatch.setattr(Objective, "searched", lambda self: np.array([1e6, -1e6, 0.25]))
-    assert steep(solver, solver.minimum()) <= TOLERANCE**2
+    for lost in ([1e6, -1e6, 0.25], [np.nan, 0.0, np.inf]):
+        monkeypatch.setattr(Objective, "searched", lambda self, lost=lost: np.array(lost))
+        assert steep(solver, solver.minimum()) <= TOLERANCE**2
+
+
+def test_sums_that_are_exact_in_doubles_have_room_for_every_record_and_feature() -> None:
+    """A feature is at most 2**14, the pull of a loss 2**22, and a thousand features of length 1 have a sum of
+    2**5: what is added up at once stays a whole number that doubles hold, or 64 bits."""
+    features = MOST_FEATURES**0.5 * STEPS
+    assert AT_ONCE * STEPS << VALUE_BITS <= 1 << 53
+    assert features * 2**whole_slopes._LEAD < 2**53
+    assert features * 2**whole_slopes.DIGIT < 2**53
+    assert whole_slopes._HEAVY * STEPS * ((1 << whole_slopes.DIGIT) - 1) << VALUE_BITS < 1 << 63
+    assert features * 2**ridges._BITS < 2**53
+    for name in LOSSES:
+        begins, grows = loss_of(name).pulls
+        assert (begins.max(), begins.min(), begins[-1]) == (1 << VALUE_BITS, 0, 0)
+        assert (grows <= 0).all()
 
 
 def test_sure_steps_alone_end_at_the_minimum(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +247,7 @@ def test_sure_steps_alone_end_at_the_minimum(monkeypatch: pytest.MonkeyPatch) ->
     assert steep(solver, solver.minimum()) <= TOLERANCE**2
 
 
-@pytest.mark.parametrize("records", [10**8, 10**13, 2**52])
+@pytest.mark.parametrize("records", [10**8, 10**13, 2**60])
 def test_the_slope_is_certain_for_any_number_of_records(records: int) -> None:
     """More than doubles can add up to the tolerance: as certain as for three, and one more moves little."""
     problem = Problem.of(SCHEMA, "y")

@@ -220,6 +220,7 @@ class Examples:
         self.problem, self._rows = problem, rows
         self._columns = [rows.codes[name] for name in problem.features.names]
         self.codes = rows.codes[problem.target]
+        self.counts = rows.weights  # whole numbers, of which doubles hold those below 2**53 only
         self.weights = None if rows.weights is None else rows.weights.astype(np.float64)
         regular = problem.schema.attribute(problem.target).regular
         if problem.task == "numbers" and regular < len(problem.values):

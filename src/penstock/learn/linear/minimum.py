@@ -154,8 +154,8 @@ class Objective:
     @cached_property
     def steepest(self) -> Fraction:
         """L: no curvature of F is larger, since no record's features are longer than 1."""
-        weights = self.examples.weights
-        records = self.examples.length if weights is None else int(weights.astype(np.int64).sum())
+        counts = self.examples.counts
+        records = self.examples.length if counts is None else sum(counts.tolist())
         return self.ridge + self.loss.curvature_bound * records
 
     def exact_slope(self, point: Point) -> list[Fraction]:
@@ -168,7 +168,10 @@ class Objective:
 
     def minimum(self) -> Point:
         """A point whose slope is no longer than `TOLERANCE`: certain, whatever the records are."""
-        point = Point.near(self.searched(), self._bits(TOLERANCE / 8))
+        found = self.searched()
+        if not np.isfinite(found).all():  # doubles got lost; whole numbers begin anew
+            found = np.zeros(len(found))
+        point = Point.near(found, self._bits(TOLERANCE / 8))
         slope = self.exact_slope(point)
         while (steep := _square(slope)) > TOLERANCE**2:
             point, slope = self._nearer(point, slope, steep)

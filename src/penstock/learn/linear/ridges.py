@@ -60,7 +60,7 @@ def right_answers(rows: Sealed[CodedRows], problem: Problem, found: list[Reals])
 
     def counted(raw: CodedRows) -> Numbers:
         examples = problem.examples(raw)
-        times = None if examples.weights is None else examples.weights.astype(np.int64)
+        times = examples.counts
         totals = np.zeros(len(whole), dtype=np.int64)
         for here, steps in examples.parts():
             for place, weights in enumerate(whole):

@@ -91,7 +91,7 @@ def whole_slope(examples: Examples, signs: Reals, loss: Loss, point: Point) -> l
         for place in range(below):
             pulls[:, place + 1] += pulls[:, place] >> DIGIT
             pulls[:, place] &= _MASK
-        _add(totals, pulls * own, steps, None if examples.weights is None else examples.weights[here])
+        _add(totals, pulls * own, steps, None if examples.counts is None else examples.counts[here])
     unit = VALUE_BITS + FEATURE_BITS + DIGIT * below
     return [
         Fraction(-sum(totals[place][at] << (DIGIT * place) for place in range(below + 1)), 1 << unit)
@@ -120,15 +120,16 @@ def _pieces(upper: Numbers) -> Numbers:
     return np.clip(found + KNOTS + 1, 0, 2 * KNOTS + 1)
 
 
-def _add(totals: list[list[int]], pulls: Numbers, steps: Reals, weights: Reals | None) -> None:
+def _add(totals: list[list[int]], pulls: Numbers, steps: Reals, counts: Numbers | None) -> None:
     """Add the products of pulls and features to the totals; a pull of 2**22 or less, digit by digit.
 
-    Unweighted, sums of 2**16 rows are below 2**(22 + 14 + 16). Weights are taken 16 bits at a time.
+    Sums of 2**16 rows that are one record each are at most 2**(22 + 14 + 16). How many records a row stands
+    for is taken 16 bits at a time, and sums of 2**11 rows stay below 2**(22 + 14 + 16 + 11).
     """
-    if weights is None:
+    if counts is None:
         sums = [(0, pulls.T.astype(np.float64) @ steps)]
     else:
-        counts, sums = weights.astype(np.int64), []
+        sums = []
         for shift in range(0, max(1, int(counts.max(initial=0)).bit_length()), DIGIT):
             part = pulls * (counts >> shift & _MASK)[:, None]
             for begin in range(0, len(part), _HEAVY):
