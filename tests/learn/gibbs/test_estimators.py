@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from tests.learn.linear.test_estimators import NOT_FOR_LABELS, checked
 
 from penstock.audit import exact
 from penstock.audit.harness import exact_bound
@@ -141,6 +142,15 @@ def test_rules_have_an_estimator() -> None:
     assert model.score(rows, labels) > 0.95
     assert model.release_.method == "gibbs-rule"
     assert model.release_.receipt.epsilon == 1
+
+
+def test_scikit_learn_finds_nothing_to_complain_about_but_what_privacy_forbids() -> None:
+    handed = PrivateGibbs([Constant(0), Constant(1)])
+    rule = PrivateGibbsRule(classes=(0, 1, 2), bounds=(-9, 9))
+    for model, impossible in ((handed, set()), (rule, set(NOT_FOR_LABELS))):
+        failed, passed = checked(model.set_params(epsilon=100))
+        assert failed - {"check_decision_proba_consistency"} <= impossible
+        assert passed > 35
 
 
 @pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
