@@ -170,7 +170,10 @@ def _equal(field: str, count: int, low: float, high: float, whole: bool) -> Edge
         inner = [first + i * values // count for i in range(1, count)]
         return Edges((first, *inner, int(high)), True)
     start, length = _decimal(low), _decimal(high) - _decimal(low)
-    return _rising(field, [low, *(float(start + length * i / count) for i in range(1, count)), high])
+    # low + i (high - low) / count over one denominator: whole numbers are divided to the nearest double
+    unit = start.denominator * length.denominator * count
+    first, step = start.numerator * length.denominator * count, length.numerator * start.denominator
+    return _rising(field, [low, *((first + step * i) / unit for i in range(1, count)), high])
 
 
 def _wide(field: str, width: float, low: float, high: float, whole: bool) -> Edges:

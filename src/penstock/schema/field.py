@@ -358,8 +358,10 @@ class Field(Fact):
             return start if low == high else f"{start}..{end}"
         if low == high:
             return start
-        before = math.nextafter(low, -math.inf)
-        opening = f"({written(before)}" if before in map(position, self.spikes) else f"[{start}"
+        opening = f"[{start}"
+        if self.spikes:
+            before = math.nextafter(low, -math.inf)
+            opening = f"({written(before)}" if before in map(position, self.spikes) else opening
         return f"{opening}, {end}{']' if last == self.edges.count - 1 else ')'}"
 
     @property
