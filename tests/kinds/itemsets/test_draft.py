@@ -120,3 +120,17 @@ def test_a_long_list_of_items_is_to_be_named_as_a_file() -> None:
     proposal = penstock.draft(frame, kind="itemsets")
     assert proposal.layout == ItemSetLayout(item="goods")
     assert "constraints: {enum: items.txt}" in proposal.to_yaml()
+
+
+def test_rows_of_a_set_are_no_sets_of_a_person() -> None:
+    """Noise is as many times as wide as a person has sets: neither rows nor the set itself count for that."""
+    goods = ["milk", "bread", "tea", "jam"] * 300
+    baskets = [row // 4 for row in range(1200)]
+    alone = penstock.draft(pl.DataFrame({"id": baskets, "item": goods}), kind="itemsets")
+    assert alone.layout == ItemSetLayout(item="item", transaction="id")
+    assert (alone.unit.protects, alone.unit.records) == ("record", 1)
+    people = [f"p{row // 8}" for row in range(1200)]
+    frame = pl.DataFrame({"customer": people, "basket": baskets, "item": goods})
+    owned = penstock.draft(frame, kind="itemsets")
+    assert owned.layout == ItemSetLayout(item="item", transaction="basket")
+    assert (owned.unit.column, owned.unit.at_most) == ("customer", 2)

@@ -69,6 +69,37 @@ def test_one_set_more_moves_supports_and_sizes_by_what_is_stated(
     assert (whole_sets == STEPS * open_seal(with_it.supports())).all()
 
 
+@given(SETS, st.lists(st.frozensets(st.integers(0, 5), max_size=6), max_size=2), st.integers(1, 7))
+@settings(max_examples=40, deadline=None)
+def test_one_user_more_moves_supports_and_sizes_by_what_is_stated(
+    others: list[frozenset[int]], hers: list[frozenset[int]], most: int
+) -> None:
+    """A user with up to two sets comes, and others have one each: never more than stated, and that is met."""
+    users = schema(6, "unit: {protects: user, column: person, at_most: 2}")
+
+    def of(sets: list[tuple[str, frozenset[int]]]) -> ItemSets:
+        texts = [" ".join(f"i{item}" for item in sorted(one)) for _, one in sets]
+        rows = {"s": texts, "person": [person for person, _ in sets]}
+        return ItemSets.open(pl.DataFrame(rows), users, order_key=b"k")
+
+    there = [(f"p{place}", one) for place, one in enumerate(others)]
+    with_her, without = of([*there, *(("she", one) for one in hers)]), of(there)
+    for ask in (
+        lambda data: data.supports_within(most),
+        lambda data: data.sizes([0, 1, 3]),
+        lambda data: data.table(),
+        lambda data: data.lattice(range(6), 2),
+    ):
+        one, two = ask(with_her), ask(without)
+        moved = open_seal(one) - open_seal(two)
+        assert moved.sum() <= one.sensitivity.l1
+        assert moved.max(initial=0) <= one.sensitivity.linf
+    everything = [frozenset(range(6))] * 2
+    met = open_seal(of([*there, *(("she", one) for one in everything)]).supports_within(6))
+    stated = without.supports_within(6).sensitivity.l1
+    assert (met - open_seal(without.supports_within(6))).sum() == stated
+
+
 def test_sets_become_rows_of_a_table_one_for_one() -> None:
     table = opened([{0, 2}, {2}, set()]).as_columns(Table, [2, 0])
     (counts,) = table.counts([("item 2", "item 0")])
@@ -276,3 +307,14 @@ def test_rounds_that_lead_away_from_the_sums_are_taken_back(monkeypatch: pytest.
     assert np.abs(supports() - right).max() < 40
     monkeypatch.setattr(smoothing, "WORSE", np.inf)
     assert np.abs(supports() - right).max() > 200
+
+
+def test_a_bound_on_sizes_shortens_synthetic_sets_and_loses_none() -> None:
+    """2,000 sets of up to eight of 60 items, of which two are kept: as many synthetic ones, none larger."""
+    rng = np.random.default_rng(5)
+    held = [rng.choice(60, rng.integers(1, 9), replace=False) for _ in range(2000)]
+    rows = pl.DataFrame({"s": [" ".join(f"i{item}" for item in one) for one in held]})
+    facts = Schema.from_yaml(schema(60).to_yaml().replace("item: s", "item: s, largest: 2"))
+    release = penstock.release(rows, facts, epsilon=5, seed=1)
+    assert release.sizes()["size"].max() <= 2
+    assert abs(release.number.value - 2000) < 60

@@ -38,7 +38,7 @@ from penstock.kinds.itemsets.data import Division, ItemSets, Part
 from penstock.kinds.itemsets.item_tree import LARGEST_FAN_OUT, Cut, ItemTree, Operation
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.release import SetsRelease
-from penstock.kinds.itemsets.supports import Sizes, Supports, gathered, holding, spread
+from penstock.kinds.itemsets.supports import Sizes, Supports, gathered, holding, shortened, spread
 from penstock.kinds.itemsets.weighted import Found, WeightedSets
 from penstock.kinds.itemsets.writing import refuse_unwritable
 from penstock.privacy.budgets.amounts import Amount, exact
@@ -262,7 +262,8 @@ def _recovered(found: WeightedSets, empty: int, sets: ItemSets, pay: Budget) -> 
     lacking = np.maximum(likely - found.supports(len(likely)), 0)
     rows = max(0, round(sizes.number) - found.total - empty)
     spread_out = spread(np.flatnonzero(lacking), lacking[lacking > 0], rows)
-    more = WeightedSets.counted(*gathered(holding(spread_out, rows)))
+    largest = ItemSetLayout.of(sets.schema).largest
+    more = WeightedSets.counted(*shortened(*gathered(holding(spread_out, rows)), largest))
     return found.and_those(more)
 
 

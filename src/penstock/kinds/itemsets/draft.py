@@ -19,6 +19,7 @@ from penstock.engine.source import Source
 from penstock.engine.tokens import cut
 from penstock.errors import DataError
 from penstock.kinds.itemsets.layout import ItemSetLayout
+from penstock.privacy.unit import Unit
 from penstock.schema import Field, Layout
 from penstock.schema.bins import MOST_BINS, Bins
 from penstock.schema.field import Constraints
@@ -46,6 +47,7 @@ class ItemSetsDraft(KindDraft):
 
     def __init__(self) -> None:
         self._header = True
+        self._transaction: str | None = None
 
     def read(self, source: Any, *, table: str | None = None, header: Header = None) -> Source:
         """The records; each line of a text without columns is one."""
@@ -65,6 +67,7 @@ class ItemSetsDraft(KindDraft):
             return fields, None
         item, layout = found
         layout = layout.model_copy(update={"header": self._header})
+        self._transaction = layout.transaction
         used = (layout.item, layout.transaction)
         notes.top[:] = [
             note for note in notes.top if not any(f"Left out: '{name}' " in note for name in used)
@@ -74,18 +77,30 @@ class ItemSetsDraft(KindDraft):
         notes.top.append("The columns under 'items' are a guess from their names and values. Correct them.")
         return [item], layout
 
+    def unit(
+        self, names: Sequence[str], frame: pl.DataFrame | None, markers: tuple[str, ...], notes: Notes
+    ) -> Unit | None:
+        """The people behind the sets: what counts is how many sets they have, not how many rows."""
+        gathered = self._transaction
+        if frame is not None and gathered is not None:
+            frame = frame.unique([gathered, *(name for name in names if identifies_a_person(name))])
+            names = [name for name in names if name != gathered]
+        return super().unit(names, frame, markers, notes)
+
     def _guess(
         self, fields: list[Field], frame: pl.DataFrame, markers: tuple[str, ...], notes: Notes
     ) -> tuple[Field, ItemSetLayout] | None:
         """The items, and how they make sets; None where nothing suggests itself."""
-        named = (
+        sets = [
             name
             for name in frame.columns
-            if identifies(name)
-            or identifies_a_person(name)
-            or (_SET.match(name) and not _holds_sets(frame[name], markers, _SEPARATORS)[0])
-        )
-        transaction = next((name for name in named if frame[name].n_unique() < frame.height), None)
+            if _SET.match(name.removesuffix("_id")) and not _holds_sets(frame[name], markers, _SEPARATORS)[0]
+        ]
+        # a person may have several sets: what names a set says more than who has it
+        others = [name for name in frame.columns if identifies(name) and not identifies_a_person(name)]
+        people = [name for name in frame.columns if identifies_a_person(name)]
+        named = (name for name in (*sets, *others, *people) if frame[name].n_unique() < frame.height)
+        transaction = next(named, None)
         # where rows belong together already, a blank is more likely part of an item's name
         separators = _SEPARATORS if transaction is None else _SEPARATORS[:-1]
         for name in frame.columns:

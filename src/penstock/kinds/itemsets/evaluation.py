@@ -16,6 +16,7 @@ from penstock.errors import DataError, UsageError
 from penstock.evaluation.findings import Evaluator, Findings, Options
 from penstock.evaluation.metrics import tvd
 from penstock.evaluation.score import Score
+from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.mining import ItemSet, frequent, supports_of, utility
 from penstock.kinds.itemsets.reading import open_itemsets
 from penstock.kinds.itemsets.release import ItemSetsRelease
@@ -67,6 +68,9 @@ class ItemSetsEvaluation(Evaluator):
         if schema.unit.column is not None:
             everything = schema.unit.model_copy(update={"at_most": 1 << 40})  # the truth leaves nobody out
             schema = schema.model_copy(update={"unit": everything})
+        bounded = ItemSetLayout.of(schema)
+        if bounded.largest is not None:  # nor any item: which ones are kept is chance, and no truth
+            schema = schema.model_copy(update={"layout": bounded.model_copy(update={"largest": None})})
         found = open_itemsets(source, schema, table=options.table)
         truth = WeightedSets.counted(found.sizes, found.items)
         if not truth.total:

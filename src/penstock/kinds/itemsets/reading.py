@@ -46,7 +46,7 @@ def open_itemsets(
     set a random sample of at most `items.largest` items; `order_key` makes both repeatable.
     """
     columns = ItemSetLayout.of(schema)
-    lines = not columns.header and isinstance(source, str | PathLike)
+    lines = not columns.header and isinstance(source, str | PathLike) and not _has_columns(Path(source))
     records = LineSource(Path(source), columns.item) if lines else read(source, table=table)
     for name in _needed(schema, columns):
         if name not in records.names:
@@ -58,6 +58,11 @@ def open_itemsets(
     found, names = opened(records, schema, columns)
     users = None if schema.unit.column is None else schema.unit.records
     return found.at_most(users, columns.largest, order_key or fresh_key(), names)
+
+
+def _has_columns(path: Path) -> bool:
+    """Whether it is no text, so that its columns have names whatever the schema says of lines."""
+    return path.suffix.lower() in (".parquet", ".pq")
 
 
 def _needed(schema: Schema, columns: ItemSetLayout) -> list[str]:

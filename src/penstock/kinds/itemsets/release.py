@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -250,11 +250,22 @@ class ItemSetsRelease(Release):
         with_empty = WeightedSets(np.append(sets.sizes, 0), sets.items, weights)
         return with_empty.picked(chosen)
 
+    def files(self) -> Mapping[str, Callable[[pl.DataFrame, Path], None]]:
+        """Where the original's lines are sets and nothing else, so can be those of the synthetic file."""
+        headless = ItemSetLayout.of(self.schema).headless
+        return {".dat": _write_lines, ".txt": _write_lines} if headless else {}
+
     def pictures(self) -> Sequence[Picture]:
         return pictures.of(self)
 
     def limits(self) -> Sequence[str]:
         return [self.reason]
+
+
+def _write_lines(rows: pl.DataFrame, path: Path) -> None:
+    """One set in each line, as it is: an empty line for a set without items, no names and no quotes."""
+    with path.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.writelines(f"{text}\n" for text in rows.to_series().to_list())
 
 
 def _listed(many: int) -> int:

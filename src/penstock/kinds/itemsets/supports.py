@@ -263,6 +263,23 @@ def gathered(*parts: csr_array) -> tuple[Numbers, NDArray[np.unsignedinteger]]:
     return np.diff(found.indptr).astype(np.int64), found.indices.astype(np.min_scalar_type(items))
 
 
+def shortened(
+    sizes: Numbers, items: NDArray[np.unsignedinteger], largest: int | None
+) -> tuple[Numbers, NDArray[np.unsignedinteger]]:
+    """Rows with at most so many of their items, by chance that is the same every time.
+
+    >>> shortened(np.array([1, 3]), np.array([7, 4, 5, 9], dtype=np.uint8), 2)[0].tolist()
+    [1, 2]
+    """
+    if largest is None or not (sizes > largest).any():
+        return sizes, items
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort((np.random.default_rng(0).random(len(items)), rows))
+    kept = np.zeros(len(items), dtype=np.bool_)
+    kept[order[np.arange(len(items)) - np.repeat(np.cumsum(sizes) - sizes, sizes) < largest]] = True
+    return np.minimum(sizes, largest), items[kept]
+
+
 def _places(rows: int, entries: int) -> type[np.signedinteger]:
     """The narrowest numbers that tell so many rows and entries apart."""
     return np.int32 if max(rows, entries) < 1 << 31 else np.int64

@@ -17,6 +17,12 @@ AUDITS = Audits(
     ),
     grounds=(
         Ground("sets as rows", PAIR, BASKETS, parameters={"way": "columns"}),
+        Ground(
+            "frequent items of users as columns",
+            f"unit: {{protects: user, column: person, at_most: 2}}{FOUR}",
+            LARGE,
+            parameters={"way": "columns", "columns": 2},
+        ),
         Ground("frequent items as columns", FOUR, LARGE, parameters={"way": "columns", "columns": 2}),
     ),
 )

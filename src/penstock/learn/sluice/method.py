@@ -38,7 +38,15 @@ from penstock.errors import UsageError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.release import SetsRelease
-from penstock.kinds.itemsets.supports import Sizes, Supports, gathered, holding, spread_by_size, whole
+from penstock.kinds.itemsets.supports import (
+    Sizes,
+    Supports,
+    gathered,
+    holding,
+    shortened,
+    spread_by_size,
+    whole,
+)
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
 from penstock.kinds.itemsets.writing import refuse_unwritable, universe_of
 from penstock.kinds.table.confluence.method import Confluence
@@ -164,7 +172,8 @@ class Sluice(Method[ItemSets]):
         release = Confluence().fit(table, budget)
         times = max(1, -(-release.size // MOST_DRAWN))
         rows = drawn_rows(release, table.schema.names, round(release.size / times))
-        found, empty = as_sets(rows, items, beside, supports // times, sizes)
+        largest = ItemSetLayout.of(sets.schema).largest
+        found, empty = as_sets(rows, items, beside, supports // times, sizes, largest)
         return WeightedSets(found.sizes, found.items, found.weights * times), empty * times
 
 
@@ -183,12 +192,17 @@ def drawn_rows(release: TableRelease, names: Sequence[str], many: int) -> NDArra
 
 
 def as_sets(
-    rows: NDArray[np.bool_], items: Numbers, beside: Numbers, supports: Numbers, sizes: Sizes | None
+    rows: NDArray[np.bool_],
+    items: Numbers,
+    beside: Numbers,
+    supports: Numbers,
+    sizes: Sizes | None,
+    largest: int | None = None,
 ) -> tuple[WeightedSets, int]:
     """Rows of a table as sets, with further items spread over them, and the number of sets without any.
 
     `rows` says for each of the items, one after the other, which rows have it. With `sizes` of sets, further
-    items come where they give sets these sizes.
+    items come where they give sets these sizes. A row with more than `largest` items keeps some of them.
     """
     many = rows.shape[1]
     parts = [
@@ -196,5 +210,5 @@ def as_sets(
     ]
     if sizes and many and len(beside):
         parts.append(spread_by_size(beside, supports, rows.sum(axis=0), sizes))
-    found = WeightedSets.counted(*gathered(*parts))
+    found = WeightedSets.counted(*shortened(*gathered(*parts), largest))
     return found, many - found.total
