@@ -53,7 +53,7 @@ def methods() -> list[Entry]:
 
 def handles() -> list[Entry]:
     """Every kind of data by name, with the dotted path of the handle that its methods take."""
-    return [(info.name, info.data.replace(":", ".")) for info in catalogue.kinds()]
+    return [(info.name, (info.data or "").replace(":", ".")) for info in catalogue.kinds()]
 
 
 def forms() -> list[Entry]:

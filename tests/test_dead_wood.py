@@ -21,7 +21,6 @@ NOT_YET: dict[str, str] = {
     "privacy/mechanisms/response.py randomise": "streams: people's own noisy answers",
     "privacy/mechanisms/response.py estimate": "the same: how many people hold an answer",
     "privacy/mechanisms/sparse_errors.py error_queries": "in the guide to selection: public estimates",
-    "privacy/randomness/samplers.py bernoulli": "streams: the bits of a pan-private sketch",
     "privacy/budgets/budget.py apart": "partitions: parts of the records that are paid for once",
 }
 """Core that no method uses yet, tested and audited, each with what is going to use it. An entry goes when it
