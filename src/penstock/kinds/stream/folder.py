@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -101,15 +101,24 @@ def erase(folder: Path) -> None:
         path.unlink()
 
 
-def lock(folder: Path) -> IO[bytes]:
-    """The right to change the counters, for as long as what is returned exists; one process at a time has
-    it."""
+class Lock:
+    """The right to change the counters, for as long as it exists."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def __del__(self) -> None:
+        os.close(self._descriptor)
+
+
+def lock(folder: Path) -> Lock:
+    """The right to change the counters; one process at a time has it."""
     descriptor = hold(folder / COUNTERS)
     if descriptor is None:
         raise ReleaseError(
             f"'{folder}' is being fed by another process, or is closed; a stream is fed by one at a time."
         )
-    return os.fdopen(descriptor, "rb")
+    return Lock(descriptor)
 
 
 @contextmanager

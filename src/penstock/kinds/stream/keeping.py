@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from math import prod
 from pathlib import Path
-from typing import IO, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Kept(ABC, Generic[S]):
     _book: Book
     _counters: Any
     _folder: Path | None
-    _lock: IO[bytes] | None
+    _lock: place.Lock | None
 
 
     @classmethod
