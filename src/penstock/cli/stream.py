@@ -158,10 +158,11 @@ def feed(
     from penstock.kinds.stream.feeding import feed as pour
     from penstock.kinds.stream.living import load
 
-    living = load(state)
-    if sys.stdin.isatty():
-        note("Reading from the terminal; end with Ctrl-D.")
-    fed = pour(living, sys.stdin.buffer.fileno(), field=field, every=every)
+    with load(state) as living:
+        living.refuse_change()
+        if sys.stdin.isatty():
+            note("Reading from the terminal; end with Ctrl-D.")
+        fed = pour(living, sys.stdin.buffer.fileno(), field=field, every=every)
     if as_json:
         print_json({"state": state, "updates": fed.updates, "interrupted": fed.interrupted})
     else:
@@ -222,9 +223,9 @@ def close(state: State, as_json: Json = False) -> None:
     from penstock.kinds.stream.living import load
     from penstock.kinds.stream.page import write_page
 
-    living = load(state)
-    receipt = living.close()
-    write_page(living, state)
+    with load(state) as living:
+        receipt = living.close()
+        write_page(living, state)
     if as_json:
         print_json({"state": state, "closed": living.book.closed, "receipt": receipt.to_dict()})
         return
@@ -281,9 +282,9 @@ def step(state: State, seed: Seed = None, as_json: Json = False) -> None:
     from penstock.kinds.stream.living import load
     from penstock.kinds.stream.page import write_page
 
-    living = load(state)
-    reading = living.step(seed=seed)
-    write_page(living, state)
+    with load(state) as living:
+        reading = living.step(seed=seed)
+        write_page(living, state)
     if as_json:
         print_json({"state": state, **reading.to_dict()})
     else:
@@ -300,8 +301,8 @@ def rerandomise(state: State, ledger: LedgerUrl = None, seed: Seed = None) -> No
     from penstock.cli.screen import clean, note
     from penstock.kinds.stream.living import load
 
-    living = load(state)
-    living.rerandomise(ledger=ledger, seed=seed)
+    with load(state) as living:
+        living.rerandomise(ledger=ledger, seed=seed)
     note(f"{clean(state)}: drawn anew; {clean(living.guarantee)}.")
 
 

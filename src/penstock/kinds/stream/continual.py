@@ -113,7 +113,7 @@ class ContinualCounter(Living[Intervals]):
 
     def step(self, *, seed: int | None = None) -> Reading:
         """End a step: publish the intervals that are over, and begin new ones; costs nothing more."""
-        self._refuse_reader()
+        self.refuse_change()
         with self._booking():
             taken = len(self.history) + 1
             if taken > self.sketch.steps:

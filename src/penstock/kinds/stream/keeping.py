@@ -194,7 +194,7 @@ class Kept(ABC, Generic[S]):
         self._lock = place.lock(folder)
         self._counters = place.counters_of(folder, self.sketch.blank(self.setting), writing=True)
 
-    def _refuse_reader(self) -> None:
+    def refuse_change(self) -> None:
         """Only who holds the counters may change them."""
         self._refuse_closed()
         if self._folder is not None and self._lock is None:

@@ -144,7 +144,7 @@ class Living(Kept[S]):
                 "this "
                 "call was fed."
             )
-        self._refuse_reader()
+        self.refuse_change()
         self.sketch.refuse_updates(setting, words, changes)
         with drawing(seed) as source:
             self.sketch.feed(setting, self._counters, words, changes, source)
@@ -199,7 +199,7 @@ class Living(Kept[S]):
         Whoever saw the counters then learns no more from seeing them again. The old noise stays, so that
         answers get worse.
         """
-        self._refuse_reader()
+        self.refuse_change()
         if not self.sketch.redrawable:
             raise UsageError(
                 f"The noise of {self.info().name} cannot be drawn anew without losing what it counts; close "
@@ -248,13 +248,19 @@ class Living(Kept[S]):
         self.flush()
         self._lock = None
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
     def flush(self) -> None:
         """Wait until the disk holds what was fed so far."""
         place.written(self._counters)
 
     def close(self) -> Receipt:
         """Erase the counters; the answers and the receipt stay. Nothing can be fed or asked afterwards."""
-        self._refuse_reader()
+        self.refuse_change()
         with self._booking():
             self._counters[...] = 0
             self._counters = np.zeros(0, dtype=self._counters.dtype)
