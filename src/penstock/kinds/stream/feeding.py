@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import DataError
-from penstock.kinds.stream.hashing import from_letters, from_texts
+from penstock.kinds.stream.hashing import LONG, from_letters, from_texts
 from penstock.kinds.stream.living import Living
 from penstock.lifetime import undisturbed
 
@@ -126,13 +126,7 @@ def _each_line(text: bytes) -> NDArray[np.uint64]:
     ends = np.flatnonzero(letters == 10)
     starts = np.concatenate(([0], ends[:-1] + 1))
     lengths = ends - starts
-    widest = int(lengths.max(initial=0))
-    if widest > 24 or bool((letters == 32).any()):
+    if int(lengths.max(initial=0)) > LONG or bool((letters == 32).any()):
         return from_texts([line.strip() for line in text.split(b"\n") if line.strip()])
     kept = lengths > 0
-    starts, lengths = starts[kept], lengths[kept]
-    width = max(8, -(-widest // 8) * 8)
-    places = starts[:, None] + np.arange(width)
-    inside = np.arange(width) < lengths[:, None]
-    matrix = np.where(inside, letters[np.minimum(places, letters.size - 1)], np.uint8(0))
-    return from_letters(matrix, lengths)
+    return from_letters(letters, starts[kept], lengths[kept])

@@ -22,6 +22,8 @@ _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 LONG = 64
 """Longer texts are shortened by a cryptographic hash before anything else."""
+_DIGITS = 18
+_PIECE = 1 << 14  # texts at a time: their letters stay in the processor's own memory
 
 
 def scattered(words: Words, key: int) -> Words:
@@ -86,30 +88,50 @@ def from_texts(texts: Sequence[bytes]) -> Words:
     """The same for texts that are given as bytes."""
     if not texts:
         return np.zeros(0, dtype=np.uint64)
-    kept = [each if len(each) <= LONG else _shortened(each) for each in texts]
+    kept = [each if 0 < len(each) <= LONG else _shortened(each) for each in texts]
     lengths = np.fromiter(map(len, kept), dtype=np.int64, count=len(kept))
-    width = max(8, -(-int(lengths.max()) // 8) * 8)
-    return from_letters(np.array(kept, dtype=f"S{width}").view(np.uint8).reshape(len(kept), width), lengths)
+    starts = np.concatenate(([0], np.cumsum(lengths[:-1])))
+    return from_letters(np.frombuffer(b"".join(kept), dtype=np.uint8), starts, lengths)
 
 
-def from_letters(letters: NDArray[np.uint8], lengths: NDArray[np.int64]) -> Words:
-    """The same for a matrix of bytes, a text in each row with zeros behind it; its width is a multiple of
-    8."""
+def from_letters(letters: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Words:
+    """The same for texts that stand in a row of letters, from each of `starts` on; none is empty or long."""
+    found = np.empty(starts.size, dtype=np.uint64)
+    for at in range(0, starts.size, _PIECE):
+        piece = slice(at, at + _PIECE)
+        found[piece] = _from_letters(letters, starts[piece], lengths[piece])
+    return found
+
+
+def _from_letters(letters: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Words:
+    last, longest = letters.size - 1, int(lengths.max())
+    written = lengths <= _DIGITS
+    value = np.zeros(starts.size, dtype=np.uint64)
+    for place in range(min(longest, _DIGITS)):
+        digit = letters[np.minimum(starts + place, last)] - np.uint8(48)
+        if place < int(lengths.min()):
+            written &= digit < 10
+            value = value * np.uint64(10) + digit
+        else:
+            inside = lengths > place
+            written &= (digit < 10) | ~inside
+            value = np.where(inside, value * np.uint64(10) + digit, value)
+    written &= (letters[starts] != 48) | (lengths == 1)
+    (others,) = np.nonzero(~written)
+    if others.size:
+        value[others] = _hashed(letters, starts[others], lengths[others])
+    return value
+
+
+def _hashed(letters: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Words:
+    """A text is mixed eight letters at a time, as many times as it has eights of them."""
+    width = -(-int(lengths.max()) // 8) * 8
+    places = starts[:, None] + np.arange(width)
+    inside = np.arange(width) < lengths[:, None]
+    matrix = np.where(inside, letters[np.minimum(places, letters.size - 1)], np.uint8(0))
     mixed = scattered(lengths.astype(np.uint64), key=0)
-    for place, column in enumerate(np.ascontiguousarray(letters).view("<u8").T):
-        further = lengths > 8 * place
-        mixed = np.where(further, scattered(mixed ^ column, key=place + 1), mixed)
-    digits = letters[:, :18]
-    inside = np.arange(digits.shape[1])[None, :] < lengths[:, None]
-    written = (lengths >= 1) & (lengths <= 18) & (((digits >= 48) & (digits <= 57)) | ~inside).all(axis=1)
-    written &= (letters[:, 0] != 48) | (lengths == 1)
-    if written.any():
-        value = np.zeros(len(letters), dtype=np.uint64)
-        for place in range(digits.shape[1]):
-            value = np.where(
-                inside[:, place], value * np.uint64(10) + (digits[:, place] - np.uint8(48)), value
-            )
-        mixed = np.where(written, value, mixed)
+    for place, column in enumerate(np.ascontiguousarray(matrix).view("<u8").T):
+        mixed = np.where(lengths > 8 * place, scattered(mixed ^ column, key=place + 1), mixed)
     return mixed
 
 
