@@ -72,7 +72,7 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 # The table of PP-Bucket -------------------------------------------------------------------------------
 
 
-def one_run(width: int, seed: int) -> list[float]:
+def one_run(width: int, seed: int) -> list[tuple[float, float]]:
     """One stream that grows from empty to half a million ids, asked on the way; 20,000 others come and go."""
     counter = DistinctCounter(
         schema(1_000_000),
@@ -91,29 +91,41 @@ def one_run(width: int, seed: int) -> list[float]:
         if number == 0:
             counter.update(passing, -(1 + passing % 49))
         fed = size
-        found.append(counter.answer(seed=10_000_000 + 10 * seed + number).value)
+        reading = counter.answer(seed=10_000_000 + 10 * seed + number)
+        found.append((reading.value, reading.error / 1.96))
     return found
 
 
 def bucket_table(runs: int) -> None:
-    figures, rows = {}, []
+    figures: dict[str, dict[str, float]] = {}
+    rows = []
     for width in WIDTHS:
         told = np.array([one_run(width, seed) for seed in range(runs)])
-        for size, values in zip(SIZES, told.T, strict=True):
+        for number, size in enumerate(SIZES):
+            values, predicted = told[:, number, 0], float(np.median(told[:, number, 1]))
             mean, deviation = float(values.mean()), float(values.std(ddof=1))
             stated = STATED[width, size]
-            figures[f"{width}/{size}"] = {"mean": mean, "sd": deviation, "runs": runs}
+            figures[f"{width}/{size}"] = {
+                "mean": mean,
+                "sd": deviation,
+                "predicted": predicted,
+                "covered": float(np.mean(np.abs(values - size) <= 1.96 * told[:, number, 1])),
+                "runs": runs,
+            }
             rows.append(
                 (
                     f"{width:,}",
                     f"{size:,}",
                     f"{mean:,.0f} ± {deviation:,.0f}",
+                    f"{predicted:,.0f}",
                     f"{'' if stated[0] is None else f'{stated[0]:,}'} ± {stated[1]:,}",
                     f"{deviation / stated[1]:.2f}",
+                    f"{100 * figures[f'{width}/{size}']['covered']:.0f} %",
                 )
             )
     keep("table", figures)
-    table(("width", "ids", f"ours, {runs} runs", "stated, 20 runs", "ratio of deviations"), rows)
+    titles = ("width", "ids", f"ours, {runs} runs", "its own bars say", "stated, 20 runs", "ratio", "covered")
+    table(titles, rows)
 
 
 # Errors against the lower bound ----------------------------------------------------------------------
@@ -328,7 +340,7 @@ def beside(python: str, runs: int) -> None:
                 )
             )
     stable = []
-    for seed in range(10):
+    for seed in range(5):
         sketch = StableSketch(p=0.05, rows=400, key=seed)
         sketch.feed((number, 1) for number in range(1000))
         sketch.feed((number, -1) for number in range(900))

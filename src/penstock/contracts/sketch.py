@@ -75,6 +75,8 @@ class Sketch(Declared, ABC):
     """Whether noise can be drawn anew on top of the old."""
     ahead: ClassVar[bool] = False
     """Whether all answers are paid for when the stream is opened."""
+    trusts_totals: ClassVar[bool] = False
+    """Whether the guarantee, and not only accuracy, rests on the largest total that the schema states."""
     largest_state: ClassVar[Fraction | None] = None
     """The largest epsilon that its counters can be paid with, where there is one."""
 

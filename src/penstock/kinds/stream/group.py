@@ -60,6 +60,7 @@ class Group(Sketch):
 
     name: ClassVar[str] = "group-sketch"
     mechanism: ClassVar[str] = "noise by distance in a group"
+    trusts_totals: ClassVar[bool] = True
 
     prime: Annotated[int, Whole(least=3, most=101)] = 7
     rows: Annotated[int, Whole(least=1, most=8)] = 3

@@ -88,9 +88,14 @@ class Kept(ABC, Generic[S]):
     @property
     def guarantee(self) -> str:
         """The guarantee in words."""
+        resting = (
+            f"; it takes for granted that no total of an id changes by more than {self.setting.most:,}"
+            if self.sketch.trusts_totals
+            else ""
+        )
         return (
             f"{self.receipt.guarantee}; pan-private: it also holds against whoever sees the counters at one "
-            "moment, unannounced"
+            f"moment, unannounced{resting}"
         )
 
     def __repr__(self) -> str:

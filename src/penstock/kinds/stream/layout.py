@@ -20,8 +20,8 @@ class StreamLayout(Layout):
 
     An update is an id and a whole number that is added to the id's total. At all times a total lies between 0
     and `most`: what was put in can be taken out again, and nothing else. Neither number follows from the
-    stream; both are public knowledge or a generous guess. An id with a larger total costs accuracy, never
-    privacy.
+    stream; both are public knowledge or a generous guess. What an id with a larger total
+    costs depends on the sketch: accuracy with most, and the guarantee with those that say so.
 
     >>> StreamLayout(ids=1_000_000, most=49).own_fields()[0]["constraints"]
     {'minimum': 0, 'maximum': 999999}

@@ -1,7 +1,8 @@
 """L2 sketch: the sum of the squared totals of all ids, which tells how unevenly they are spread.
 
 Guarantee: pan-private, pure epsilon. The state costs `epsilon_state`, each answer `epsilon_out`, for one id
-(add-remove) or two (replace). Why: a row of the sketch adds up all totals, each with a public sign for its
+(add-remove) or two (replace). It rests on the schema: an id whose total changes by more than `most` is
+protected by as many times less. Why: a row of the sketch adds up all totals, each with a public sign for its
 id. A total changes by at most `most`, so one id moves each of the rows by at most that, and all of them by
 `most` times their number. Discrete Laplace noise for it is in the rows from the beginning, and fresh noise of
 the same kind is added to what an answer is made of. The mean of the squared rows is then the second moment
@@ -40,6 +41,7 @@ class Signs(Sketch):
 
     name: ClassVar[str] = "l2-sketch"
     mechanism: ClassVar[str] = "discrete Laplace"
+    trusts_totals: ClassVar[bool] = True
 
     rows: Annotated[int, Whole(least=2, most=4096)] = 32
 

@@ -110,7 +110,11 @@ def _facts(living: Living[Any]) -> Table:
 
 def _limits(living: Living[Any]) -> list[str]:
     whose = living.info().unit
+    resting = [
+        "The guarantee takes the largest total of an id as true: whoever exceeds it is protected by less."
+    ]
     return [
+        *(resting if living.sketch.trusts_totals else []),
         "Whoever sees the counters at one moment, and all answers, learns no more about one "
         f"{whose} than the receipt says. Whoever sees them twice learns what was fed in between.",
         f"One {whose} is protected at a time: a person with several of them by the epsilon times their "

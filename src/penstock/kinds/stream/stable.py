@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from decimal import Context, Decimal
 from functools import lru_cache
 from math import exp, inf, log
 
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 from penstock.kinds.stream.hashing import scattered
 
 FRACTION_BITS = 120
-_WORK = Context(prec=60, Emin=-(10**9), Emax=10**9)
+_LEADING = 52  # bits that a number begins with; zeros follow
 _TURNED = 1 << 53
 
 
@@ -89,21 +88,20 @@ class StableSketch:
         )
         shares = ((words >> np.uint64(11)).astype(np.float64) + 0.5) / _TURNED
         angles = (shares[: self.rows] - 0.5) * np.pi
-        sizes = logarithms(self.p, angles, -np.log(shares[self.rows :]))
-        signed = np.sign(np.sin(self.p * angles))
-        return [_fixed(float(size), int(sign)) for size, sign in zip(sizes, signed, strict=True)]
+        powers = logarithms(self.p, angles, -np.log(shares[self.rows :])) / log(2)
+        whole = np.floor(powers)
+        leading = np.sign(np.sin(self.p * angles)) * np.rint(np.exp2(powers - whole + _LEADING))
+        shifts = whole.astype(np.int64) + FRACTION_BITS - _LEADING
+        return [
+            number << shift if shift >= 0 else number >> -shift
+            for number, shift in zip(leading.astype(np.int64).tolist(), shifts.tolist(), strict=True)
+        ]
 
     def estimate(self) -> float:
         """About how many ids have a total that is not 0: the median of |sum|^p over that of |X|^p."""
         sizes = [log_of(abs(each)) for each in self.sums]
         middle = float(np.median(sizes))
         return 0.0 if middle == -inf else exp(self.p * middle) / scale_factor(self.p)
-
-
-def _fixed(size: float, sign: int) -> int:
-    """sign e^size, in units of 2^-120, rounded."""
-    grown = _WORK.multiply(_WORK.exp(Decimal(size)), Decimal(1 << FRACTION_BITS))
-    return sign * int(grown.to_integral_value(context=_WORK))
 
 
 def log_of(number: int) -> float:
