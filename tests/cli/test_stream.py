@@ -92,6 +92,10 @@ def test_a_line_that_cannot_be_read_stops_the_feeding_and_all_before_it_are_fed(
     assert done.err == "Line 2: what follows the tab is no whole number. All lines before it were fed.\n"
     load(state).update(["ann"], -1)
     assert "no word 3" in feed(b"a b\n", "--field", "3").err
+    told = feed(b"ann\nbob\t99\n").err
+    assert told.startswith("Among the updates 1 to 2: An update changes a total by more")
+    assert told.endswith("None of these was fed, all before were.\n")
+    assert "has no steps" in feed(b"ann\n", "--step-every", "1").err
 
 
 @pytest.mark.parametrize(
@@ -205,7 +209,11 @@ def test_a_running_count_is_told_step_by_step(
     living.release()
     told = json.loads(cli("stream", "step", "c.state", "--json").out)
     assert 480 < told["value"] < 520
-    assert "500" in cli("stream", "ask", "c.state").out or cli("stream", "show", "c.state").code == 0
+    assert cli("stream", "ask", "c.state").out.startswith(f"{told['value']:,.0f} ± ")
+    Path("lines").write_bytes(b"1\n" * 100)
+    with open("lines", "rb") as lines:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(lines))
+        assert cli("stream", "feed", "c.state", "--step-every", "1000").code == 0
     for _ in range(3):
         assert cli("stream", "step", "c.state").code == 0
     assert "All 4 steps" in cli("stream", "step", "c.state").err

@@ -139,6 +139,16 @@ def feed(
         float,
         typer.Option("--write-every", metavar="SECONDS", min=0.0, help="How far the disk may lag behind."),
     ] = 1.0,
+    step_every: Annotated[
+        float | None,
+        typer.Option(
+            "--step-every",
+            metavar="SECONDS",
+            min=0.0,
+            show_default=False,
+            help="End a step of a running count after so many seconds, again and again.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Feed the lines of standard input to a stream, until it ends.
@@ -151,18 +161,22 @@ def feed(
 
         tail -f access.log | penstock stream feed visitors.state --field 1
         cut -d, -f1 log.csv | penstock stream feed visitors.state
+        tail -f clicks.log | penstock stream feed clicks.state --step-every 60
     """
     import sys
 
     from penstock.cli.screen import clean, note, print_json
     from penstock.kinds.stream.feeding import feed as pour
     from penstock.kinds.stream.living import load
+    from penstock.kinds.stream.page import write_page
 
     with load(state) as living:
         living.refuse_change()
         if sys.stdin.isatty():
             note("Reading from the terminal; end with Ctrl-D.")
-        fed = pour(living, sys.stdin.buffer.fileno(), field=field, every=every)
+        fed = pour(living, sys.stdin.buffer.fileno(), field=field, every=every, step=step_every)
+        if step_every is not None:
+            write_page(living, state)
     if as_json:
         print_json({"state": state, "updates": fed.updates, "interrupted": fed.interrupted})
     else:

@@ -11,13 +11,14 @@ import os
 import re
 import select
 from dataclasses import dataclass
+from math import inf
 from time import monotonic
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.errors import DataError
+from penstock.errors import DataError, UsageError
 from penstock.kinds.stream.hashing import LONG, from_letters, from_texts
 from penstock.kinds.stream.living import Living
 from penstock.lifetime import undisturbed
@@ -35,23 +36,35 @@ class Fed:
     interrupted: bool
 
 
-def feed(living: Living[Any], descriptor: int, *, field: int | None = None, every: float = 1.0) -> Fed:
+def feed(
+    living: Living[Any],
+    descriptor: int,
+    *,
+    field: int | None = None,
+    every: float = 1.0,
+    step: float | None = None,
+) -> Fed:
     """Feed the lines of a file or pipe until it ends or somebody interrupts.
 
     With a `field` the id is that word of each line. The disk is brought up to date after `every` seconds at
-    the latest, and in the end.
+    the latest, and in the end. A running count ends a step after every `step` seconds.
     """
-    number, rest, due = 0, b"", monotonic() + every
+    if step is not None and not living.sketch.ahead:
+        raise UsageError(f"{living.info().name} has no steps; leave out --step-every. Nothing was fed.")
+    number, rest, ended = 0, b"", False
+    due, over = monotonic() + every, inf if step is None else monotonic() + step
     try:
-        while True:
-            waiting = max(0.0, due - monotonic())
+        while not ended:
+            waiting = max(0.0, min(due, over) - monotonic())
             if select.select([descriptor], [], [], waiting)[0]:
-                piece = os.read(descriptor, _AT_ONCE)
-                whole, rest = _lines(rest + piece, ended=not piece)
-                if whole:
-                    number += _count(living, whole, field, number)
-                if not piece:
-                    break
+                with undisturbed():  # what was read is counted, whoever wants to end the process meanwhile
+                    piece = os.read(descriptor, _AT_ONCE)
+                    ended = not piece
+                    whole, rest = _lines(rest + piece, ended=ended)
+                    number += _count(living, whole, field, number) if whole else 0
+            if step is not None and monotonic() >= over:
+                living.step()
+                over += step
             if monotonic() >= due:
                 living.flush()
                 due = monotonic() + every
@@ -78,8 +91,7 @@ def _count(living: Living[Any], text: bytes, field: int | None, before: int) -> 
     """Feed whole lines; how many updates they were."""
     if field is None and b"\t" not in text and b"\r" not in text:
         ids = _each_line(text)
-        with undisturbed():
-            living.update(ids)
+        _update(living, ids, np.ones(ids.size, dtype=np.int64), before)
         return int(ids.size)
     ids_: list[bytes] = []
     deltas: list[int] = []
@@ -94,11 +106,22 @@ def _count(living: Living[Any], text: bytes, field: int | None, before: int) -> 
             ids_.append(parsed[0])
             deltas.append(parsed[1])
     if ids_:
-        with undisturbed():
-            living.update(from_texts(ids_), np.array(deltas, dtype=np.int64))
+        _update(living, from_texts(ids_), np.array(deltas, dtype=np.int64), before)
     if problem is not None:
         raise problem
     return len(ids_)
+
+
+def _update(living: Living[Any], ids: NDArray[np.uint64], deltas: NDArray[np.int64], before: int) -> None:
+    """Count updates as a whole, or none of them."""
+    try:
+        living.update(ids, deltas)
+    except DataError as problem:
+        where = f"Among the updates {before + 1:,} to {before + ids.size:,}"
+        told = str(problem).replace(
+            "Nothing of this call was fed.", "None of these was fed, all before were."
+        )
+        raise DataError(f"{where}: {told}") from None
 
 
 def _parsed(line: bytes, field: int | None) -> tuple[bytes, int] | None:
