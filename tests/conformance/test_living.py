@@ -7,7 +7,6 @@ siblings: money, files, memory, deletes, questions, pages and audits.
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.conformance.checks import DOCS, SECTIONS, has_text
+from tests.conformance.checks import has_its_page
 from tests.conformance.test_kinds import describes_its_block
 from tests.kinds.stream.streams import dump, held_by
 
@@ -221,22 +220,6 @@ def draws_its_page(info: SketchInfo, place: Path) -> None:
     assert "a &lt;title&gt;" in text
     assert all(name in text for name in info.questions)
     assert "error_y" in text
-
-
-def has_its_page(info: SketchInfo, place: Path) -> None:
-    if info.role == "baseline":
-        text = (DOCS / "methods" / "baselines.md").read_text(encoding="utf-8")
-        section = re.search(rf"^## {re.escape(info.name)}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-        assert section is not None, f"docs/methods/baselines.md has no section {info.name}"
-        for word in ("**Theorem.**", "**Cost.**", "**Limits.**", "**Reference.**"):
-            assert word in section[1], f"{info.name}: {word}"
-        return
-    text = (DOCS / "methods" / f"{info.name}.md").read_text(encoding="utf-8")
-    assert [title for title in re.findall(r"^## (.+)$", text, re.MULTILINE) if title in SECTIONS] == list(
-        SECTIONS
-    )
-    for title in SECTIONS:
-        assert has_text(text, title), f"{info.name}: nothing is said under '{title}'"
 
 
 def is_audited(info: SketchInfo, place: Path) -> None:

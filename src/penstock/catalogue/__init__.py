@@ -11,7 +11,7 @@ can cause anything else to be imported.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
@@ -69,6 +69,8 @@ class _Named(Protocol):
 
 
 N = TypeVar("N", bound=_Named)
+A = TypeVar("A", MethodInfo, SketchInfo)
+"""An algorithm: one that is run once, or one that is fed."""
 
 
 def _by_name(*entries: N) -> dict[str, N]:
@@ -172,9 +174,14 @@ def methods(kind: str | None = None, *, role: Role | None = None) -> tuple[Metho
     >>> [info.name for info in methods("itemsets")]
     ['sluice', 'diffpart', 'privtree-sets', 'top-sets', 'select-items', 'set-histogram']
     """
+    return _chosen(_methods.values(), kind, role)
+
+
+def _chosen(entries: Iterable[A], kind: str | None, role: Role | None) -> tuple[A, ...]:
+    """The entries for a kind of data and of a role, baselines last."""
     found = [
         info
-        for info in _methods.values()
+        for info in entries
         if (kind is None or info.kind == kind) and (role is None or info.role == role)
     ]
     return tuple(sorted(found, key=lambda info: info.role == "baseline"))
@@ -211,12 +218,7 @@ def sketches(kind: str | None = None, *, role: Role | None = None) -> tuple[Sket
     >>> [info.name for info in sketches(role="baseline")]
     ['group-sketch', 'density-inserts']
     """
-    found = [
-        info
-        for info in _sketches.values()
-        if (kind is None or info.kind == kind) and (role is None or info.role == role)
-    ]
-    return tuple(sorted(found, key=lambda info: info.role == "baseline"))
+    return _chosen(_sketches.values(), kind, role)
 
 
 def sketch(name: str) -> SketchInfo:
