@@ -49,6 +49,9 @@ BY_OTHERS = {
     "theory/regression.py largest": "the audit: the beta of that claim",
     "theory/regression.py unbounded_beta": "the same",
     "theory/beliefs.py sampled": "the same",
+    "kinds/stream/incidence.py cropped_mean": "users of the library: one of the questions to totals",
+    "kinds/stream/incidence.py heavy_hitters": "the same",
+    "kinds/stream/audits/box.py lost_mass": "the audit's tests: how much the printed box gives away",
     "privacy/randomness/logarithms.py exceeds": "the audit's own comparison with a bracketed number",
 }
 """What is called by a library or by its users, or is there for the audits."""
