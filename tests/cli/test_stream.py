@@ -216,6 +216,7 @@ def test_a_running_count_is_told_step_by_step(
         assert cli("stream", "feed", "c.state", "--step-every", "1000").code == 0
     for _ in range(3):
         assert cli("stream", "step", "c.state").code == 0
+    assert "0 steps left" in cli("stream", "show", "c.state").out
     assert "All 4 steps" in cli("stream", "step", "c.state").err
     assert json.loads(cli("stream", "show", "c.state", "--json").out)["receipt"]["epsilon"] == "40"
 

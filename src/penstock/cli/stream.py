@@ -100,7 +100,7 @@ def open_(
         **_parameters(param or [], found.sketch_class.parameters(), sketch),
     )
     note(f"[{ACCENT}]{clean(state)}[/]: {clean(made.guarantee)}.")
-    note(f"It answers {made.answers_left} times; feed it with 'penstock stream feed {clean(state)}'.")
+    note(f"{made.left}; feed it with 'penstock stream feed {clean(state)}'.")
     if made.receipt.ledger is None:
         note("Booked in no ledger: nobody adds this stream up with other releases about the same people.")
     _note_seed(made)
@@ -222,7 +222,7 @@ def ask(
         print_json({"state": state, **reading.to_dict(), "answers_left": living.answers_left})
         return
     screen().print(clean(reading))
-    note(f"{living.answers_left} answers left. Report: {clean(state)}/report.html")
+    note(f"{living.left}. Report: {clean(state)}/report.html")
     _note_seed(living)
 
 
@@ -282,7 +282,7 @@ def show(state: State, as_json: Json = False) -> None:
         asked = reading.question + ("" if reading.at is None else f" {reading.at}")
         table.add_row(clean(reading.asked), clean(asked), clean(reading), clean(reading.epsilon))
     out.print(table)
-    out.print(f"{living.answers_left} answers left." if living.book.closed is None else "Closed.")
+    out.print(f"{living.left}." if living.book.closed is None else "Closed.")
 
 
 def step(state: State, seed: Seed = None, as_json: Json = False) -> None:

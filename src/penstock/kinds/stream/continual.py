@@ -142,6 +142,10 @@ class ContinualCounter(Living[Intervals]):
             )
         return reading
 
+    @property
+    def left(self) -> str:
+        return f"{self.sketch.steps - len(self.history):,} steps left"
+
     def _published(self, over: list[int], source: Randomness) -> list[int]:
         """The counts of the intervals that are over, with the noise that was paid for at the opening."""
         share = Fraction(self._book.epsilon_out) * len(over) / self.sketch.levels

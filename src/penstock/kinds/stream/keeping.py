@@ -86,6 +86,11 @@ class Kept(ABC, Generic[S]):
         return int((self._book.limit - self._book.spent) / Fraction(self._book.epsilon_out))
 
     @property
+    def left(self) -> str:
+        """What is left of it, in words."""
+        return f"{self.answers_left:,} {'answer' if self.answers_left == 1 else 'answers'} left"
+
+    @property
     def guarantee(self) -> str:
         """The guarantee in words."""
         resting = (
@@ -99,7 +104,7 @@ class Kept(ABC, Generic[S]):
         )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self._book.readings)} answers, {self.answers_left} left)"
+        return f"{type(self).__name__}({len(self._book.readings)} told, {self.left})"
 
 
     def _drawn(

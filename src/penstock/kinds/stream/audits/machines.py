@@ -142,7 +142,7 @@ def setting(
 
 
 @cache
-def apart() -> int:
+def separating_key() -> int:
     """A key under which the first two ids are in different counters of two."""
     sketch = SmallBuckets(width=2)
     for key in range(1, 1000):
@@ -155,7 +155,7 @@ def apart() -> int:
 
 def buckets(relation: Relation) -> Small:
     """PP-Bucket: two counters modulo 7."""
-    here = setting(relation, ids=2, most=3, key=apart())
+    here = setting(relation, ids=2, most=3, key=separating_key())
     return Small(DistinctCounter, SmallBuckets(width=2), here, 7)
 
 
