@@ -40,12 +40,12 @@ def page(living: Living[Any], title: str) -> str:
         Section("How it counts", [_facts(living)], lead=f"{info.name}: {info.summary}.", short="Sketch"),
         Section("Limits", [Points(_limits(living))], short="Limits"),
     ]
-    state = f"closed at {book.closed}" if book.closed else f"open since {book.opened}"
+    state = f"Closed at {_when(book.closed)}" if book.closed else f"Open since {_when(book.opened)}"
     return render(
         living.schema.title or title,
         sections,
         eyebrow="Living release of a stream",
-        subtitle=f"{state}. {receipt.guarantee[0].upper()}{receipt.guarantee[1:]}.",
+        subtitle=f"{state}. {living.guarantee[0].upper()}{living.guarantee[1:]}.",
         banner=None if receipt.publishable else _SEEDED,
         footer="This page is complete in itself and loads nothing.",
     )
@@ -55,13 +55,22 @@ def _answers(told: list[Reading]) -> list[Block]:
     if not told:
         return [Text(["Nothing was asked yet."])]
     last = told[-1]
-    cards = Cards([Card(f"last answer: {_asked(last)}", str(last), f"asked {last.asked}")])
+    cards = Cards([Card(f"last answer: {_asked(last)}", str(last), f"asked at {_when(last.asked)}")])
     pictures = [
         drawn(question, [each for each in told if _asked(each) == question])
         for question in dict.fromkeys(map(_asked, told))
     ]
-    rows = [[each.asked, _asked(each), str(each), plain(each.epsilon)] for each in told]
+    rows = [[_when(each.asked), _asked(each), str(each), plain(each.epsilon)] for each in told]
     return [cards, Gallery(pictures), Table(["asked", "question", "answer", "epsilon"], rows)]
+
+
+def _when(time: str) -> str:
+    """A time as people read it.
+
+    >>> _when("2026-01-02T03:04:05+00:00")
+    '2026-01-02 03:04:05 UTC'
+    """
+    return time.replace("T", " ").replace("+00:00", " UTC")
 
 
 def _asked(reading: Reading) -> str:
@@ -89,8 +98,11 @@ def drawn(question: str, told: list[Reading]) -> Picture:
         xaxis={"type": "date"},
         yaxis={"showgrid": True, "rangemode": "tozero", "title": {"text": safe(told[0].text)}},
     )
-    caption = f"{len(told)} answers; the last is {told[-1]}. Bars cover 95 % of the noise."
-    rows = tuple((each.asked, each.value, each.error) for each in told)
+    sure = "at least" if told[-1].conservative else "about"
+    caption = (
+        f"{len(told)} answers; the last is {told[-1]}. Bars cover the truth in {sure} 95 of 100 streams."
+    )
+    rows = tuple((_when(each.asked), each.value, each.error) for each in told)
     return Picture(question, caption, picture, ("asked", told[0].text, "±"), rows, wide=True)
 
 
