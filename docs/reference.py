@@ -17,7 +17,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from penstock import catalogue
-from penstock.catalogue import KindInfo, MethodInfo
+from penstock.catalogue import KindInfo, MethodInfo, SketchInfo
 
 HERE = Path(__file__).parent
 Entry = tuple[str, str]
@@ -28,7 +28,9 @@ def on_config(config: Any, **_: Any) -> Any:
     for section in config.nav:
         if "Methods" in section:
             first, *rest = section["Methods"]
-            section["Methods"] = [first, *({info.name: page_of(info)} for info in offered()), *rest]
+            living = catalogue.sketches(role="method")
+            pages = [{info.name: page_of(info)} for info in (*offered(), *living)]
+            section["Methods"] = [first, *pages, *rest]
     return config
 
 
@@ -53,7 +55,7 @@ def methods() -> list[Entry]:
 
 def handles() -> list[Entry]:
     """Every kind of data by name, with the dotted path of the handle that its methods take."""
-    return [(info.name, info.data.replace(":", ".")) for info in catalogue.kinds()]
+    return [(info.name, (info.data or "").replace(":", ".")) for info in catalogue.kinds()]
 
 
 def forms() -> list[Entry]:
@@ -84,9 +86,12 @@ def parameters(name: str) -> str:
     """The parameters of a method with default and range, as it declares them."""
     from penstock.contracts.parameters import FromPython
     from penstock.contracts.plug import method_class
+    from penstock.kinds.stream.living import living_class
 
+    fed = name in [info.name for info in catalogue.sketches()]
+    found = living_class(name).sketch_class if fed else method_class(catalogue.method(name))
     rows = []
-    for parameter in method_class(catalogue.method(name)).parameters():
+    for parameter in found.parameters():
         words = parameter.domain.words
         if isinstance(parameter.domain, FromPython):
             words += " (from Python only)"
@@ -117,7 +122,7 @@ def offered(kind: str | None = None) -> list[MethodInfo]:
     return sorted(found, key=lambda info: (order.index(info.kind), not info.default))
 
 
-def page_of(info: MethodInfo) -> str:
+def page_of(info: MethodInfo | SketchInfo) -> str:
     """Where a method is explained: on a page of its own, or in a section of the baselines' page."""
     return f"methods/baselines.md#{info.name}" if info.role == "baseline" else f"methods/{info.name}.md"
 
@@ -138,6 +143,22 @@ def baselines() -> str:
     titles = ("baseline", "data", "answer", "guarantee", "what it is")
     found = catalogue.methods(role="baseline")
     rows = [(linked(info), info.kind, info.answer, guarantee(info), info.summary) for info in found]
+    return table(titles, rows)
+
+
+def sketches() -> str:
+    """What a stream can be fed to; for pages in guide/."""
+    titles = ("sketch", "protects", "neighbours", "what it is", "questions")
+    rows = [
+        (
+            f"[`{info.name}`](../{page_of(info)}){', the default' if info.default else ''}",
+            f"one {info.unit}",
+            coded(info.relations),
+            info.summary + ("; a baseline" if info.role == "baseline" else ""),
+            coded(info.questions),
+        )
+        for info in catalogue.sketches()
+    ]
     return table(titles, rows)
 
 
@@ -170,13 +191,13 @@ def advice(info: MethodInfo) -> str:
 def kinds() -> str:
     """Every kind of data with its units, its block of the schema and its engines."""
     titles = ("kind", "the data", "units, the usual one first", "a block of its own", "`--engine`")
-    return table(titles, [_kind(info) for info in catalogue.kinds()])
+    return table(titles, [_kind(info) for info in catalogue.every_kind()])
 
 
 def _kind(info: KindInfo) -> tuple[str, ...]:
     units = coded(unit.name for unit in info.units)
     block = f"`{info.layout[0]}`" if info.layout else "–"
-    return f"`{info.name}`", info.words, units, block, coded(info.engines)
+    return f"`{info.name}`", info.words, units, block, "fed" if info.living else coded(info.engines)
 
 
 def units() -> str:
@@ -191,7 +212,7 @@ def named_kinds() -> str:
 
 def blocks() -> str:
     """For each kind with a block of its own in the schema the row of a table."""
-    found = [(info.layout[0], info.name) for info in catalogue.kinds() if info.layout is not None]
+    found = [(info.layout[0], info.name) for info in catalogue.every_kind() if info.layout is not None]
     return "\n".join(
         f"| `{key}` | in data of kind `{kind}`: which columns make a record |" for key, kind in found
     )
@@ -202,7 +223,7 @@ def keys_of_blocks() -> str:
     from penstock.schema.layout import layout_class
 
     parts = []
-    for info in catalogue.kinds():
+    for info in catalogue.every_kind():
         block = layout_class(info.name)
         if block is not None:
             key, layout = block
@@ -339,6 +360,7 @@ PLACES: dict[str, Callable[[], str]] = {
     "<!-- the commands, generated from the program itself -->": commands,
     "<!-- the choice of methods -->": choice,
     "<!-- the baselines -->": baselines,
+    "<!-- the sketches -->": sketches,
     "<!-- the kinds -->": kinds,
     "<!-- the kinds of data -->": named_kinds,
     "<!-- the kinds of answer -->": answers,

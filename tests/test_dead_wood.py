@@ -21,7 +21,6 @@ NOT_YET: dict[str, str] = {
     "privacy/mechanisms/response.py randomise": "streams: people's own noisy answers",
     "privacy/mechanisms/response.py estimate": "the same: how many people hold an answer",
     "privacy/mechanisms/sparse_errors.py error_queries": "in the guide to selection: public estimates",
-    "privacy/randomness/samplers.py bernoulli": "streams: the bits of a pan-private sketch",
     "privacy/budgets/budget.py apart": "partitions: parts of the records that are paid for once",
 }
 """Core that no method uses yet, tested and audited, each with what is going to use it. An entry goes when it
@@ -50,6 +49,9 @@ BY_OTHERS = {
     "theory/regression.py largest": "the audit: the beta of that claim",
     "theory/regression.py unbounded_beta": "the same",
     "theory/beliefs.py sampled": "the same",
+    "kinds/stream/incidence.py cropped_mean": "users of the library: one of the questions to totals",
+    "kinds/stream/incidence.py heavy_hitters": "the same",
+    "kinds/stream/audits/box.py lost_mass": "the audit's tests: how much the printed box gives away",
     "privacy/randomness/logarithms.py exceeds": "the audit's own comparison with a bracketed number",
 }
 """What is called by a library or by its users, or is there for the audits."""

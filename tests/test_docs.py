@@ -17,6 +17,7 @@ from tests.test_docstrings import REFERENCE
 from penstock import catalogue
 from penstock.cli.app import app
 from penstock.contracts.plug import method_class
+from penstock.kinds.stream.living import living_class
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -52,7 +53,9 @@ def test_the_guide_runs_as_printed(name: str, tmp_path: Path, monkeypatch: pytes
     assert ran > 5
 
 
-@pytest.mark.parametrize("name", ["audit", "guide/selection", "guide/epsilon", "privacy/bounds"])
+@pytest.mark.parametrize(
+    "name", ["audit", "guide/selection", "guide/epsilon", "guide/streams", "privacy/bounds"]
+)
 def test_examples_on_other_pages_run(name: str) -> None:
     texts = [text for language, text in blocks(ROOT / "docs" / f"{name}.md") if language == "python"]
     assert texts
@@ -149,7 +152,8 @@ def test_every_method_is_in_the_navigation() -> None:
         {"Baselines": "methods/baselines.md"},
     )
     pages = {name: place for entry in made[1:-1] for name, place in entry.items()}
-    assert pages == {info.name: f"methods/{info.name}.md" for info in catalogue.methods(role="method")}
+    offered = (*catalogue.methods(role="method"), *catalogue.sketches(role="method"))
+    assert pages == {info.name: f"methods/{info.name}.md" for info in offered}
 
 
 def test_the_table_of_kinds_names_every_kind_with_its_units_also_one_that_is_new() -> None:
@@ -171,6 +175,17 @@ def test_pages_and_reference_name_every_parameter_with_its_range() -> None:
             assert f"| `{parameter.name}` | " in section
             assert parameter.domain.words in section
             assert f"`{parameter.name}`" in about, f"{info.name}: {parameter.name}"
+
+
+def test_the_table_of_sketches_and_their_pages_say_everything() -> None:
+    text = filled("guide/streams")
+    for info in catalogue.sketches():
+        (row,) = [line for line in text.splitlines() if line.startswith(f"| [`{info.name}`]")]
+        assert info.summary in row
+        assert all(f"`{word}`" in row for word in (*info.relations, *info.questions))
+        page = filled("methods/baselines" if info.role == "baseline" else f"methods/{info.name}")
+        for parameter in living_class(info.name).sketch_class.parameters():
+            assert f"| `{parameter.name}` | " in page, f"{info.name}: {parameter.name}"
 
 
 def test_every_method_has_a_page_with_all_its_sections() -> None:

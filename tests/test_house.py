@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("drafting", "evaluation", "audit"),
     ("kinds",),
     ("learn",),
-    ("api",),
+    ("api", "stream"),
     ("explanation",),
     ("demo",),
     ("cli",),

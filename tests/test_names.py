@@ -57,6 +57,9 @@ MEANT: dict[tuple[str, str], str] = {
     ("report/page.py", "table"): BLOCK,
     ("report/page.py", "points"): BLOCK,
     ("report/maps.py", "points"): NOUN,
+    ("__init__.py", "stream"): "the module of that name, which is loaded when it is first used",
+    ("cli/app.py", "stream"): "the command of that name",
+    ("audit/harness.py", "event"): "what an audit looks for in outputs",
     ("report/pictures.py", "points"): NOUN,
     **{
         ("releases/formats.py", word): EARLIER
@@ -77,15 +80,17 @@ def home(place: str) -> str:
 
 def homes() -> dict[str, set[str]]:
     """Every name of the catalogue, and the rooms in which it may be said."""
-    found: dict[str, set[str]] = {info.name: {home(info.data)} for info in catalogue.kinds()}
+    found: dict[str, set[str]] = {info.name: {home(info.places[0])} for info in catalogue.every_kind()}
+    for sketch in catalogue.sketches():
+        found.setdefault(sketch.name, set()).add(home(sketch.where))
     for info in catalogue.methods():
         found.setdefault(info.name, set()).add(home(info.where))
         found.setdefault(info.form, set()).add(home(info.where))
     for form in map(catalogue.form, catalogue.forms()):
         found.setdefault(form.name, set()).add(home(form.where))
-    for kind in catalogue.kinds():
+    for kind in catalogue.every_kind():
         for name in (*(unit.name for unit in kind.units), *(kind.layout or ())[:1]):
-            found.setdefault(name, set()).add(home(kind.data))
+            found.setdefault(name, set()).add(home(kind.places[0]))
     for name in catalogue.ENGINES:
         found.setdefault(name, set()).add("engine")
     return found

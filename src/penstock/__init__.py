@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from penstock import stream as stream
     from penstock.api import draft as draft
     from penstock.api import evaluate as evaluate
     from penstock.api import load as load
@@ -46,6 +47,9 @@ _EXPORTS = {
     "select": "penstock.api",
 }
 
+_MODULES = ("stream",)
+"""Modules that are loaded when they are first used, too."""
+
 __all__ = [
     "Budget",
     "Ledger",
@@ -62,6 +66,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"penstock.{name}")
     if name not in _EXPORTS:
         raise AttributeError(f"module 'penstock' has no attribute '{name}'")
     value = getattr(import_module(_EXPORTS[name]), name)
@@ -70,4 +76,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, "__version__"})
+    return sorted({*__all__, *_MODULES, "__version__"})

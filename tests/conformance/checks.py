@@ -40,7 +40,7 @@ from tests.conformance.spending import (
 from penstock import catalogue
 from penstock.audit.target import Kind
 from penstock.audit.targets import every_audit
-from penstock.catalogue import MethodInfo
+from penstock.catalogue import MethodInfo, SketchInfo
 from penstock.contracts.data import Data
 from penstock.contracts.method import Method
 from penstock.contracts.plug import data_class, method_class
@@ -145,7 +145,7 @@ def tells_a_known_choice_of_records(info: MethodInfo, place: Path) -> None:
             assert method.fit(data, rest).receipt.publishable is publishable
 
 
-def has_its_page(info: MethodInfo, place: Path) -> None:
+def has_its_page(info: MethodInfo | SketchInfo, place: Path) -> None:
     """A method has a page with the theorem, its cost and its limits; baselines share one, a section each."""
     if info.role == "baseline":
         text = (DOCS / "methods" / "baselines.md").read_text(encoding="utf-8")

@@ -63,6 +63,7 @@ OPENINGS = {
     "drafting/bounds.py frequent": "stability-based histogram: noise, and a threshold that covers delta",
     "kinds/points/baselines/dawa.py least_uneven": "DAWA's noisy costs of all stretches",
     "learn/linear/perturbation.py perturbed_minimum": "noise in the objective; distances are paid for",
+    "kinds/stream/group.py noisy_sketch": "noise by the distance that a neighbour's move has in a group",
     "kinds/sequences/exploration.py Exploration.look": "noise string by string, paid start by start",
     # Audits compare neighbouring inputs that they make up themselves: there is nobody to protect.
     "audit/sensitivity.py moves": "how far a value really moves between two made-up inputs",

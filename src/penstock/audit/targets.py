@@ -33,7 +33,7 @@ TRIALS = 100_000
 
 def every_audit() -> list[Audits]:
     """What the rooms of the catalogue offer to the audit."""
-    places = [info.audits for info in catalogue.kinds()] + [info.audits for info in catalogue.methods()]
+    places = [info.audits for info in catalogue.every_kind()] + [info.audits for info in catalogue.methods()]
     found = []
     for place in dict.fromkeys(filter(None, places)):
         offered = catalogue.load(place)

@@ -11,14 +11,14 @@ can cause anything else to be imported.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
-from penstock.catalogue import kind_entries, method_entries
+from penstock.catalogue import kind_entries, method_entries, sketch_entries
 from penstock.catalogue.entry import (
     ENGINES,
     MEMORY,
@@ -28,6 +28,7 @@ from penstock.catalogue.entry import (
     MethodInfo,
     OptionInfo,
     Role,
+    SketchInfo,
     UnitInfo,
 )
 from penstock.errors import ReleaseError, UsageError
@@ -42,8 +43,11 @@ __all__ = [
     "MethodInfo",
     "OptionInfo",
     "Role",
+    "SketchInfo",
     "UnitInfo",
     "default_method",
+    "default_sketch",
+    "every_kind",
     "extended",
     "form",
     "forms",
@@ -52,6 +56,8 @@ __all__ = [
     "load",
     "method",
     "methods",
+    "sketch",
+    "sketches",
     "unit",
     "units",
 ]
@@ -63,6 +69,8 @@ class _Named(Protocol):
 
 
 N = TypeVar("N", bound=_Named)
+A = TypeVar("A", MethodInfo, SketchInfo)
+"""An algorithm: one that is run once, or one that is fed."""
 
 
 def _by_name(*entries: N) -> dict[str, N]:
@@ -79,6 +87,7 @@ ANSWERS: Mapping[str, AnswerInfo] = MappingProxyType(_by_name(*kind_entries.ANSW
 _kinds = _by_name(*kind_entries.KINDS)
 _methods = _by_name(*method_entries.METHODS)
 _forms = _by_name(*method_entries.FORMS)
+_sketches = _by_name(*sketch_entries.SKETCHES)
 
 _OPTION = re.compile(r"[a-z]+(-[a-z]+)*")
 _TAKEN = ("folder", "expression", "json", "help")  # what `penstock query` itself takes
@@ -115,11 +124,17 @@ def _places() -> set[str]:
         *(place for info in _kinds.values() for place in info.places),
         *(place for info in _methods.values() for place in info.places),
         *(info.where for info in _forms.values()),
+        *(info.where for info in _sketches.values()),
     }
 
 
 def kinds() -> tuple[KindInfo, ...]:
-    """All kinds of data."""
+    """All kinds of data whose records are opened."""
+    return tuple(info for info in _kinds.values() if not info.living)
+
+
+def every_kind() -> tuple[KindInfo, ...]:
+    """All kinds of data that a schema can describe: those that are opened, and the living ones."""
     return tuple(_kinds.values())
 
 
@@ -159,9 +174,14 @@ def methods(kind: str | None = None, *, role: Role | None = None) -> tuple[Metho
     >>> [info.name for info in methods("itemsets")]
     ['sluice', 'diffpart', 'privtree-sets', 'top-sets', 'select-items', 'set-histogram']
     """
+    return _chosen(_methods.values(), kind, role)
+
+
+def _chosen(entries: Iterable[A], kind: str | None, role: Role | None) -> tuple[A, ...]:
+    """The entries for a kind of data and of a role, baselines last."""
     found = [
         info
-        for info in _methods.values()
+        for info in entries
         if (kind is None or info.kind == kind) and (role is None or info.role == role)
     ]
     return tuple(sorted(found, key=lambda info: info.role == "baseline"))
@@ -182,10 +202,37 @@ def default_method(kind: str) -> MethodInfo:
     for info in offered:
         if info.default:
             return info
+    if kind in _kinds and _kinds[kind].living:
+        raise UsageError(
+            f"Data of kind '{kind}' is fed, not opened: begin with 'penstock {kind} open'. Nothing was spent."
+        )
     names = " or ".join(info.name for info in offered)
     raise UsageError(
         f"Data of kind '{kind}' has no method that is chosen by itself; say which: --method {names}."
     )
+
+
+def sketches(kind: str | None = None, *, role: Role | None = None) -> tuple[SketchInfo, ...]:
+    """All living releases, or those for a kind of data or of a role; baselines last.
+
+    >>> [info.name for info in sketches(role="baseline")]
+    ['group-sketch', 'density-inserts']
+    """
+    return _chosen(_sketches.values(), kind, role)
+
+
+def sketch(name: str) -> SketchInfo:
+    """The living release of this name; unknown names are answered with the nearest known ones."""
+    if name not in _sketches:
+        near = get_close_matches(name, _sketches, n=1)
+        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        raise UsageError(f"There is no sketch '{name:.60}'{hint}; there are {', '.join(_sketches)}.")
+    return _sketches[name]
+
+
+def default_sketch(kind: str) -> SketchInfo:
+    """The living release that is begun when nobody says which."""
+    return next(info for info in sketches(kind, role="method") if info.default)
 
 
 def forms() -> tuple[str, ...]:

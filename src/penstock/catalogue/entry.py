@@ -65,13 +65,17 @@ class KindInfo:
     at home in other rooms. `engines` are where the records are counted, `options` how its releases are asked.
     Where `targets` says so, a schema may name the column that others will be asked to predict. Where there is
     `made_up`, it draws records that nobody has from a schema alone.
+
+    A kind without a handle is `living`: its records are never opened, because they are not kept. They are
+    fed, one after the other, to what remembers them privately (`SketchInfo`); the custodian writes the
+    schema.
     """
 
     name: str
     words: str
     units: tuple[UnitInfo, ...]
-    data: str
-    draft: str
+    data: str | None = None
+    draft: str | None = None
     evaluation: str | None = None
     audits: str | None = None
     made_up: str | None = None
@@ -80,6 +84,11 @@ class KindInfo:
     targets: bool = False
     engines: tuple[str, ...] = (MEMORY,)
     options: tuple[OptionInfo, ...] = ()
+
+    @property
+    def living(self) -> bool:
+        """Whether its records are fed, not opened."""
+        return self.data is None
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -126,6 +135,28 @@ class MethodInfo:
     def places(self) -> tuple[str, ...]:
         """Where everything stands that belongs to this method."""
         return tuple(place for place in (self.where, self.evaluation, self.audits) if place is not None)
+
+
+@dataclass(frozen=True)
+class SketchInfo:
+    """What can be said of a living release without loading it: fed with a stream, asked, and closed.
+
+    `where` is its class, `unit` whose presence it protects, `relations` against which changes, and
+    `questions` what it can be asked, each with the name of the number that belongs to the question, where one
+    does. `deletes` says whether what was fed can be taken back without a trace.
+    """
+
+    name: str
+    kind: str
+    where: str
+    summary: str
+    unit: str
+    relations: tuple[str, ...]
+    questions: Mapping[str, str | None]
+    deletes: bool = True
+    guarantee: str = "pan-private, pure epsilon"
+    role: Role = "method"
+    default: bool = False
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ _RECORD = UnitInfo("record", yours="your record", several=True)
 _USER = UnitInfo("user", yours="your records", plural=True, bounded=True)
 _EDGE = UnitInfo("edge", yours="one of your links", several=True, together=True)
 _SEQUENCE = UnitInfo("sequence", yours="your sequence", several=True)
+_ID = UnitInfo("id", yours="all updates of your id", plural=True, several=True)
+_EVENT = UnitInfo("event", yours="one of your events", several=True)
 
 _CONDITIONS = OptionInfo(
     "condition",
@@ -158,5 +160,12 @@ KINDS = (
             OptionInfo("degree", "degree", "D", "how many nodes have D links, or D..E of them."),
             OptionInfo("graph", "graph", "FILE", "write a synthetic graph as .graphml, or .txt like SNAP."),
         ),
+    ),
+    KindInfo(
+        "stream",
+        words="a stream of updates",
+        units=(_ID, _EVENT),
+        audits="penstock.kinds.stream.audits:AUDITS",
+        layout=("stream", "penstock.kinds.stream.layout:StreamLayout"),
     ),
 )

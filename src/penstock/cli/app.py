@@ -31,6 +31,7 @@ from penstock.cli import (
     release,
     sample,
     select,
+    stream,
 )
 from penstock.cli.screen import complain, paragraphs
 from penstock.cli.signals import Heard, listening
@@ -111,6 +112,7 @@ for _module, _panel in (
     _command = getattr(_module, _name)
     app.command(_name, rich_help_panel=_panel, help=paragraphs(_command.__doc__))(_command)
 app.add_typer(ledger.app, name="ledger", rich_help_panel="Keep watch")
+app.add_typer(stream.app, name="stream", rich_help_panel="Release")
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar, final, get_args
 
 from penstock.contracts.data import Data
-from penstock.contracts.parameters import Parameter, parameters_of
+from penstock.contracts.parameters import Declared
 from penstock.privacy.budgets.budget import Budget
 from penstock.releases.release import Release
 from penstock.schema import Schema
@@ -16,7 +16,7 @@ D = TypeVar("D", bound=Data)
 
 
 @dataclass(frozen=True)
-class Method(ABC, Generic[D]):
+class Method(Declared, ABC, Generic[D]):
     """An algorithm that turns sealed data into a release.
 
     A method is a frozen dataclass: its fields are its parameters, each annotated with what it may be
@@ -25,15 +25,6 @@ class Method(ABC, Generic[D]):
     """
 
     name: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        for parameter in self.parameters():
-            parameter.refuse(self)
-
-    @classmethod
-    def parameters(cls) -> tuple[Parameter, ...]:
-        """What can be set, with its range and its default."""
-        return parameters_of(cls)
 
     @classmethod
     def takes(cls) -> type[Data]:

@@ -263,6 +263,21 @@ class Parameter:
         return UsageError(f"{self.name} must be {self.domain.words}, not {shown(value)}. Nothing was spent.")
 
 
+@dataclass(frozen=True)
+class Declared(ABC):  # noqa: B024  # what is abstract about it is in those that declare something
+    """A frozen dataclass whose fields are parameters, each checked against what it declares when it is
+    made."""
+
+    def __post_init__(self) -> None:
+        for parameter in self.parameters():
+            parameter.refuse(self)
+
+    @classmethod
+    def parameters(cls) -> tuple[Parameter, ...]:
+        """What can be set, with its range and its default."""
+        return parameters_of(cls)
+
+
 @cache
 def parameters_of(method: type[Any]) -> tuple[Parameter, ...]:
     """The declared parameters of a method's class, in their order."""

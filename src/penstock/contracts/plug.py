@@ -8,6 +8,7 @@ from penstock import catalogue
 from penstock.catalogue import KindInfo, MethodInfo
 from penstock.contracts.data import Data
 from penstock.contracts.method import Method
+from penstock.errors import UsageError
 
 
 def method_class(info: MethodInfo) -> type[Method[Any]]:
@@ -27,6 +28,12 @@ def method_class(info: MethodInfo) -> type[Method[Any]]:
 
 def data_class(info: KindInfo) -> type[Data]:
     """The sealed handle of a kind; `open(source, schema)` makes one."""
+    if info.data is None:
+        raise UsageError(
+            f"Data of kind '{info.name}' is fed, not opened: begin with 'penstock {info.name} open'. Nothing "
+            "was "
+            "spent."
+        )
     found = catalogue.load(info.data)
     if not isinstance(found, type) or not issubclass(found, Data):
         raise TypeError(f"{info.data} is no handle on data")

@@ -34,7 +34,7 @@ from penstock.drafting.domain import Domain, range_of, too_large
 from penstock.engine.header import Header
 from penstock.engine.source import Source
 from penstock.engine.source import read as open_source
-from penstock.errors import DataError
+from penstock.errors import DataError, UsageError
 from penstock.privacy.unit import Unit
 from penstock.schema.field import Constraints, Field
 from penstock.schema.layout import Layout
@@ -122,6 +122,12 @@ class KindDraft:
 def kind_draft(kind: str) -> KindDraft:
     """How data of this kind is drafted."""
     info = catalogue.kind(kind)
+    if info.draft is None:
+        raise UsageError(
+            f"Data of kind '{kind}' is fed, not opened, so that there is nothing to draft a schema from; "
+            "write "
+            "it by hand."
+        )
     found = catalogue.load(info.draft)
     if not isinstance(found, type) or not issubclass(found, KindDraft):
         raise TypeError(f"{info.draft} is no draft of a kind")

@@ -178,7 +178,7 @@ def write(facts: Mapping[str, Any], remarks: Mapping[str, tuple[str, ...]]) -> s
     for key in (
         "impossible",
         "always",
-        *(block[0] for block in (kind.layout for kind in catalogue.kinds()) if block),
+        *(block[0] for block in (kind.layout for kind in catalogue.every_kind()) if block),
     ):
         if key in top:
             top[key] = top.pop(key)

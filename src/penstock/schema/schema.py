@@ -96,7 +96,7 @@ class Schema(Fact):
             refuse_unknown_keys(Unit, data["unit"], "unit")
         found = dict(data)
         kind = _kind(found.get("kind", "table"))
-        for other in catalogue.kinds():
+        for other in catalogue.every_kind():
             if other.layout is not None and other.name != kind.name and other.layout[0] in found:
                 raise SchemaError(
                     f"{other.layout[0]}: this block belongs to data of kind '{other.name}', and the schema "
@@ -127,7 +127,7 @@ class Schema(Fact):
     @classmethod
     def _keys(cls, data: Mapping[str, Any]) -> list[str]:
         """The keys of any schema, and the layouts of all kinds: what belongs to another kind is told so."""
-        layouts = [info.layout[0] for info in catalogue.kinds() if info.layout is not None]
+        layouts = [info.layout[0] for info in catalogue.every_kind() if info.layout is not None]
         return [key for key in super()._keys(data) if key != "layout"] + layouts
 
     @model_validator(mode="after")
@@ -174,7 +174,7 @@ class Schema(Fact):
         if self.target is None:
             return
         if not catalogue.kind(self.kind).targets:
-            kinds = [info.words for info in catalogue.kinds() if info.targets]
+            kinds = [info.words for info in catalogue.every_kind() if info.targets]
             raise SchemaError(
                 f"target: only {' and '.join(kinds)} can have a target, and the schema describes "
                 f"'{self.kind}'. Remove it."
@@ -389,7 +389,7 @@ def refuse_foreign_unit(unit: Unit, kind: str) -> None:
 
 def _kind(name: object) -> catalogue.KindInfo:
     """The kind of data that a schema names."""
-    known = {info.name: info for info in catalogue.kinds()}
+    known = {info.name: info for info in catalogue.every_kind()}
     if not isinstance(name, str) or name not in known:
         words = ", ".join(repr(each) for each in known)
         raise SchemaError(f"schema: 'kind' is {name!r}; write one of {words}{nearest(name, known)}.")

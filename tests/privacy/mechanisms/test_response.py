@@ -54,7 +54,7 @@ def test_the_coin_is_cut_exactly_where_the_formula_says() -> None:
     for size, epsilon in ((2, Fraction(1)), (5, Fraction(7, 3)), (1000, Fraction(1, 9))):
         power = digits.exp(digits.divide(Decimal(-epsilon.numerator), Decimal(epsilon.denominator)))
         p = digits.divide(Decimal(1), digits.add(Decimal(1), digits.multiply(Decimal(size - 1), power)))
-        floor = coins._honest(epsilon, size)._floor
+        floor = coins.favoured(epsilon, Fraction(size - 1))._floor
         for bits in (64, 128):
             assert floor(0, bits) == int(digits.multiply(Decimal(2**bits), p))
 

@@ -63,7 +63,7 @@ class Told(Law[NDArray[np.int64]]):
 
     def draw(self, source: Randomness) -> NDArray[np.int64]:
         truth, shape = self.answers, self.answers.shape
-        honest = _honest(self.epsilon, self.size).draw(source, truth.size).reshape(shape) == 1
+        honest = favoured(self.epsilon, Fraction(self.size - 1)).draw(source, truth.size).reshape(shape) == 1
         shift = uniform(self.size - 1, truth.size, source).reshape(shape) + 1
         told: NDArray[np.int64] = np.where(honest, truth, (truth.astype(np.int64) + shift) % self.size)
         return told
@@ -76,16 +76,17 @@ class Told(Law[NDArray[np.int64]]):
 
 
 @lru_cache(maxsize=64)
-def _honest(epsilon: Fraction, size: int) -> Inversion:
-    """Draws 1 with probability 1/(1 + (size - 1) exp(-epsilon)), exactly."""
+def favoured(epsilon: Fraction, odds: Fraction) -> Inversion:
+    """Draws 1 with probability 1/(1 + odds exp(-epsilon)), exactly."""
 
     def floor(bits: int) -> int:
         spare = 32
         while True:
             one = 1 << (bits + spare)
             low, high = exp_bracket(epsilon, bits + spare)
-            bottom = one * one // (one + (size - 1) * high)
-            top = one * one // (one + (size - 1) * low) + 1
+            whole = one * odds.denominator
+            bottom = one * whole // (whole + odds.numerator * high)
+            top = one * whole // (whole + odds.numerator * low) + 1
             if bottom >> spare == top >> spare:
                 return bottom >> spare
             spare *= 2

@@ -139,6 +139,16 @@ class Randomness:
         name = f"spawn {turn} {label}".encode()
         return Randomness(hashlib.shake_256(self._key + name).digest(32))
 
+    def erase(self) -> None:
+        """Overwrite what was read ahead, used or not: whoever looks into memory later must not find it.
+
+        What has been drawn since stands in the values that were made of it. A seeded source can be repeated
+        all the same: it is never for what has to be hidden.
+        """
+        with self._lock:
+            self._ahead[:] = bytes(len(self._ahead))
+            self._ahead, self._place = bytearray(), 0
+
     def __repr__(self) -> str:
         return "Randomness.system()" if self.secure else "Randomness.seeded(...)"
 

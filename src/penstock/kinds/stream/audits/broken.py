@@ -1,0 +1,96 @@
+"""Sketches with one mistake each, made from what is shipped: every one of them must be refuted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from penstock.audit.pan_privacy import Machine
+from penstock.kinds.stream.audits.machines import Small, Update
+from penstock.privacy.laws.modular import TwoLevels
+from penstock.privacy.unit import Relation
+
+
+def without_fresh_noise(small: Small) -> Machine:
+    """The answer is what the state says, exactly: whoever saw the state learns what was fed since."""
+
+    def answer(state: Any) -> Mapping[Any, float]:
+        return {int(np.count_nonzero(np.array(state) < (small.values + 1) // 2)): 1.0}
+
+    return replace(small.machine(), answer=answer)
+
+
+def not_halved(small: Small) -> Machine:
+    """The noise of every counter is for one id, and a neighbour's move touches two."""
+    setting = small.setting
+    wrong = replace(
+        small, known={}, law=lambda blank: TwoLevels(blank.astype(np.int64), small.values, setting.state)
+    )
+    return wrong.machine()
+
+
+def answered_for_one(small: Small) -> Machine:
+    """The answer's noise is for one id, and a neighbour's move touches two."""
+    alone = replace(small, setting=replace(small.setting, relation=Relation.ADD_REMOVE), known={})
+    return replace(small.machine(), answer=alone.answer)
+
+
+def kept_generator(small: Small) -> Machine:
+    """The generator's state stays in memory: whoever looks draws the first noise again."""
+    shipped = small.machine()
+    initial = {(state, state): share for state, share in shipped.initial.items()}
+
+    def step(state: Any, update: Update) -> Mapping[Any, float]:
+        first, here = state
+        return {(first, there): share for there, share in shipped.step(here, update).items()}
+
+    return Machine(initial, step, lambda state: shipped.answer(state[1]))
+
+
+def kept_checkpoint(small: Small) -> Machine:
+    """The state before the last update is still on the disk: two looks for the price of one."""
+    shipped = small.machine()
+    initial = {(state, state): share for state, share in shipped.initial.items()}
+
+    def step(state: Any, update: Update) -> Mapping[Any, float]:
+        return {(state[1], there): share for there, share in shipped.step(state[1], update).items()}
+
+    return Machine(initial, step, lambda state: shipped.answer(state[1]))
+
+
+def buffered(small: Small) -> Machine:
+    """Updates wait in memory to be added together."""
+    shipped = small.machine()
+    initial = {(None, state): share for state, share in shipped.initial.items()}
+
+    def step(state: Any, update: Update) -> Mapping[Any, float]:
+        waiting, here = state
+        return {(update, there): share for there, share in shipped.step(here, waiting).items()}
+
+    return Machine(initial, step, lambda state: shipped.answer(state[1]))
+
+
+def never_reduced(small: Small) -> Machine:
+    """Sums are kept as they are and reduced when somebody asks: they tell on which side of the prime they
+    are."""
+    shipped = small.machine()
+    initial = {(state, (0,) * len(state)): share for state, share in shipped.initial.items()}
+
+    def step(state: Any, update: Update) -> Mapping[Any, float]:
+        here, turns = state
+        found = {}
+        for there, share in shipped.step(here, update).items():
+            over = tuple(turn + (new < old) for new, old, turn in zip(there, here, turns, strict=True))
+            found[there, over] = share
+        return found
+
+    return Machine(initial, step, lambda state: shipped.answer(state[0]))
+
+
+def doubled_bias(small: Small) -> Machine:
+    """The bit of an id that occurred shows 1 twice as much more often as it may."""
+    wrong = replace(small, setting=replace(small.setting, state=2 * small.setting.state), known={})
+    return replace(small.machine(), step=wrong.step)

@@ -1,0 +1,387 @@
+"""Streams: how far off pan-private counts are, how fast they are fed, and what they cost beside no privacy.
+
+    python studies/streams.py --table            the table of PP-Bucket, over so many runs (--runs)
+    python studies/streams.py --bounds           errors against the lower bound, as a picture in docs/assets
+    python studies/streams.py --speed            updates a second, in Python
+    python studies/streams.py --day              a day's log through the command line, in bounded memory
+    python studies/streams.py --peer PYTHON      beside HyperLogLog, of datasketches, which that Python has
+
+Every part prints its table and keeps its figures in studies/results/streams.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import log10, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.privacy.laws.modular import contrast
+from penstock.schema import Schema
+from penstock.stream import DensityInserts, DistinctCounter, IncidenceCounter, StableSketch
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "streams.json"
+ASSETS = HERE.parent / "docs" / "assets"
+
+WIDTHS = (4096, 65536)
+SIZES = (0, 1_000, 10_000, 100_000, 500_000)
+STATED = {
+    (4096, 0): (None, 547),
+    (4096, 1_000): (937, 402),
+    (4096, 10_000): (9_306, 1_179),
+    (4096, 100_000): (94_619, 15_981),
+    (4096, 500_000): (464_353, 76_127),
+    (65536, 0): (None, 2_337),
+    (65536, 1_000): (946, 2_301),
+    (65536, 10_000): (10_115, 1_981),
+    (65536, 100_000): (99_605, 4_906),
+    (65536, 500_000): (494_279, 19_792),
+}
+"""The table of the specification, of 20 runs: mean and standard deviation."""
+
+
+def schema(ids: int, most: int = 49, relation: str = "replace") -> Schema:
+    return Schema.from_yaml(f"{{kind: stream, relation: {relation}, stream: {{ids: {ids}, most: {most}}}}}")
+
+
+def keep(part: str, figures: Any) -> None:
+    """Write the figures of one part beside those of the others."""
+    RESULTS.parent.mkdir(exist_ok=True)
+    known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    known[part] = figures
+    RESULTS.write_text(json.dumps(known, indent=1), encoding="utf-8")
+
+
+def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    print("\n".join(f"| {' | '.join(line)} |" for line in [titles, ["---"] * len(titles), *rows]))
+
+
+# The table of PP-Bucket -------------------------------------------------------------------------------
+
+
+def one_run(width: int, seed: int) -> list[tuple[float, float]]:
+    """One stream that grows from empty to half a million ids, asked on the way; 20,000 others come and go."""
+    counter = DistinctCounter(
+        schema(1_000_000),
+        epsilon=1 + len(SIZES),
+        answers=len(SIZES),
+        state_share=Fraction(1, 1 + len(SIZES)),
+        width=width,
+        seed=seed,
+    )
+    ids = np.random.default_rng(seed).permutation(1_000_000)
+    passing = ids[-20_000:]
+    counter.update(passing, 1 + passing % 49)
+    found, fed = [], 0
+    for number, size in enumerate(SIZES):
+        counter.update(ids[fed:size], 1 + ids[fed:size] % 49)
+        if number == 0:
+            counter.update(passing, -(1 + passing % 49))
+        fed = size
+        reading = counter.answer(seed=10_000_000 + 10 * seed + number)
+        found.append((reading.value, reading.error / 1.96))
+    return found
+
+
+def bucket_table(runs: int) -> None:
+    figures: dict[str, dict[str, float]] = {}
+    rows = []
+    for width in WIDTHS:
+        told = np.array([one_run(width, seed) for seed in range(runs)])
+        for number, size in enumerate(SIZES):
+            values, predicted = told[:, number, 0], float(np.median(told[:, number, 1]))
+            mean, deviation = float(values.mean()), float(values.std(ddof=1))
+            stated = STATED[width, size]
+            figures[f"{width}/{size}"] = {
+                "mean": mean,
+                "sd": deviation,
+                "predicted": predicted,
+                "covered": float(np.mean(np.abs(values - size) <= 1.96 * told[:, number, 1])),
+                "runs": runs,
+            }
+            rows.append(
+                (
+                    f"{width:,}",
+                    f"{size:,}",
+                    f"{mean:,.0f} ± {deviation:,.0f}",
+                    f"{predicted:,.0f}",
+                    f"{'' if stated[0] is None else f'{stated[0]:,}'} ± {stated[1]:,}",
+                    f"{deviation / stated[1]:.2f}",
+                    f"{100 * figures[f'{width}/{size}']['covered']:.0f} %",
+                )
+            )
+    keep("table", figures)
+    titles = ("width", "ids", f"ours, {runs} runs", "its own bars say", "stated, 20 runs", "ratio", "covered")
+    table(titles, rows)
+
+
+# Errors against the lower bound ----------------------------------------------------------------------
+
+
+def root_mean_square(make: Any, ids: int, present: int, runs: int) -> float:
+    errors = []
+    for seed in range(runs):
+        living = make(ids, seed)
+        extra = {"seed": 77_000 + seed} if isinstance(living, DensityInserts) else {}
+        living.update(np.arange(present), **extra)
+        errors.append(living.answer("distinct", seed=90_000 + seed).value - present)
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+def bounds(runs: int) -> None:
+    """Root mean square error of a distinct count of half of all ids, for ever more ids; epsilon 1 and 1."""
+    made = {
+        "pp-incidence": lambda ids, seed: IncidenceCounter(
+            schema(ids, 1, "add-remove"), epsilon=2, seed=seed
+        ),
+        "pp-bucket, width 4,096": lambda ids, seed: DistinctCounter(
+            schema(ids, 1, "add-remove"), epsilon=2, seed=seed
+        ),
+        "density-inserts": lambda ids, seed: DensityInserts(
+            schema(ids, 1, "add-remove"), epsilon=2, seed=seed
+        ),
+    }
+    sizes = [1_000, 10_000, 100_000, 1_000_000]
+    lines: dict[str, list[float]] = {
+        name: [root_mean_square(make, size, size // 2, runs) for size in sizes] for name, make in made.items()
+    }
+    kappa = contrast(Fraction(1))
+    lines["sqrt(m) / tanh(1/2), the theory of pp-incidence"] = [sqrt(size) / kappa for size in sizes]
+    lines["sqrt(m), what no pan-private count goes below in order"] = [sqrt(size) for size in sizes]
+    keep("bounds", {"sizes": sizes, "lines": lines, "runs": runs})
+    table(
+        ("ids m", *lines),
+        [(f"{size:,}", *(f"{line[at]:,.0f}" for line in lines.values())) for at, size in enumerate(sizes)],
+    )
+    (ASSETS / "streams-bounds.svg").write_text(picture(sizes, lines), encoding="utf-8")
+
+
+def picture(sizes: list[int], lines: dict[str, list[float]]) -> str:
+    """The lines on logarithmic axes."""
+    colours = ("#0072B2", "#D55E00", "#009E73", "#56B4E9", "#506070")
+    left, top, wide, high = 70, 20, 420, 260
+    low, most = 1.0, max(max(line) for line in lines.values()) * 1.5
+
+    def x(size: float) -> float:
+        return left + wide * (log10(size) - log10(sizes[0])) / (log10(sizes[-1]) - log10(sizes[0]))
+
+    def y(value: float) -> float:
+        return top + high * (1 - (log10(max(value, low)) - log10(low)) / (log10(most) - log10(low)))
+
+    parts = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 520 440" '
+        'font-family="sans-serif" font-size="12">',
+        "<title>Error of a pan-private distinct count against the number of ids</title>",
+        '<rect width="520" height="440" fill="#ffffff"/>',
+    ]
+    power = 0
+    while 10**power <= most:
+        parts.append(
+            f'<line x1="{left}" x2="{left + wide}" y1="{y(10**power):.1f}" y2="{y(10**power):.1f}" '
+            f'stroke="#E3E9EE"/><text x="{left - 8}" y="{y(10**power) + 4:.1f}" text-anchor="end">'
+            f"{10**power:,}</text>"
+        )
+        power += 1
+    parts += [
+        f'<text x="{x(size):.1f}" y="{top + high + 18}" text-anchor="middle">{size:,}</text>'
+        for size in sizes
+    ]
+    parts.append(f'<text x="{left + wide / 2}" y="{top + high + 36}" text-anchor="middle">ids m</text>')
+    for number, (name, line) in enumerate(lines.items()):
+        dash = ' stroke-dasharray="5 4"' if name.startswith("sqrt") else ""
+        path = " ".join(f"{x(size):.1f},{y(value):.1f}" for size, value in zip(sizes, line, strict=True))
+        parts.append(
+            f'<polyline points="{path}" fill="none" stroke="{colours[number]}" stroke-width="2"{dash}/>'
+        )
+        at = top + high + 56 + 18 * number
+        parts.append(
+            f'<line x1="{left}" x2="{left + 24}" y1="{at - 4}" y2="{at - 4}" stroke="{colours[number]}" '
+            f'stroke-width="2"{dash}/><text x="{left + 32}" y="{at}">{name}</text>'
+        )
+    return "\n".join([*parts, "</svg>", ""])
+
+
+# How fast ----------------------------------------------------------------------------------------------
+
+
+def speed() -> None:
+    """Updates a CPU second, for arrays of a million and of ten thousand."""
+    rows, figures = [], {}
+    ids = np.random.default_rng(1).integers(0, 10_000_000, 10_000_000).astype(np.uint64)
+    makers: dict[str, Any] = {
+        "pp-bucket, width 4,096": lambda: DistinctCounter(schema(10_000_000), epsilon=2),
+        "pp-bucket, width 65,536": lambda: DistinctCounter(schema(10_000_000), epsilon=2, width=65536),
+        "pp-incidence": lambda: IncidenceCounter(schema(10_000_000), epsilon=2),
+    }
+    for name, make in makers.items():
+        for batch in (1_000_000, 10_000):
+            living, number = make(), 5_000_000 if batch > 100_000 else 1_000_000
+            began = time.process_time()
+            for start in range(0, number, batch):
+                living.update(ids[start : start + batch])
+            rate = number / (time.process_time() - began)
+            figures[f"{name}/{batch}"] = rate
+            rows.append((name, f"{batch:,}", f"{rate / 1e6:.1f} million"))
+    keep("speed", figures)
+    table(("sketch", "updates in a call", "updates a CPU second"), rows)
+
+
+# A day's log -------------------------------------------------------------------------------------------
+
+
+def log_of_a_day(updates: int, ids: int, seed: int) -> Iterator[bytes]:
+    """Lines with an id each, a few ids very often: what a busy site writes in a day."""
+    chance = np.random.default_rng(seed)
+    powers = 10 ** np.arange(7, -1, -1)
+    for start in range(0, updates, 1_000_000):
+        number = min(1_000_000, updates - start)
+        drawn = (ids * chance.random(number) ** 2).astype(np.int64) + 10_000_000
+        letters = np.empty((number, 9), dtype=np.uint8)
+        letters[:, :8] = drawn[:, None] // powers % 10 + 48
+        letters[:, 8] = 10
+        yield letters.tobytes()
+
+
+def day(updates: int, ids: int) -> None:
+    """The log through `penstock stream feed`: throughput, memory, and how far off the answer is."""
+    seen = np.zeros(ids, dtype=np.bool_)
+    for piece in log_of_a_day(updates, ids, 1):
+        numbers = np.frombuffer(piece, dtype=np.uint8).reshape(-1, 9)[:, 1:8].astype(np.int64) - 48
+        seen[numbers @ (10 ** np.arange(6, -1, -1))] = True
+    truth = int(seen.sum())
+    command = [sys.executable, "-m", "penstock", "stream"]
+    with tempfile.TemporaryDirectory() as place:
+        facts, state = f"{place}/day.schema.yaml", f"{place}/day.state"
+        Path(facts).write_text(schema(20_000_000, 1000).to_yaml(), encoding="utf-8")
+        opening = [*command, "open", state, "-s", facts, "-e", "2", "--param", "width=65536"]
+        subprocess.run(opening, check=True, capture_output=True)
+        began = time.monotonic()
+        with subprocess.Popen([*command, "feed", state], stdin=subprocess.PIPE) as feeding:
+            assert feeding.stdin is not None
+            for piece in log_of_a_day(updates, ids, 1):
+                feeding.stdin.write(piece)
+            feeding.stdin.close()
+            _, status, used = os.wait4(feeding.pid, 0)
+            feeding.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.monotonic() - began
+        assert feeding.returncode == 0
+        asked = subprocess.run([*command, "ask", state, "--json"], check=True, capture_output=True, text=True)
+        size = sum(file.stat().st_size for file in Path(state).glob("*.npy"))
+    told = json.loads(asked.stdout)
+    cpu = used.ru_utime + used.ru_stime
+    figures = {
+        "updates": updates,
+        "distinct": truth,
+        "seconds": seconds,
+        "cpu": cpu,
+        "per_cpu_second": updates / cpu,
+        "peak_mib": used.ru_maxrss / 1024,
+        "state_bytes": size,
+        "answer": told["value"],
+        "error": told["error"],
+    }
+    keep("day", figures)
+    table(("what", "figure"), [(name, f"{value:,.0f}") for name, value in figures.items()])
+
+
+# Beside HyperLogLog ------------------------------------------------------------------------------------
+
+PEER = """
+import json, sys
+import datasketches as ds
+lg, size, runs = map(int, sys.argv[1:])
+found = []
+for run in range(runs):
+    sketch = ds.hll_sketch(lg, ds.HLL_8)
+    for number in range(size):
+        sketch.update(run * 100000000 + number)
+    found.append(sketch.get_estimate())
+print(json.dumps({"values": found, "bytes": len(sketch.serialize_compact())}))
+"""
+
+
+def beside(python: str, runs: int) -> None:
+    """Relative error and size of the state, side by side; a stable sketch without privacy as well."""
+    rows: list[tuple[str, ...]] = []
+    figures: list[Any] = []
+    for size in (1_000, 10_000, 100_000):
+        for name, width in (("pp-bucket", 4096), ("pp-bucket", 65536)):
+            values, kept = [], 0
+            for seed in range(runs):
+                counter = DistinctCounter(schema(1_000_000), epsilon=2, width=width, seed=seed)
+                counter.update(np.arange(size))
+                values.append(counter.answer(seed=5_000_000 + seed).value)
+                kept = counter.sketch.blank(counter.setting).nbytes
+            rows.append(_line(name, f"width {width:,}", size, np.array(values), kept, figures))
+        for lg in (11, 14):
+            done = subprocess.run(
+                [python, "-c", PEER, str(lg), str(size), str(runs)],
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+            told = json.loads(done.stdout)
+            rows.append(
+                _line(
+                    "HyperLogLog", f"2^{lg} registers", size, np.array(told["values"]), told["bytes"], figures
+                )
+            )
+    stable = []
+    for seed in range(5):
+        sketch = StableSketch(p=0.05, rows=400, key=seed)
+        sketch.feed((number, 1) for number in range(1000))
+        sketch.feed((number, -1) for number in range(900))
+        stable.append(sketch.estimate())
+    kept = sum((each.bit_length() + 7) // 8 for each in sketch.sums)
+    rows.append(
+        _line("stable sketch", "400 rows, 900 of 1,000 deleted", 100, np.array(stable), kept, figures)
+    )
+    keep("peer", figures)
+    table(("sketch", "size", "ids", "relative error (rms)", "state"), rows)
+
+
+def _line(
+    name: str, size: str, ids: int, values: NDArray[np.float64], kept: int, figures: list[Any]
+) -> tuple[str, ...]:
+    error = float(np.sqrt(np.mean((values / ids - 1) ** 2)))
+    figures.append({"sketch": name, "size": size, "ids": ids, "error": error, "bytes": kept})
+    return name, size, f"{ids:,}", f"{100 * error:.1f} %", f"{kept:,} bytes"
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for part in ("table", "bounds", "speed", "day"):
+        asked.add_argument(f"--{part}", action="store_true")
+    asked.add_argument("--peer", metavar="PYTHON")
+    asked.add_argument("--runs", type=int, default=100)
+    asked.add_argument("--updates", type=int, default=100_000_000)
+    asked.add_argument("--ids", type=int, default=10_000_000)
+    said = asked.parse_args()
+    if said.table:
+        bucket_table(said.runs)
+    if said.bounds:
+        bounds(min(said.runs, 20))
+    if said.speed:
+        speed()
+    if said.day:
+        day(said.updates, said.ids)
+    if said.peer:
+        beside(said.peer, min(said.runs, 20))
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

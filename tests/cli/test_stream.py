@@ -1,0 +1,228 @@
+"""`penstock stream` from end to end: opened, fed, asked, closed; interrupted, killed, and never
+remembering."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.desk import Cli, Outcome
+
+from penstock.privacy.ledger.ledger import Ledger
+from penstock.stream import load
+
+SCHEMA = "kind: stream\ntitle: Visitors\nrelation: replace\nstream: {ids: 100000, most: 9}\n"
+Feed = Callable[..., Outcome]
+
+
+@pytest.fixture
+def state(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stream that may be asked four times."""
+    monkeypatch.chdir(tmp_path)
+    Path("v.schema.yaml").write_text(SCHEMA, encoding="utf-8")
+    assert cli("stream", "open", "v.state", "-s", "v.schema.yaml", "-e", "8", "-n", "4").code == 0
+    return Path("v.state")
+
+
+@pytest.fixture
+def feed(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Feed:
+    """Feed a text."""
+
+    def call(text: bytes, *arguments: str) -> Outcome:
+        source = tmp_path / "lines"
+        source.write_bytes(text)
+        with open(source, "rb") as lines:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(lines))
+            return cli("stream", "feed", "v.state", *arguments)
+
+    return call
+
+
+def test_a_stream_is_opened_fed_asked_and_closed(state: Path, cli: Cli, feed: Feed) -> None:
+    assert feed(b"\n".join(b"%d" % number for number in range(20_000))).code == 0
+    told = cli("stream", "ask", state)
+    assert told.code == 0
+    assert "±" in told.out
+    assert told.out.rstrip().endswith("ids")
+    asked = json.loads(cli("stream", "ask", state, "density", "--json").out)
+    assert 0.1 < asked["value"] < 0.3
+    assert asked["answers_left"] == 2
+    shown = json.loads(cli("stream", "show", state, "--json").out)
+    assert [each["question"] for each in shown["answers"]] == ["distinct", "density"]
+    assert shown["receipt"]["epsilon"] == "6"
+    assert "2 answers left" in cli("stream", "show", state).out
+    page = (state / "report.html").read_text(encoding="utf-8")
+    assert "Answers over time" in page
+    assert "error_y" in page
+    assert "Whoever sees them twice" in page
+    assert json.loads(cli("stream", "close", state, "--json").out)["receipt"]["epsilon"] == "6"
+    assert not (state / "counters.npy").exists()
+    for command in ("ask", "feed", "close"):
+        done = cli("stream", command, state)
+        assert (done.code, done.sentences) == (1, 2), done.err
+
+
+def test_lines_may_take_out_what_was_put_in(state: Path, feed: Feed) -> None:
+    before = np.load(state / "counters.npy").tolist()
+    done = feed(b"ann\t3\r\nbob\n\nann\t-3\nbob\t-1", "--json")
+    assert json.loads(done.out) == {"state": "v.state", "updates": 4, "interrupted": False}
+    assert np.load(state / "counters.npy").tolist() == before
+
+
+def test_the_id_may_be_a_word_of_each_line(state: Path, feed: Feed) -> None:
+    before = np.load(state / "counters.npy").tolist()
+    assert feed(b'10.0.0.7 - - [01/Jan] "GET /"\n10.0.0.7 x\n', "--field", "1").code == 0
+    load(state).update(["10.0.0.7"], -2)
+    assert np.load(state / "counters.npy").tolist() == before
+
+
+def test_a_line_that_cannot_be_read_stops_the_feeding_and_all_before_it_are_fed(
+    state: Path, feed: Feed
+) -> None:
+    done = feed(b"ann\nbob\tmany\n")
+    assert done.code == 1
+    assert done.err == "Line 2: what follows the tab is no whole number. All lines before it were fed.\n"
+    load(state).update(["ann"], -1)
+    assert "no word 3" in feed(b"a b\n", "--field", "3").err
+    told = feed(b"ann\nbob\t99\n").err
+    assert told.startswith("Among the updates 1 to 2: An update changes a total by more")
+    assert told.endswith("None of these was fed, all before were.\n")
+    assert "has no steps" in feed(b"ann\n", "--step-every", "1").err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("open", "v.state", "-s", "v.schema.yaml", "-e", "1"), "exists already"),
+        (("open", "w", "-s", "v.schema.yaml", "-e", "0"), "greater than 0"),
+        (("open", "w", "-s", "v.schema.yaml", "-e", "1", "--sketch", "pp-bukket"), "did you mean"),
+        (("open", "w", "-s", "v.schema.yaml", "-e", "1", "--param", "depth=1"), "sets no parameter"),
+        (("open", "w", "-s", "v.schema.yaml", "-e", "1", "--account", "x"), "both a ledger and an account"),
+        (("open", "w", "-s", "missing.yaml", "-e", "1"), "no such file"),
+        (("ask", "v.state", "median"), "does not answer 'median'"),
+        (("ask", "v.state", "distinct", "--at", "3"), "has no number of its own"),
+        (("ask", "nowhere"), "is no stream"),
+        (("feed", "nowhere"), "is no stream"),
+        (("step", "v.state"), "has no steps"),
+    ],
+)
+def test_mistakes_are_told_and_cost_nothing(
+    state: Path, cli: Cli, arguments: tuple[str, ...], why: str
+) -> None:
+    done = cli("stream", *arguments)
+    assert done.code in (1, 2)
+    assert why in done.err
+    assert done.sentences <= 3
+    assert "should not" not in done.err
+    assert load(state, writing=False).receipt.epsilon == 4
+    assert not Path("w").exists()
+
+
+def test_a_stream_is_no_data_to_open(state: Path, cli: Cli) -> None:
+    Path("log.csv").write_text("id\n1\n", encoding="utf-8")
+    done = cli("release", "log.csv", "-s", "v.schema.yaml", "-e", "1", "-o", "out")
+    assert "is fed, not opened" in done.err
+    assert cli("draft", "log.csv", "--kind", "stream").code == 2
+
+
+def test_the_ledger_pays_for_every_answer_and_nobody_asks_around_it(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("v.schema.yaml").write_text(SCHEMA, encoding="utf-8")
+    Ledger.create("ledger.db").set_limit("visitors", epsilon=5, relation="replace", unit="id")
+    booked = ("--ledger", "ledger.db", "--account", "visitors")
+    assert cli("stream", "open", "v.state", "-s", "v.schema.yaml", "-e", "8", "-n", "4", *booked).code == 0
+    assert cli("stream", "ask", "v.state").code == 0
+    refused = cli("stream", "ask", "v.state")
+    assert refused.code == 1
+    assert "has epsilon 0 left" in refused.err
+    Path("ledger.db").rename("elsewhere.db")
+    assert cli("stream", "ask", "v.state").code == 1
+    assert len(load("v.state", writing=False).history) == 1
+
+
+COMMAND = (sys.executable, "-m", "penstock", "stream", "feed", "v.state")
+
+
+def fed_until(number: signal.Signals, state: Path) -> tuple[int, bytes]:
+    """Feed a thousand lines and a beginning of another; then send a signal."""
+    before = np.load(state / "counters.npy")
+    with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as feeding:
+        assert feeding.stdin is not None
+        assert feeding.stderr is not None
+        feeding.stdin.write(b"".join(b"canary-%d\n" % each for each in range(1000)) + b"canary-half")
+        feeding.stdin.flush()
+        while np.array_equal(np.load(state / "counters.npy"), before):
+            assert feeding.poll() is None
+            os.sched_yield()
+        feeding.send_signal(number)
+        said = feeding.stderr.read()
+        return feeding.wait(), said
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_whatever_ends_the_feeding_leaves_what_was_counted_and_no_line(
+    state: Path, number: signal.Signals
+) -> None:
+    """Killed at once, nothing that was counted is lost; no id is on the disk, and the next may feed on."""
+    empty = np.load(state / "counters.npy")
+    code, said = fed_until(number, state)
+    assert code == (-9 if number is signal.SIGKILL else 128 + number)
+    assert b"canary" not in said
+    assert number is signal.SIGKILL or b"1,000 updates fed, then interrupted" in said
+    for file in state.parent.rglob("*"):
+        assert not file.is_file() or b"canary" not in file.read_bytes()
+    again = load(state)
+    again.update([f"canary-{each}" for each in range(1000)], -1)
+    assert np.array_equal(np.load(state / "counters.npy"), empty)
+
+
+def test_asking_goes_on_while_another_process_feeds(state: Path, cli: Cli) -> None:
+    feeding = load(state)
+    feeding.update(np.arange(1000))
+    assert cli("stream", "ask", state).code == 0
+    busy = cli("stream", "feed", state)
+    assert busy.code == 1
+    assert "is being fed by another process" in busy.err
+
+
+def test_a_running_count_is_told_step_by_step(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("c.schema.yaml").write_text(
+        "kind: stream\nunit: {protects: event}\nstream: {ids: 10, most: 1}\n", encoding="utf-8"
+    )
+    opened = ("--sketch", "continual-counter", "--param", "steps=4")
+    assert cli("stream", "open", "c.state", "-s", "c.schema.yaml", "-e", "40", *opened).code == 0
+    living = load("c.state")
+    living.update([1] * 500)
+    living.release()
+    told = json.loads(cli("stream", "step", "c.state", "--json").out)
+    assert 480 < told["value"] < 520
+    assert cli("stream", "ask", "c.state").out.startswith(f"{told['value']:,.0f} ± ")
+    Path("lines").write_bytes(b"1\n" * 100)
+    with open("lines", "rb") as lines:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(lines))
+        assert cli("stream", "feed", "c.state", "--step-every", "1000").code == 0
+    for _ in range(3):
+        assert cli("stream", "step", "c.state").code == 0
+    assert "0 steps left" in cli("stream", "show", "c.state").out
+    assert "All 4 steps" in cli("stream", "step", "c.state").err
+    assert json.loads(cli("stream", "show", "c.state", "--json").out)["receipt"]["epsilon"] == "40"
+
+
+@pytest.mark.parametrize("command", ["open", "feed", "ask", "step", "show", "rerandomise", "close"])
+def test_every_command_has_help_with_an_example(command: str, cli: Cli) -> None:
+    told = cli("stream", command, "--help").out
+    assert f"penstock stream {command}" in told
+    assert "Examples" in told
