@@ -32,6 +32,7 @@ _RECORD = UnitInfo("record", yours="your record", several=True)
 _USER = UnitInfo("user", yours="your records", plural=True, bounded=True)
 _EDGE = UnitInfo("edge", yours="one of your links", several=True, together=True)
 _SEQUENCE = UnitInfo("sequence", yours="your sequence", several=True)
+_CALLER = UnitInfo("caller", yours="your calls", plural=True)
 
 _CONDITIONS = OptionInfo(
     "condition",
@@ -157,6 +158,31 @@ KINDS = (
             ),
             OptionInfo("degree", "degree", "D", "how many nodes have D links, or D..E of them."),
             OptionInfo("graph", "graph", "FILE", "write a synthetic graph as .graphml, or .txt like SNAP."),
+        ),
+    ),
+    KindInfo(
+        "calls",
+        words="calls",
+        units=(_CALLER,),
+        data="penstock.kinds.calls.data:Calls",
+        draft="penstock.kinds.calls.draft:CallsDraft",
+        evaluation="penstock.kinds.calls.evaluation:CallsEvaluation",
+        audits="penstock.kinds.calls.audits:AUDITS",
+        made_up="penstock.kinds.calls.made_up:made_up_calls",
+        engines=ENGINES,
+        layout=("calls", "penstock.kinds.calls.layout:CallsLayout"),
+        options=(
+            OptionInfo(
+                "calls",
+                "calls",
+                "BOX at HOUR",
+                "calls of a day in a box such as lat=40.7..40.8,lon=-74..-73.9, at an hour from 0 to 23.",
+            ),
+            OptionInfo("trips", "trips", "BOX to BOX", "callers who live in one box and work in another."),
+            OptionInfo(
+                "beyond", "beyond", "DISTANCE", "the share of callers who move further on a day: 5 miles, 8 km."
+            ),
+            OptionInfo("flows", "flows", "K", "callers who live and work in each of K x K areas."),
         ),
     ),
 )

@@ -1,0 +1,5 @@
+"""Audits of calls."""
+
+from penstock.audit.methods import Audits
+
+AUDITS = Audits()
