@@ -60,7 +60,7 @@ def earth_movers_distance(one: Reals, two: Reals, cell: tuple[float, float] = (1
         shape=(rows * columns, start.size),
     ).tocsr()
     # one equation follows from the others; without it rounding cannot make them contradict one another
-    solved = linprog(price, A_eq=balance[:-1], b_eq=surplus[:-1], bounds=(0, None), method="highs")
+    solved = linprog(price, A_eq=balance[:-1], b_eq=surplus[:-1], bounds=(0, None), method="highs-ds")
     if solved.status != 0:
         raise UsageError("The distance between two maps could not be found; merge cells and try again.")
     return float(solved.fun)

@@ -45,9 +45,9 @@ from penstock.report.picture import Picture
 if TYPE_CHECKING:
     import polars as pl
 
-CROWD = 20_000
+CROWD = 10_000
 """Synthetic callers from whom questions are answered."""
-RANGED = 4_000
+RANGED = 2_000
 """Those of them whose calls are drawn to measure daily ranges."""
 RANGED_DAYS = 7
 MOST_CALLS = 500_000

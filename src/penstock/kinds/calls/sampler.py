@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from penstock.kinds.calls.region import STEPS, Numbers, Reals, Region, cell_of, coarser
 from penstock.kinds.calls.tables import CLASSES, Tables
 
-LARGEST_SIDE = 128
+LARGEST_SIDE = 64
 """Places of work are looked for on a grid of at most so many cells each way, and inside a cell by its own
 shares."""
 FURTHEST_MILES = 200.0
