@@ -180,7 +180,7 @@ KINDS = (
             ),
             OptionInfo("trips", "trips", "BOX to BOX", "callers who live in one box and work in another."),
             OptionInfo(
-                "beyond", "beyond", "DISTANCE", "the share of callers who move further on a day: 5 miles, 8 km."
+                "beyond", "beyond", "DISTANCE", "the share of callers who move further on a day: 5 miles."
             ),
             OptionInfo("flows", "flows", "K", "callers who live and work in each of K x K areas."),
         ),

@@ -5,7 +5,16 @@ from penstock.demo.survey import survey, survey_schema
 from penstock.demo.town import rides, rides_schema
 from penstock.demo.visits import visits, visits_schema
 
-__all__ = ["phones", "phones_schema", "rides", "rides_schema", "survey", "survey_schema", "visits", "visits_schema"]
+__all__ = [
+    "phones",
+    "phones_schema",
+    "rides",
+    "rides_schema",
+    "survey",
+    "survey_schema",
+    "visits",
+    "visits_schema",
+]
 
 DATASETS = {
     "survey": (survey, survey_schema),

@@ -82,8 +82,13 @@ def maps_by_time(
         f"{len(times)} maps in the same colours; stronger colour means more {amount}. Of these times most "
         f"{amount} are made at {times[busiest]}: {readable(float(totals[busiest]))}."
     )
-    table = tuple((time, float(total), float(grid.max())) for time, total, grid in zip(times, totals, cells, strict=True))
-    return Picture(title, told, figure(traces, **layout), ("time", amount, "in the fullest cell"), table, wide=True)
+    table = tuple(
+        (time, float(total), float(grid.max()))
+        for time, total, grid in zip(times, totals, cells, strict=True)
+    )
+    return Picture(
+        title, told, figure(traces, **layout), ("time", amount, "in the fullest cell"), table, wide=True
+    )
 
 
 def flow_map(
@@ -130,7 +135,10 @@ def flow_map(
             y=spots[:, 1],
             mode="markers",
             marker={"size": 5 + 22 * np.sqrt(np.maximum(stay, 0) / top), "color": GREY, "opacity": 0.7},
-            text=[f"{safe(name)}: <b>{readable(float(here))}</b> {safe(amount)} stay" for name, here in zip(named, stay, strict=True)],
+            text=[
+                f"{safe(name)}: <b>{readable(float(here))}</b> {safe(amount)} stay"
+                for name, here in zip(named, stay, strict=True)
+            ],
             hovertemplate="%{text}<extra></extra>",
             showlegend=False,
         )
@@ -155,10 +163,10 @@ def flow_map(
 def spreads(
     title: str, series: Mapping[str, ArrayLike], *, axis: str, caption: str = "", unit: str = ""
 ) -> Picture:
-    """A box for each series: the middle half, with its median, and whiskers at the 2nd and 98th percentile."""
+    """A box for each series: the middle half with its median; whiskers at the 2nd and 98th percentile."""
     import plotly.graph_objects as go
 
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     traces: list[Any] = []
     for place, (name, values) in enumerate(series.items()):
         numbers = finite(values).ravel()
@@ -179,9 +187,13 @@ def spreads(
             )
         )
     drawn = figure(traces, height=320, yaxis={"title": {"text": safe(axis)}, "rangemode": "tozero"})
-    told = caption or "; ".join(
-        f"{name}: half lie between {readable(cuts[1])} and {readable(cuts[3])} {unit}".rstrip()
-        for name, *cuts in rows
-    ) + ". Whiskers end at the 2nd and the 98th percentile."
+    told = (
+        caption
+        or "; ".join(
+            f"{name}: half lie between {readable(cuts[1])} and {readable(cuts[3])} {unit}".rstrip()
+            for name, *cuts in rows
+        )
+        + ". Whiskers end at the 2nd and the 98th percentile."
+    )
     columns = ("", *(f"{each} %" for each in PERCENTILES))
     return Picture(title, told, drawn, columns, tuple(rows))

@@ -61,14 +61,20 @@ COMMUTER: Rows = (
 )
 AT_WORK: Rows = (("2024-05-02T13:00", 7.5, 0.0), ("2024-05-03T13:00", 7.5, 0.0))
 BUSY: Rows = tuple(
-    (f"2024-05-0{day}T{hour:02d}:{minute}", 8.0, 8.0) for day in (1, 2) for hour in range(24) for minute in (10, 50)
+    (f"2024-05-0{day}T{hour:02d}:{minute}", 8.0, 8.0)
+    for day in (1, 2)
+    for hour in range(24)
+    for minute in (10, 50)
 )
 TOO_BUSY: Rows = (*BUSY, ("2024-05-01T03:30", 0.0, 0.0))
 OUTSIDE: Rows = (("2024-04-30T23:59", 1.0, 1.0), ("2024-05-03T00:00", 1.0, 1.0))
 CASES = (QUIET, COMMUTER, AT_WORK, BUSY, TOO_BUSY, OUTSIDE)
 HOMES: tuple[Rows, ...] = (
     (("2024-05-01T10:00", 1.0, 1.0, 1.0, 1.0, 7.0, 7.0),),
-    (("2024-05-01T10:00", 1.0, 1.0, 9.0, -1.0, None, None), ("2024-05-01T11:00", 20.0, 1.0, 2.0, 2.0, 3.0, 3.0)),
+    (
+        ("2024-05-01T10:00", 1.0, 1.0, 9.0, -1.0, None, None),
+        ("2024-05-01T11:00", 20.0, 1.0, 2.0, 2.0, 3.0, 3.0),
+    ),
     tuple((f"2024-05-01T{hour:02d}:30", 4.0, 4.0, 0.0, 0.0, 8.0, 8.0) for hour in range(24)),
 )
 
@@ -170,9 +176,7 @@ MISTAKES: dict[str, tuple[str, Tampering]] = {
 def _replayed(tampering: Tampering, number: int, seed: int) -> Replays:
     """All hostile pairs of a ground, with one mistake made."""
     ground = GROUNDS[0]
-    made = trial(
-        ground, "dp-where-published", Relation.ADD_REMOVE, 2, parameters=COARSE, tampering=tampering
-    )
+    made = trial(ground, "dp-where-published", Relation.ADD_REMOVE, 2, parameters=COARSE, tampering=tampering)
     found = Replays()
     for place, pair in enumerate(ground.pairs(Relation.ADD_REMOVE)):
         more, _ = both_ways(made, ground, Relation.ADD_REMOVE, pair, seed + place)

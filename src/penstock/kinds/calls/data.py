@@ -62,9 +62,7 @@ class Squares(Handle):
     def children(self, split: Numbers) -> Self:
         side = 1 << self.depth
         rows, columns = self.squares[split] // side, self.squares[split] % side
-        quarters = [
-            (2 * rows + up) * (2 * side) + 2 * columns + across for up in (0, 1) for across in (0, 1)
-        ]
+        quarters = [(2 * rows + up) * (2 * side) + 2 * columns + across for up in (0, 1) for across in (0, 1)]
         return type(self)(self._counts, self.depth + 1, np.stack(quarters, axis=1).ravel())
 
     def leaf_counts(self, growth: Growth[Squares]) -> Sealed[Numbers]:
@@ -179,9 +177,9 @@ class Calls(Data):
             "bins; the edges are public by now",
         )
 
-    def commute_ranks(self, side: int, least: float, lattice: int, dummies: Sequence[int]) -> Sealed[
-        tuple[Steps, ...]
-    ]:
+    def commute_ranks(
+        self, side: int, least: float, lattice: int, dummies: Sequence[int]
+    ) -> Sealed[tuple[Steps, ...]]:
         """For every cell of a grid how far each distance is from the median of those who live there.
 
         Distances are whole steps of `least` miles, from 0 to `lattice` - 1. The dummy distances belong to
@@ -236,7 +234,7 @@ class Calls(Data):
         if not len(profiles):
             return np.zeros(0, dtype=np.int64)
         far = [((profiles / PROFILE_STEPS - centre) ** 2).sum(axis=1) for centre in centres]
-        return np.argmin(np.stack(far), axis=0)
+        return np.asarray(np.argmin(np.stack(far), axis=0), dtype=np.int64)
 
     def class_sizes(self, centres: Reals) -> Sealed[Numbers]:
         """How many callers are nearest to each centre."""

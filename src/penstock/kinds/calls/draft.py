@@ -14,12 +14,14 @@ from penstock.schema import Field, Layout, Unit
 from penstock.schema.values import Type
 
 _SAY_WHICH = (
-    "Say which columns make a call: calls: {caller: ..., time: ..., latitude: ..., longitude: ...}, and declare "
-    "the bounds of time and place under 'fields'."
+    "Say which columns make a call: calls: {caller: ..., time: ..., latitude: ..., longitude: ...}, and "
+    "declare the bounds of time and place under 'fields'."
 )
 _LATITUDE = re.compile(r"^(lat|latitude|y|y_km|north|northing)$", re.IGNORECASE)
 _LONGITUDE = re.compile(r"^(lon|lng|long|longitude|x|x_km|east|easting)$", re.IGNORECASE)
-_CALLER = re.compile(r"^(caller|phone|user|subscriber|imsi|msisdn|id|uid|person|device)(_?id)?$", re.IGNORECASE)
+_CALLER = re.compile(
+    r"^(caller|phone|user|subscriber|imsi|msisdn|id|uid|person|device)(_?id)?$", re.IGNORECASE
+)
 _PLACE = re.compile(r"^(home|work)_?(lat|latitude|lon|lng|long|longitude|x|y)$", re.IGNORECASE)
 
 
@@ -44,7 +46,9 @@ class CallsDraft(KindDraft):
             if not isinstance(field, Field) or not field.ranged:
                 notes.top.append(_SAY_WHICH)
                 return fields, None
-            declared[part] = field.model_copy(update={"missing": "refuse", "missing_values": None, "bins": None})
+            declared[part] = field.model_copy(
+                update={"missing": "refuse", "missing_values": None, "bins": None}
+            )
         used = set(found.columns)
         notes.top[:] = [
             note for note in notes.top if not any(f"Left out: '{name}' " in note for name in used)
@@ -54,8 +58,8 @@ class CallsDraft(KindDraft):
         ]
         notes.top += [
             "The columns under 'calls' are a guess from their names and values. Correct them.",
-            "The bounds of time and place are the window and the map that are released: widen them to what is",
-            "public. Add 'busiest: 120' to leave out callers with more calls than that in any hour.",
+            "The bounds of time and place are the window and the map that are released: widen them to",
+            "what is public. Add 'busiest: 120' to leave out callers with more calls than that in any hour.",
         ]
         return list(declared.values()), found
 

@@ -23,7 +23,7 @@ from penstock.kinds.calls.layout import CallsLayout
 from penstock.kinds.calls.reading import InMemory, coded_calls
 from penstock.kinds.calls.region import HOURS, KILOMETRES, Numbers, Reals, Region, cell_of
 from penstock.kinds.calls.release import CallsRelease
-from penstock.kinds.calls.sampler import calls_of, daily_ranges, in_grid, population
+from penstock.kinds.calls.sampler import calls_of, daily_ranges, population
 from penstock.progress import progress
 from penstock.releases.release import Release
 from penstock.report.curves import curves
@@ -52,7 +52,7 @@ class Seen:
     commutes: Reals
 
     def hour_map(self, hour: int) -> Reals:
-        return self.hours[hour].reshape(SIDE, SIDE)
+        return _square(self.hours[hour])
 
 
 class CallsEvaluation(Evaluator):
@@ -96,7 +96,7 @@ class CallsEvaluation(Evaluator):
                         _emd(_square(one), _square(two), cell),
                         floor=_emd(_square(one), flat, cell),
                         ceiling=_emd(_square(one), _square(three), cell) if three.sum() > 0 else 0.0,
-                        note=f"earth mover's distance in miles between the maps of {name}; floor: an even map",
+                        note=f"earth mover's distance in miles between maps of {name}; floor: an even map",
                     )
                 )
         even = synthetic_seen(_even(release), options.seed)
@@ -235,7 +235,9 @@ def distances(one: Seen, two: Seen, cell: tuple[float, float]) -> dict[int, floa
         for hour in range(HOURS):
             if one.hours[hour].sum() > 0:
                 other = two.hour_map(hour)
-                found[hour] = _emd(one.hour_map(hour), other if other.sum() > 0 else np.ones_like(other), cell)
+                found[hour] = _emd(
+                    one.hour_map(hour), other if other.sum() > 0 else np.ones_like(other), cell
+                )
             step(1)
     return found
 
@@ -253,7 +255,9 @@ def _mean(values: dict[int, float]) -> float:
 
 
 def _percentiles(values: Reals) -> list[float]:
-    return [round(float(each), 4) for each in np.percentile(values, PERCENTILES)] if values.size else [0.0] * 5
+    return (
+        [round(float(each), 4) for each in np.percentile(values, PERCENTILES)] if values.size else [0.0] * 5
+    )
 
 
 def quartiles_apart(one: Reals, two: Reals) -> float:
@@ -329,22 +333,13 @@ def _sections(
 
 
 def _commutes(original: Seen, synthetic: Seen) -> Picture:
-    far = max((float(np.percentile(each.commutes, 99)) for each in (original, synthetic) if each.commutes.size), default=1.0)
+    far = max(
+        (float(np.percentile(each.commutes, 99)) for each in (original, synthetic) if each.commutes.size),
+        default=1.0,
+    )
     lines = np.linspace(0.0, max(far, 1.0), 25)
     series = {}
     for name, seen in (("original", original), ("synthetic", synthetic)):
         counts, _ = np.histogram(np.minimum(seen.commutes, lines[-1]), lines)
         series[name] = 100 * counts / max(1, counts.sum())
     return histogram("Commutes", lines.tolist(), series, amount="percent of callers", axis="miles")
-
-
-def home_distance(truth: Reals, release: CallsRelease) -> float:
-    """The distance in miles between the true map of homes on the release's own grid and the released one.
-
-    Both are merged to `SIDE` cells each way first; for studies.
-    """
-    side = release.tables.side
-    middles = (2 * np.arange(side**2) % (2 * side) + 1) / (2 * side), (2 * (np.arange(side**2) // side) + 1) / (2 * side)
-    cells = in_grid(*(middle * (1 << 20) for middle in middles), SIDE)
-    one, two = (np.bincount(cells, weights=each, minlength=SIDE**2) for each in (truth, release.tables.home))
-    return _emd(_square(one), _square(two), release.region.cell_size(SIDE))

@@ -50,7 +50,12 @@ def _map(release: CallsRelease, title: str, shares: Reals) -> Picture:
     cells = coarser(np.arange(tables.side**2), tables.side, side)
     counts = np.bincount(cells, weights=shares, minlength=side**2).reshape(side, side).T * tables.callers
     return grid_map(
-        title, *edges(release, side), counts, amount="callers", x_name=layout.longitude, y_name=layout.latitude
+        title,
+        *edges(release, side),
+        counts,
+        amount="callers",
+        x_name=layout.longitude,
+        y_name=layout.latitude,
     )
 
 

@@ -84,12 +84,17 @@ class PublicTables:
             return {part: self.places(part, 1)}
         if part == "commute":
             return self.commute(1.0)
-        return {"per_day": self.per_day, "call_time": self.call_time, "hours": lambda: self.hours(1)}[part]()
+        if part == "hours":
+            return self.hours(1)
+        return self.per_day() if part == "per_day" else self.call_time()
 
     def places(self, part: str, side: int) -> Reals:
         """Shares of a grid's cells."""
         x, y, weight = self.columns[part]
-        return probability(np.bincount(self._cells(x, y, side, part), weights=weight, minlength=side**2))
+        cells = self._cells(x, y, side, part)
+        return probability(
+            np.asarray(np.bincount(cells, weights=weight, minlength=side**2), dtype=np.float64)
+        )
 
     def commute(self, furthest: float) -> dict[str, Any]:
         low, high, weight = self.columns["commute"]
@@ -119,13 +124,18 @@ class PublicTables:
             raise UsageError("public: the classes of call_time.csv are 1 and 2. Nothing was spent.")
         times = np.zeros((CLASSES, HOURS))
         np.add.at(times, at, weight)
-        return {"classes": probability(times.sum(axis=1)), "times": np.stack([probability(row) for row in times])}
+        return {
+            "classes": probability(times.sum(axis=1)),
+            "times": np.stack([probability(row) for row in times]),
+        }
 
     def hours(self, side: int) -> dict[str, Any]:
         hour, x, y, weight = self.columns["hours"]
         groups = Groups.blocks(side, min(side, BLOCKS))
         counts = np.zeros((HOURS, groups.size))
-        np.add.at(counts, (_whole(hour, HOURS, "hour"), self._cells(x, y, groups.block_side, "hours")), weight)
+        np.add.at(
+            counts, (_whole(hour, HOURS, "hour"), self._cells(x, y, groups.block_side, "hours")), weight
+        )
         return {"groups": groups, "hours": np.stack([probability(row) for row in counts])}
 
     def _cells(self, x: Reals, y: Reals, side: int, part: str) -> Numbers:
@@ -140,7 +150,7 @@ class PublicTables:
 
 
 def release(schema: Schema, folder: str | Path, *, depth: int = 6) -> CallsRelease:
-    """WHERE on public data: a release from six public tables, of which no record was read and nothing paid."""
+    """WHERE on public data: a release from six public tables; no record is read and nothing paid."""
     from penstock.kinds.calls.release import CallsRelease
     from penstock.kinds.calls.where import Where
     from penstock.privacy.budgets.budget import Budget

@@ -1,11 +1,11 @@
 """DP-WHERE as published: Algorithms 2 to 6, with what they really spend on the receipt.
 
 Guarantee: pure epsilon for one caller added or removed.
-Why: home, work and calls a day are histograms in which a caller is counted once; the commute is a median and a
-histogram in the one cell where the caller lives; a round of 2-means counts and sums each caller in one class;
-and a caller has at most busiest x days calls in each of the 24 hours. Each part is a Laplace or exponential
-mechanism of that sensitivity, the parts compose one after the other, cells side by side; sampling is
-post-processing.
+Why: home, work and calls a day are histograms in which a caller is counted once; the commute is a median and
+a histogram in the one cell where the caller lives; a round of 2-means counts and sums each caller in one
+class; and a caller has at most busiest x days calls in each of the 24 hours. Each part is a Laplace or an
+exponential mechanism of that sensitivity, the parts compose one after the other, cells side by side; sampling
+is post-processing.
 
 The published scales of noise mix two relations (`penstock.kinds.calls.spending`). With scales "published" the
 budget is what they cost under add-remove, and the nominal epsilons that follow are among the parameters, with
@@ -176,7 +176,9 @@ class PublishedWhere(Method[Calls]):
         """Algorithm 5: rounds of 2-means from a random start; sizes and centres are of the same round."""
         for_sizes = Fraction(2, 3) if self.scales == "published" else Fraction(1, 2)
         start = [pay.randomness.draw(AnyBelow(1 << 20)) + 1 for _ in range(CLASSES * HOURS)]
-        centres = np.stack([probability(row) for row in np.array(start, dtype=np.float64).reshape(CLASSES, HOURS)])
+        centres = np.stack(
+            [probability(row) for row in np.array(start, dtype=np.float64).reshape(CLASSES, HOURS)]
+        )
         sizes = np.ones(CLASSES)
         for part in pay.evenly([f"round {number + 1}" for number in range(self.rounds)]):
             pay_sizes, pay_sums = part.split(sizes=for_sizes, sums=1 - for_sizes)
@@ -204,4 +206,3 @@ class PublishedWhere(Method[Calls]):
             "nominal_total": str(sum(nominal.values(), Fraction(0))),
             "replace": str(replaced),
         }
-

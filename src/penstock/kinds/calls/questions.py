@@ -40,8 +40,14 @@ class Area:
     def overlap(self, columns: NDArray[np.int64], rows: NDArray[np.int64], side: int) -> Reals:
         """The share of each cell of a grid that lies in it."""
         width = STEPS / side
-        across = np.clip((np.minimum(self.east, (columns + 1) * width) - np.maximum(self.west, columns * width)) / width, 0, 1)
-        up = np.clip((np.minimum(self.north, (rows + 1) * width) - np.maximum(self.south, rows * width)) / width, 0, 1)
+        across = np.clip(
+            (np.minimum(self.east, (columns + 1) * width) - np.maximum(self.west, columns * width)) / width,
+            0,
+            1,
+        )
+        up = np.clip(
+            (np.minimum(self.north, (rows + 1) * width) - np.maximum(self.south, rows * width)) / width, 0, 1
+        )
         return np.asarray(across * up, dtype=np.float64)
 
 

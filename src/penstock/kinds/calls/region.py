@@ -113,7 +113,7 @@ class Region:
         """Miles between places of the lattice."""
         across = (np.asarray(x, dtype=np.float64) - other_x) * (self.width / STEPS)
         up = (np.asarray(y, dtype=np.float64) - other_y) * (self.height / STEPS)
-        return np.hypot(across, up)
+        return np.asarray(np.hypot(across, up), dtype=np.float64)
 
     def coordinates(self, x: Reals, y: Reals) -> tuple[Reals, Reals]:
         """Longitudes and latitudes of places of the lattice."""
@@ -144,8 +144,8 @@ def coarser(cells: Numbers, side: int, wanted: int) -> Numbers:
 class Groups:
     """Which cells of a grid are counted together by the hour.
 
-    Either blocks, a coarser grid of so many each way, which lie together on the map; or, as published, runs of
-    so many consecutive cells row by row, the last of which may be shorter.
+    Either blocks, a coarser grid of so many each way, which lie together on the map; or, as published, runs
+    of so many consecutive cells row by row, the last of which may be shorter.
 
     >>> Groups.runs(2000, 2184).size, Groups.blocks(128, 16).size
     (1832, 256)

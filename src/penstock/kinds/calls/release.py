@@ -7,7 +7,7 @@ of whom counts for as many callers as there are. Nothing here sees a record.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, ClassVar, Self
 
@@ -54,8 +54,8 @@ MOST_CALLS = 500_000
 """About so many calls are drawn when nobody says how many callers."""
 MOST_AREAS = 12
 MODELLED = (
-    "The number comes from synthetic callers, who follow noisy distributions; nobody knows how far it is from "
-    "the truth."
+    "The number comes from synthetic callers, who follow noisy distributions; nobody knows how far it is "
+    "from the truth."
 )
 EQUALLY = "Every caller counts the same in where calls are made at an hour, however many calls there are."
 
@@ -114,19 +114,18 @@ class CallsRelease(Release):
         """The same release, whose callers call on so many days from the first one of the window on."""
         if type(days) is not int or not 1 <= days <= MOST_DAYS:
             raise UsageError(f"Calls are drawn for 1 to {MOST_DAYS:,} days, not for {days!r}.")
-        from dataclasses import replace
-
         return replace(self, days=days)
 
     def draw(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
         """The calls of `n` synthetic callers; one who never calls has no row."""
         import polars as pl
 
-        pieces = list(self.pieces(n, rng))
-        return pl.concat(pieces) if pieces else self._rows(0, *self._nobody(rng))
+        return pl.concat(self.pieces(n, rng))
 
     def pieces(self, n: int, rng: np.random.Generator) -> Iterator[pl.DataFrame]:
         """The same, some thousand callers at a time."""
+        if not n:
+            yield self._rows(0, *self._nobody(rng))
         with progress("drawing calls", total=-(-n // CALLERS_AT_ONCE)) as step:
             for first, people, drawn in drawn_in_pieces(self.tables, self.region, n, self.drawn_days, rng):
                 yield self._rows(first, people, drawn)
@@ -168,7 +167,9 @@ class CallsRelease(Release):
 
         field = self.schema.field(name)
         if field.type == "integer":
-            return pl.Series(name, np.clip(np.floor(values), field.edges.low, field.edges.high).astype(np.int64))
+            return pl.Series(
+                name, np.clip(np.floor(values), field.edges.low, field.edges.high).astype(np.int64)
+            )
         digits = 5 if field.decimals is None else field.decimals
         rounded = np.clip(np.round(values, digits), float(field.edges.low), float(field.edges.high))
         return pl.Series(name, rounded)
@@ -241,7 +242,8 @@ class CallsRelease(Release):
         """How many callers live in each area (rows) and work in each (columns)."""
         cell = STEPS // 1
         homes, works = (
-            (place[:, 1] * side // cell).astype(np.int64) * side + (place[:, 0] * side // cell).astype(np.int64)
+            (place[:, 1] * side // cell).astype(np.int64) * side
+            + (place[:, 0] * side // cell).astype(np.int64)
             for place in (self.crowd.home_place, self.crowd.work_place)
         )
         flat = np.bincount(homes * side**2 + works, minlength=side**4).astype(np.float64)
@@ -291,7 +293,7 @@ class CallsRelease(Release):
         paid = [part.replace("_", " ") for part in PARTS if part not in self.public]
         said = [
             "Six distributions were counted under noise: where callers live and work, how far they commute, "
-            "how many calls they make a day, when in the day they call, and where calls are made at each hour. "
+            "how many calls they make a day, when in the day they call, and where they call by the hour. "
             "Synthetic callers are drawn from these: a home, a distance, a place of work at that distance, "
             "then calls, each at home or at work."
         ]
@@ -378,7 +380,10 @@ def _loaded(model: Model, saved: _Saved, groups: Groups) -> Tables:
     per_day = model.table("per-day", {"mean": pl.Int64, "deviation": pl.Int64, **share})
     means, deviations = (tuple(sorted(set(per_day[name].to_list()))) for name in ("mean", "deviation"))
     listed = [(mean, deviation) for mean in means for deviation in deviations]
-    if listed != list(zip(per_day["mean"], per_day["deviation"], strict=True)) or min(means + deviations, default=0) < 0:
+    if (
+        listed != list(zip(per_day["mean"], per_day["deviation"], strict=True))
+        or min(means + deviations, default=0) < 0
+    ):
         raise UsageError("Means and deviations are not all pairs in their order.")
     times = model.table("call-time", {"first": pl.Float64, "second": pl.Float64}, rows=HOURS)
     cells = saved.side**2

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kinds.calls.region import STEPS, Numbers, Reals, Region, cell_of, coarser
+from penstock.kinds.calls.region import STEPS, Numbers, Reals, Region, coarser
 from penstock.kinds.calls.tables import CLASSES, Tables
 
 LARGEST_SIDE = 64
@@ -57,7 +57,7 @@ def _draw(shares: Reals, size: int, rng: np.random.Generator) -> Numbers:
     """Places drawn with these probabilities."""
     rungs = np.cumsum(shares)
     found = np.searchsorted(rungs, rng.random(size) * rungs[-1], side="right")
-    return np.minimum(found, len(shares) - 1).astype(np.int64)
+    return np.asarray(np.minimum(found, len(shares) - 1), dtype=np.int64)
 
 
 def _inside(cells: Numbers, side: int, rng: np.random.Generator) -> Reals:
@@ -93,7 +93,7 @@ def _distances(tables: Tables, home: Numbers, rng: np.random.Generator) -> Reals
     aim = rng.random(len(home)) * rungs[:, -1]
     bins = np.minimum((rungs <= aim[:, None]).sum(axis=1), tables.commute.shape[1] - 1)
     low, high = tables.edges[area, bins], tables.edges[area, bins + 1]
-    return low + (high - low) * rng.random(len(home))
+    return np.asarray(low + (high - low) * rng.random(len(home)), dtype=np.float64)
 
 
 def _workplaces(
@@ -143,9 +143,13 @@ def _finer(tables: Tables, coarse: Numbers, chosen: Numbers, rng: np.random.Gene
 
 def at_home(tables: Tables, people: People, hour: NDArray[np.int64] | int) -> Reals:
     """The probability that a call is made at home, for every caller at an hour (or an hour of each)."""
-    there = tables.density[hour, tables.groups.of_cell(people.home)]
-    else_where = tables.density[hour, tables.groups.of_cell(people.work)]
-    both = there + else_where
+    return _chance(tables, tables.groups.of_cell(people.home), tables.groups.of_cell(people.work), hour)
+
+
+def _chance(tables: Tables, home: Numbers, work: Numbers, hour: NDArray[np.int64] | int) -> Reals:
+    """The part of home in what home and work have of an hour's calls; a half where they have none."""
+    there, elsewhere = tables.density[hour, home], tables.density[hour, work]
+    both = there + elsewhere
     return np.where(both > 0, there / np.where(both > 0, both, 1.0), 0.5)
 
 
@@ -162,13 +166,8 @@ def calls_of(tables: Tables, people: People, days: int, rng: np.random.Generator
     second = minute * 60 + rng.integers(0, 60, len(slots))
     order = np.lexsort([second, day, caller])
     caller, day, second = caller[order], day[order], second[order]
-    home = np.zeros(len(slots), dtype=np.bool_)
-    if len(slots):
-        there = tables.density[second // 3600, tables.groups.of_cell(people.home)[caller]]
-        elsewhere = tables.density[second // 3600, tables.groups.of_cell(people.work)[caller]]
-        both = there + elsewhere
-        chance = np.where(both > 0, there / np.where(both > 0, both, 1.0), 0.5)
-        home = rng.random(len(slots)) < chance
+    homes, works = tables.groups.of_cell(people.home), tables.groups.of_cell(people.work)
+    home = rng.random(len(slots)) < _chance(tables, homes[caller], works[caller], second // 3600)
     place = _inside(np.where(home, people.home[caller], people.work[caller]), tables.side, rng)
     return Drawn(caller, day, second, home, place[:, 0], place[:, 1])
 
@@ -206,8 +205,3 @@ def daily_ranges(drawn_caller: Numbers, day: Numbers, x: Reals, y: Reals, region
         apart = region.apart(x[first], y[first], x[first + step], y[first + step])
         np.maximum.at(widest, group, apart)
     return widest
-
-
-def in_grid(x: Reals, y: Reals, side: int) -> Numbers:
-    """The cell of each place of the lattice."""
-    return np.asarray(cell_of(x.astype(np.int64), y.astype(np.int64), side), dtype=np.int64)

@@ -8,7 +8,6 @@ cells.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
-from penstock.kinds.calls.region import HOURS, Groups, Reals, Region
+from penstock.kinds.calls.region import HOURS, Groups, Reals
 
 PARTS = ("home", "work", "commute", "per_day", "call_time", "hours")
 """The distributions, in the order in which they are paid for."""
@@ -40,7 +39,7 @@ def from_cumulative(counts: NDArray[Any]) -> Reals:
     risen = np.maximum(isotonic_regression(np.cumsum(flat)).x, 0.0)
     if risen[-1] <= 0:
         return np.full(flat.size, 1 / flat.size)
-    return np.diff(risen, prepend=0.0) / risen[-1]
+    return np.asarray(np.diff(risen, prepend=0.0) / risen[-1], dtype=np.float64)
 
 
 def probability(vector: Reals) -> Reals:
@@ -60,7 +59,7 @@ def exponential_edges(median: float, furthest: float) -> Reals:
     """
     shares = np.array([*np.arange(1, 10) / 10, 0.95])
     inner = -median * np.log2(1 - shares)
-    return np.minimum(np.concatenate([[0.0], inner, [furthest]]), furthest)
+    return np.asarray(np.minimum(np.concatenate([[0.0], inner, [furthest]]), furthest), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +67,11 @@ class Tables:
     """What is released of calls, and all that is sampled from.
 
     `home` and `work` have a share for each cell of a grid of `side` cells each way. `commute` has a row of
-    shares for each cell of a grid of `commute_side`, whose bins lie between the same row of `edges`, in miles.
-    `per_day` has a share for each pair of a mean (rows) and a deviation (columns). `classes` are the shares of
-    the two classes of callers, `times` their shares of calls by hour, a row each. `hours` has, for each hour
-    of the day, the shares of the calls by group of cells. `callers` is the noisy or public number of callers.
+    shares for each cell of a grid of `commute_side`; its bins lie between the same row of `edges`, in miles.
+    `per_day` has a share for each pair of a mean (rows) and a deviation (columns). `classes` are the shares
+    of the two classes of callers, `times` their shares of calls by hour, a row each. `hours` has, for each
+    hour of the day, the shares of the calls by group of cells. `callers` is the number of callers, noisy or
+    public.
     """
 
     side: int
@@ -122,38 +122,16 @@ class Tables:
 
     @cached_property
     def minutes(self) -> Reals:
-        """The shares of calls at each minute of the day, for each class: linear between the hours' middles."""
+        """The shares of calls at each minute of the day, for each class: linear between middles of hours."""
         middles = np.arange(-30, MINUTES + 31, 60)
         padded = np.concatenate([self.times[:, -1:], self.times, self.times[:, :1]], axis=1)
         found = np.stack([np.interp(np.arange(MINUTES) + 0.5, middles, row) for row in padded])
-        return found / found.sum(axis=1, keepdims=True)
+        return np.asarray(found / found.sum(axis=1, keepdims=True), dtype=np.float64)
 
     @cached_property
     def density(self) -> Reals:
         """The share of an hour's calls in one cell of each group: what decides between home and work."""
         return np.asarray(self.hours / np.maximum(self.groups.weights, 1e-12), dtype=np.float64)
-
-    @classmethod
-    def even(cls, region: Region, side: int = 1) -> Tables:
-        """What one would say without knowing anything: people everywhere, at all hours; a floor."""
-        cells = side * side
-        furthest = region.diagonal
-        return cls(
-            side=side,
-            home=np.full(cells, 1 / cells),
-            work=np.full(cells, 1 / cells),
-            commute_side=1,
-            edges=np.array([[0.0, furthest]]),
-            commute=np.ones((1, 1)),
-            means=(1,),
-            deviations=(1,),
-            per_day=np.ones((1, 1)),
-            classes=np.full(CLASSES, 1 / CLASSES),
-            times=np.full((CLASSES, HOURS), 1 / HOURS),
-            groups=Groups.blocks(side, 1),
-            hours=np.ones((HOURS, 1)),
-            callers=1000.0,
-        )
 
     def but(self, **changed: Any) -> Tables:
         """The same with some tables replaced."""
@@ -163,10 +141,7 @@ class Tables:
 def public_profiles() -> Reals:
     """Two profiles of a day that everybody knows: calls around midday, and calls in the evening."""
     hours = np.arange(HOURS) + 0.5
-    bumps = [np.exp(-0.5 * (((hours - centre + 12) % 24 - 12) / wide) ** 2) for centre, wide in ((12, 4), (20, 3))]
+    bumps = [
+        np.exp(-0.5 * (((hours - centre + 12) % 24 - 12) / wide) ** 2) for centre, wide in ((12, 4), (20, 3))
+    ]
     return np.stack([bump / bump.sum() for bump in bumps])
-
-
-def as_shares(counts: Sequence[float] | NDArray[Any]) -> Reals:
-    """Counts divided by their sum, which somebody else knows to be positive."""
-    return probability(np.asarray(counts, dtype=np.float64))

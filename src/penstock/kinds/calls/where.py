@@ -186,9 +186,7 @@ class Where(Method[Calls]):
         usual = probability(onto_simplex(everybody, max(1.0, float(everybody.sum()))))
         # What noise alone may make of an empty row: as much is added of what is usual everywhere.
         usually = BINS / float(pay.epsilon)
-        rows = [
-            probability(onto_simplex(row, max(1.0, float(row.sum()))) + usually * usual) for row in noisy
-        ]
+        rows = [probability(onto_simplex(row, max(1.0, float(row.sum()))) + usually * usual) for row in noisy]
         return {"commute_side": side, "edges": edges, "commute": np.stack(rows)}
 
     def _call_time(self, calls: Calls, pay: Budget | None, given: PublicTables) -> dict[str, Any]:
@@ -202,9 +200,7 @@ class Where(Method[Calls]):
             centres = np.stack([probability(total / size) for total, size in zip(sums, sizes, strict=True)])
         return {"classes": probability(sizes), "times": centres}
 
-    def _hours(
-        self, calls: Calls, callers: float, pay: Budget | None, given: PublicTables
-    ) -> dict[str, Any]:
+    def _hours(self, calls: Calls, callers: float, pay: Budget | None, given: PublicTables) -> dict[str, Any]:
         side = 1 << self.depth
         if pay is None:
             return given.hours(side)
