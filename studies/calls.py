@@ -1,6 +1,6 @@
 """DP-WHERE on the synthetic city: M1 to M4, and why the published curves are no targets.
 
-    python studies/calls_data.py city.parquet                  # once: 250,000 callers, 50 million calls
+    python studies/calls_data.py city.parquet --days 5         # once: 250,000 callers, 10 million calls
     python studies/calls.py city.parquet --out calls.json      # releases and distances; goes on if stopped
     python studies/calls.py --home --out calls.json            # the map of homes alone, by grid and epsilon
     python studies/calls.py --page --out calls.json            # docs/studies/calls-tables.md
@@ -36,10 +36,12 @@ from penstock.privacy.budgets.accounting import amplified
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 
-DAYS = 25
+DAYS = 5
 EPSILONS = ("0.13", "0.23", "0.33", "1")
-RUNS = 3
+RUNS = 2
 HOME_SIDES = (50, 200, 2000)
+HOME_GRID = 25
+"""Homes of these grids are compared on one that all of them can be merged to."""
 HOME_EPSILONS = ("1", "0.1", "0.05", "0.01")
 PAGE = Path(__file__).parents[1] / "docs/studies/calls-tables.md"
 ALLOWED = {"M1": 2.2, "M3": 1.3, "M4": 1.5}
@@ -48,10 +50,8 @@ Method = Callable[[], Any]
 METHODS: dict[str, Method] = {
     "dp-where": Where,
     "dp-where, grid": lambda: Where(areas="grid"),
-    "dp-where, 32 x 32": lambda: Where(depth=5),
     "published, 40 x 40": lambda: PublishedWhere(side=40, commute_side=10),
     "published, 40 x 40, tight": lambda: PublishedWhere(side=40, commute_side=10, scales="tight"),
-    "published, 100 x 100": lambda: PublishedWhere(side=100, commute_side=20),
 }
 
 
@@ -148,10 +148,12 @@ def homes(book: Book, callers: int = 250_000) -> None:
     region = Region.of(schema(DAYS))
     x = ((places["lon"] - region.west) / (region.east - region.west) * (1 << 20)).astype(np.int64)
     y = ((places["lat"] - region.south) / (region.north - region.south) * (1 << 20)).astype(np.int64)
-    coarse = np.bincount(np.asarray(cell_of(x, y, SIDE)), minlength=SIDE**2).reshape(SIDE, SIDE)
+    coarse = np.bincount(np.asarray(cell_of(x, y, HOME_GRID)), minlength=HOME_GRID**2).reshape(
+        HOME_GRID, HOME_GRID
+    )
     for side in HOME_SIDES:
         counts = np.bincount(np.asarray(cell_of(x, y, side)), minlength=side**2)
-        merged = np.asarray(cell_of(*_middles(side), SIDE))
+        merged = np.asarray(cell_of(*_middles(side), HOME_GRID))
         for epsilon in HOME_EPSILONS:
             book.once(
                 f"home, Algorithm 2, {side} x {side}|{epsilon}|0",
@@ -186,10 +188,12 @@ def _home_emd(
     else:
         risen = np.maximum.accumulate(np.cumsum(counts) + noise)
         shares = np.diff(np.maximum(risen, 0), prepend=0.0) / max(risen[-1], 1.0)
-    found = np.bincount(merged, weights=np.maximum(shares, 0), minlength=SIDE**2).reshape(SIDE, SIDE)
+    found = np.bincount(merged, weights=np.maximum(shares, 0), minlength=HOME_GRID**2).reshape(
+        HOME_GRID, HOME_GRID
+    )
     true = np.cumsum(counts) / counts.sum()
     return {
-        "emd": earth_movers_distance(coarse.astype(float), found, region.cell_size(SIDE)),
+        "emd": earth_movers_distance(coarse.astype(float), found, region.cell_size(HOME_GRID)),
         "ks": float(np.abs(np.cumsum(shares) - true).max()),
     }
 

@@ -33,9 +33,7 @@ ROUNDS = 30
 
 def schema(days: int, *, stated: bool = True) -> Schema:
     """The public facts about the city."""
-    lines = [
-        f"{part}Latitude: {part}_lat, {part}Longitude: {part}_lon, " for part in PLACES if stated
-    ]
+    lines = [f"{part}Latitude: {part}_lat, {part}Longitude: {part}_lon, " for part in PLACES if stated]
     places = "".join(lines)
     last = np.datetime64("2011-04-01") + np.timedelta64(days - 1, "D")
     return Schema.from_yaml(

@@ -36,7 +36,8 @@ SAMPLE = """
 import json, resource, sys, time
 from penstock.cli.app import app
 begun = time.perf_counter()
-app(["sample", sys.argv[1], "-n", "100000", "--days", "30", "-o", sys.argv[2], "--force"], standalone_mode=False)
+words = ["sample", sys.argv[1], "-n", "100000", "--days", "30", "-o", sys.argv[2], "--force"]
+app(words, standalone_mode=False)
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({
     "seconds": time.perf_counter() - begun,

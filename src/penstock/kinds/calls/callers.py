@@ -44,7 +44,7 @@ class Callers:
     @classmethod
     def of(cls, frame: pl.DataFrame, *, ruled: frozenset[str]) -> Callers:
         """From the columns calls, squares, h0 to h23, home and work: what the rule says best, or packed."""
-        hours = np.column_stack([_whole(frame[f"h{hour}"]) for hour in range(HOURS)])
+        hours = np.column_stack([np.maximum(_whole(frame[f"h{hour}"]), 0) for hour in range(HOURS)])
         home, work = (
             _from_rule(_whole(frame[name])) if name in ruled else _unpacked(_whole(frame[name]))
             for name in ("home", "work")

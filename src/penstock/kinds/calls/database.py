@@ -1,11 +1,13 @@
 """Calls inside a database: grouped counts over Ibis, in DuckDB by default.
 
-The twin of `reading.InMemory`, number for number. One row for every caller is kept in a temporary table of
-the database; the calls themselves are read again for every grouped count, and never leave it.
+The twin of `reading.InMemory`, number for number. The source is read once: calls are kept as small whole
+numbers in a temporary table of the database, and so is one row for every caller. What comes back are grouped
+counts; calls never leave it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -42,8 +44,9 @@ class InDatabase:
         self._records, self._layout, self._region = records, layout, region
         self._duck = None if records.remote else Duck(memory)
         self._raw = self._asked(lambda: records.table(layout.columns, duck=self._duck))
-        self._calls = self._coded(schema)
         with reading_progress():
+            self._stored: Stored = self._asked(lambda: self._coded(schema))
+            self._calls = self._stored.table
             self._people: Stored = self._asked(self._gathered)
             found = self._asked(lambda: self._people.table.drop("caller", "busiest").to_pyarrow())
         frame = pl.from_arrow(found)
@@ -56,9 +59,8 @@ class InDatabase:
         people = self._people.table.select(who="caller", many="calls")
         joined = self._calls.join(people, self._calls["caller"] == people["who"])
         share: Any = ibis.literal(SHARE, type="int64") // joined["many"] if shared else ibis.literal(1)
-        placed = joined.select(
-            hour=joined["hour"], group=groups.of_place(joined["x"], joined["y"]), weight=share.cast("int64")
-        )
+        x, y = joined["x"].cast("int64"), joined["y"].cast("int64")
+        placed = joined.select(hour=joined["hour"], group=groups.of_place(x, y), weight=share.cast("int64"))
         grouped = placed.group_by("hour", "group").aggregate(total=placed["weight"].sum().cast("int64"))
         found = pl.from_arrow(self._asked(grouped.to_pyarrow))
         assert isinstance(found, pl.DataFrame)
@@ -74,8 +76,8 @@ class InDatabase:
                 raise KeyboardInterrupt from None
             raise (too_large(problem) or self._records.failure(problem)) from problem
 
-    def _coded(self, schema: Schema) -> ir.Table:
-        """The calls within the window, as an expression; values that the schema refuses stop here."""
+    def _coded(self, schema: Schema) -> Stored:
+        """The calls within the window as small whole numbers, kept in the database; or a refusal."""
         import ibis
 
         layout, raw = self._layout, self._raw
@@ -91,51 +93,61 @@ class InDatabase:
             value, missing, good = _checked(schema.codec(field), raw[column], name)
             first |= {name: value, f"{name} missing": missing, f"{name} good": good}
         inner = raw.select(**first)
-        self._asked(lambda: self._refuse(inner, schema, wanted))
         clock = schema.field(layout.time).edges
-        kept = inner.filter(inner["t"] >= int(clock.low), inner["t"] <= int(clock.high))
+        refused = ibis.cases(
+            *((~inner[f"{name} good"], ibis.literal(place)) for place, name in enumerate(wanted, start=1)),
+            else_=ibis.literal(0),
+        )
+        known = inner.mutate(refused=refused)
+        inside = (known["t"] >= int(clock.low)) & (known["t"] <= int(clock.high))
+        kept = known.filter((known["refused"] > 0) | inside)
         seconds = kept["t"].cast("int64")
         second: dict[str, Any] = {
             "caller": kept["caller"],
-            "day": seconds // DAY - self._region.first_day,
-            "hour": seconds % DAY // 3600,
-            "x": _steps(schema.codec(layout.longitude), kept["x"]),
-            "y": _steps(schema.codec(layout.latitude), kept["y"]),
+            "refused": kept["refused"].cast("int8"),
+            "day": (seconds // DAY - self._region.first_day).cast("int16"),
+            "hour": (seconds % DAY // 3600).cast("int8"),
+            "x": _steps(schema.codec(layout.longitude), kept["x"]).cast("int32"),
+            "y": _steps(schema.codec(layout.latitude), kept["y"]).cast("int32"),
         }
         for name in layout.places:
-            known = ~(kept[f"{name}_x missing"] | kept[f"{name}_y missing"])
+            stated = ~(kept[f"{name}_x missing"] | kept[f"{name}_y missing"])
             x = _steps(schema.codec(layout.longitude), kept[f"{name}_x"])
             y = _steps(schema.codec(layout.latitude), kept[f"{name}_y"])
-            second[name] = ibis.ifelse(known, x * PACKED + y, ibis.literal(-1, type="int64"))
-        return kept.select(**second)
+            second[name] = ibis.ifelse(stated, x * PACKED + y, ibis.literal(-1, type="int64"))
+        second["day"] = ibis.ifelse(kept["refused"] > 0, ibis.literal(0, type="int16"), second["day"])
+        stored = Stored(kept.select(**second))
+        self._refuse(stored.table, schema, list(wanted.items()))
+        return stored
 
-    def _refuse(self, inner: ir.Table, schema: Schema, wanted: dict[str, tuple[str, str]]) -> None:
+    def _refuse(
+        self, stored: ir.Table, schema: Schema, wanted: Sequence[tuple[str, tuple[str, str]]]
+    ) -> None:
         """Raise for values that are none, naming an example."""
-        refuse_nobody(inner, "caller", self._layout.caller, schema.missing_values)
-        bad = {name: (~inner[f"{name} good"]).sum() for name in wanted}
-        found = inner.aggregate(**bad).to_pyarrow().to_pylist()[0]
-        for name, (field, column) in wanted.items():
-            if found[name]:
-                codec = schema.codec(field)
-                _, _, good = _checked(codec, self._raw[column], name)
-                example = self._raw.filter(~good).select(column).limit(1)
-                raise codec.complaint(example.to_pyarrow().to_pylist()[0][column])
+        refuse_nobody(stored, "caller", self._layout.caller, schema.missing_values)
+        worst = stored.filter(stored["refused"] > 0)["refused"].min().to_pyarrow().as_py()
+        if worst:
+            name, (field, column) = wanted[worst - 1]
+            codec = schema.codec(field)
+            _, _, good = _checked(codec, self._raw[column], name)
+            example = self._raw.filter(~good).select(column).limit(1)
+            raise codec.complaint(example.to_pyarrow().to_pylist()[0][column])
 
     def _gathered(self) -> Stored:
         """One row for every caller, in a temporary table."""
         calls = self._calls
         slots = calls.group_by("caller", "day", "hour").aggregate(n=calls.count())
-        of_day = slots.group_by("caller", "day").aggregate(
-            m=slots["n"].sum(),
-            most=slots["n"].max(),
-            **{f"d{hour}": slots["n"].sum(where=slots["hour"] == hour).fill_null(0) for hour in range(HOURS)},
+        people = slots.group_by("caller").aggregate(
+            calls=slots["n"].sum().cast("int64"),
+            busiest=slots["n"].max().cast("int64"),
+            **{
+                f"h{hour}": slots["n"].sum(where=slots["hour"] == hour).cast("int64") for hour in range(HOURS)
+            },
         )
-        people = of_day.group_by("caller").aggregate(
-            calls=of_day["m"].sum().cast("int64"),
-            squares=(of_day["m"] * of_day["m"]).sum().cast("int64"),
-            busiest=of_day["most"].max().cast("int64"),
-            **{f"h{hour}": of_day[f"d{hour}"].sum().cast("int64") for hour in range(HOURS)},
-        )
+        days = slots.group_by("caller", "day").aggregate(m=slots["n"].sum())
+        squares = days.group_by("caller").aggregate(squares=(days["m"] * days["m"]).sum().cast("int64"))
+        squares = squares.rename({"squares of": "caller"})
+        people = people.left_join(squares, people["caller"] == squares["squares of"]).drop("squares of")
         if self._layout.busiest is not None:
             people = people.filter(people["busiest"] <= self._layout.busiest)
         for name in ("home", "work"):
@@ -151,10 +163,11 @@ class InDatabase:
 
     def _most_frequent(self, name: str) -> ir.Table:
         calls = self._calls
-        day, hour = calls["day"], calls["hour"]
+        day, hour = calls["day"].cast("int64"), calls["hour"]
         meant = at_night(hour) if name == "home" else at_work(day, hour, self._region)
         there = calls.filter(meant)
-        placed = there.select(caller=there["caller"], cell=cell_of(there["x"], there["y"], RULE_SIDE))
+        x, y = there["x"].cast("int64"), there["y"].cast("int64")
+        placed = there.select(caller=there["caller"], cell=cell_of(x, y, RULE_SIDE))
         cells = placed.group_by("caller", "cell").aggregate(n=placed.count())
         scored = cells.select(caller=cells["caller"], score=rule_score(cells["n"], cells["cell"]))
         found = scored.group_by("caller").aggregate(**{name: scored["score"].max().cast("int64")})
