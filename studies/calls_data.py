@@ -86,7 +86,7 @@ def where(counted: Counted, region: Region, side: int, commute_side: int) -> Tab
     home = np.asarray(cell_of(callers.home[:, 0], callers.home[:, 1], side))
     work = np.asarray(cell_of(callers.work[:, 0], callers.work[:, 1], side))
     area = np.asarray(cell_of(callers.home[:, 0], callers.home[:, 1], commute_side))
-    apart = region.apart(callers.home[:, 0], callers.home[:, 1], callers.work[:, 0], callers.work[:, 1])
+    apart = region.miles(callers.home[:, 0], callers.home[:, 1], callers.work[:, 0], callers.work[:, 1])
     edges = np.linspace(0.0, region.diagonal, 201)
     bins = np.clip(np.searchsorted(edges, apart, side="right") - 1, 0, len(edges) - 2)
     ways = np.zeros((commute_side**2, len(edges) - 1))

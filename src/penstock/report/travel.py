@@ -27,7 +27,7 @@ def maps_by_time(
     counts: ArrayLike,
     *,
     caption: str = "",
-    amount: str = "calls",
+    amount: str = "people",
 ) -> Picture:
     """A small map of the same grid for each of several times, all in the same colours.
 

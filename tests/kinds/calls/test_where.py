@@ -15,7 +15,7 @@ from tests.kinds.calls.town import SCHEMA, TOWN, call, crowd, frame, opened, pla
 from penstock import load, release
 from penstock.demo import phones, phones_schema
 from penstock.errors import BudgetError, QueryError, ReleaseError, UsageError
-from penstock.kinds.calls import public
+from penstock.kinds.calls import without_records
 from penstock.kinds.calls.draft import CallsDraft
 from penstock.kinds.calls.emd import earth_movers_distance
 from penstock.kinds.calls.evaluation import CallsEvaluation
@@ -200,7 +200,7 @@ def test_a_sample_follows_every_planted_distribution() -> None:
 def test_work_is_about_as_far_from_home_as_the_distance_that_was_drawn() -> None:
     tables, rng = planted(), np.random.default_rng(3)
     people = population(tables, REGION, 4_000, rng)
-    far = REGION.apart(*(people.home_place.T), *(people.work_place.T))
+    far = REGION.miles(*(people.home_place.T), *(people.work_place.T))
     cell = 2.0 * np.sqrt(2)
     drawn = tables.commute[0]
     assert drawn.shape == (3,)
@@ -332,7 +332,7 @@ def test_where_on_public_tables_reads_no_record_and_pays_nothing(tmp_path: Path)
     }
     for name, text in tables.items():
         (tmp_path / f"{name}.csv").write_text(text)
-    made = public.release(SCHEMA, tmp_path)
+    made = without_records.release(SCHEMA, tmp_path)
     assert made.receipt.epsilon == 0
     assert not list(made.receipt.charges())
     assert made.sample(5, seed=1).columns == ["id", "at", "y", "x"]
@@ -340,7 +340,7 @@ def test_where_on_public_tables_reads_no_record_and_pays_nothing(tmp_path: Path)
         Where(public=str(tmp_path)).check(SCHEMA)
     (tmp_path / "home.csv").unlink()
     with pytest.raises(UsageError, match="lacks home"):
-        public.release(SCHEMA, tmp_path)
+        without_records.release(SCHEMA, tmp_path)
 
 
 @pytest.mark.parametrize(

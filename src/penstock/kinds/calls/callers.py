@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from penstock.kinds.calls.layout import CallsLayout
 from penstock.kinds.calls.region import HOURS, STEPS, Groups, Numbers, Region
 
 RULE_SIDE = 1024
@@ -92,3 +93,16 @@ def at_work(day: Any, hour: Any, region: Region) -> Any:
     """Whether calls at this hour of this day speak of a place of work."""
     weekday = (day + region.first_weekday) % 7 < WEEKDAYS
     return weekday & (hour >= AFTERNOON[0]) & (hour < AFTERNOON[1])
+
+
+def ruled(layout: CallsLayout) -> frozenset[str]:
+    """Which of home and work follow from a caller's calls, because no columns say them."""
+    return frozenset({"home", "work"} - set(layout.places))
+
+
+def spread(found: pl.DataFrame, groups: Groups) -> Numbers:
+    """Grouped numbers as a table: a row for every hour, a column for every group."""
+    table = np.zeros((HOURS, groups.size), dtype=np.int64)
+    at = found["hour"].cast(pl.Int64).to_numpy(), found["group"].cast(pl.Int64).to_numpy()
+    table[at] = found["total"].cast(pl.Int64).to_numpy()
+    return table

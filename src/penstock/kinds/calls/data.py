@@ -156,7 +156,7 @@ class Calls(Data):
         home, work = self._callers.home, self._callers.work
         known = (home[:, 0] >= 0) & (work[:, 0] >= 0)
         home, work = home[known], work[known]
-        apart = self.region.apart(home[:, 0], home[:, 1], work[:, 0], work[:, 1])
+        apart = self.region.miles(home[:, 0], home[:, 1], work[:, 0], work[:, 1])
         return cell_of(home[:, 0], home[:, 1], side), apart
 
     def commutes(self, side: int, edges: Reals) -> Sealed[Numbers]:

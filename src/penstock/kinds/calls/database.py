@@ -25,10 +25,12 @@ from penstock.kinds.calls.callers import (
     at_night,
     at_work,
     rule_score,
+    ruled,
+    spread,
 )
 from penstock.kinds.calls.layout import CallsLayout
-from penstock.kinds.calls.reading import reading_progress, ruled, spread
 from penstock.kinds.calls.region import BITS, DAY, HOURS, Groups, Numbers, Region, cell_of
+from penstock.progress import progress
 from penstock.schema import Codec, Schema
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ class InDatabase:
         self._records, self._layout, self._region = records, layout, region
         self._duck = None if records.remote else Duck(memory)
         self._raw = self._asked(lambda: records.table(layout.columns, duck=self._duck))
-        with reading_progress():
+        with progress("gathering calls by caller"):
             self._stored: Stored = self._asked(lambda: self._coded(schema))
             self._calls = self._stored.table
             self._people: Stored = self._asked(self._gathered)

@@ -164,7 +164,7 @@ def _places(places: NDArray[np.int64]) -> Reals:
 
 def _ways(home: NDArray[np.int64], work: NDArray[np.int64], region: Region) -> Reals:
     known = (home[:, 0] >= 0) & (work[:, 0] >= 0)
-    return region.apart(home[known, 0], home[known, 1], work[known, 0], work[known, 1])
+    return region.miles(home[known, 0], home[known, 1], work[known, 0], work[known, 1])
 
 
 def _again(

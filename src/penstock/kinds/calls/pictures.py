@@ -103,7 +103,7 @@ def _flows(release: CallsRelease) -> Picture:
 def commutes(release: CallsRelease) -> Reals:
     """How far the callers of the crowd go to work, in miles."""
     home, work = release.crowd.home_place, release.crowd.work_place
-    return release.region.apart(home[:, 0], home[:, 1], work[:, 0], work[:, 1])
+    return release.region.miles(home[:, 0], home[:, 1], work[:, 0], work[:, 1])
 
 
 def _commutes(release: CallsRelease) -> Picture:

@@ -2,7 +2,7 @@
 
 A folder holds a CSV file for each distribution that is public, named after it; the others are counted and
 paid for. Nothing in such a file comes from the records, so that it costs nothing. With all six of them calls
-are drawn without reading any record: WHERE on public data (`release`).
+are drawn without reading any record: WHERE on public data (`penstock.kinds.calls.without_records`).
 
     home.csv, work.csv   the fields of longitude and latitude, weight
     commute.csv          low, high, weight         in miles; the same everywhere
@@ -23,12 +23,11 @@ import numpy as np
 from penstock.errors import UsageError
 from penstock.kinds.calls.layout import CallsLayout
 from penstock.kinds.calls.region import HOURS, STEPS, Groups, Numbers, Reals, Region, cell_of
-from penstock.kinds.calls.tables import CLASSES, PARTS, Tables, probability
+from penstock.kinds.calls.tables import CLASSES, PARTS, probability
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from penstock.kinds.calls.release import CallsRelease
     from penstock.schema import Schema
 
 BLOCKS = 16
@@ -147,37 +146,6 @@ class PublicTables:
             raise UsageError(f"public: a place in {part}.csv lies outside the box. Nothing was spent.")
         steps = [np.minimum(values * STEPS, STEPS - 1).astype(np.int64) for values in (across, up)]
         return np.asarray(cell_of(steps[0], steps[1], side), dtype=np.int64)
-
-
-def release(schema: Schema, folder: str | Path, *, depth: int = 6) -> CallsRelease:
-    """WHERE on public data: a release from six public tables; no record is read and nothing paid."""
-    from penstock.kinds.calls.release import CallsRelease
-    from penstock.kinds.calls.where import Where
-    from penstock.privacy.budgets.budget import Budget
-
-    given = PublicTables.read(folder, schema)
-    missing = [part for part in PARTS if part not in given.parts]
-    if missing:
-        raise UsageError(f"public: '{folder}' lacks {', '.join(missing)}; without records all are needed.")
-    region, side = Region.of(schema), 1 << depth
-    tables = Tables(
-        side=side,
-        home=given.places("home", side),
-        work=given.places("work", side),
-        callers=given.callers,
-        **given.commute(region.diagonal),
-        **given.per_day(),
-        **given.call_time(),
-        **given.hours(side),
-    )
-    return CallsRelease(
-        method=Where.name,
-        schema=schema,
-        receipt=Budget(1).receipt(schema.unit, schema.relation),
-        parameters={"public": str(folder), "depth": depth},
-        tables=tables,
-        public=given.parts,
-    )
 
 
 def _columns(path: Path, names: tuple[str, ...]) -> tuple[Reals, ...]:

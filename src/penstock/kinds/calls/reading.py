@@ -27,10 +27,11 @@ from penstock.kinds.calls.callers import (
     at_night,
     at_work,
     rule_score,
+    ruled,
+    spread,
 )
 from penstock.kinds.calls.layout import CallsLayout
 from penstock.kinds.calls.region import BITS, DAY, HOURS, Groups, Numbers, Region, cell_of
-from penstock.progress import progress
 from penstock.schema import Codec, Schema
 from penstock.schema.fact import nearest
 from penstock.schema.reading import read
@@ -54,11 +55,6 @@ def open_calls(source: Any, schema: Schema, *, table: str | None = None, engine:
     from penstock.kinds.calls.database import InDatabase
 
     return InDatabase(records, schema, layout, region)
-
-
-def ruled(layout: CallsLayout) -> frozenset[str]:
-    """Which of home and work follow from a caller's calls, because no columns say them."""
-    return frozenset({"home", "work"} - set(layout.places))
 
 
 class InMemory:
@@ -107,14 +103,6 @@ class InMemory:
         return spread(weighed.group_by("hour", group).agg(total), groups)
 
 
-def spread(found: pl.DataFrame, groups: Groups) -> Numbers:
-    """Grouped numbers as a table: a row for every hour, a column for every group."""
-    table = np.zeros((HOURS, groups.size), dtype=np.int64)
-    at = found["hour"].cast(pl.Int64).to_numpy(), found["group"].cast(pl.Int64).to_numpy()
-    table[at] = found["total"].cast(pl.Int64).to_numpy()
-    return table
-
-
 def coded_calls(frame: pl.DataFrame, schema: Schema, layout: CallsLayout, region: Region) -> pl.DataFrame:
     """Every call within the window: columns caller, day, hour, minute, x, y, and home and work if stated."""
     people = numbered_users(layout.caller, frame[layout.caller], schema.missing_values)
@@ -160,8 +148,3 @@ def _refuse(codec: Codec, column: pl.Series, refused: NDArray[np.bool_]) -> None
     if refused.any():
         row = int(np.argmax(refused))
         raise codec.complaint(column[row], row + 1)
-
-
-def reading_progress() -> Any:
-    """Shown while calls are gathered in a database."""
-    return progress("gathering calls by caller")

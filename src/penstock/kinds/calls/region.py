@@ -109,7 +109,7 @@ class Region:
         """The weekday of the first day; Monday is 0."""
         return (self.first_day + 3) % 7
 
-    def apart(self, x: Any, y: Any, other_x: Any, other_y: Any) -> Reals:
+    def miles(self, x: Any, y: Any, other_x: Any, other_y: Any) -> Reals:
         """Miles between places of the lattice."""
         across = (np.asarray(x, dtype=np.float64) - other_x) * (self.width / STEPS)
         up = (np.asarray(y, dtype=np.float64) - other_y) * (self.height / STEPS)

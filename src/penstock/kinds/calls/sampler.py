@@ -202,6 +202,6 @@ def daily_ranges(drawn_caller: Numbers, day: Numbers, x: Reals, y: Reals, region
             np.cumsum(np.maximum(sizes - step, 0)) - np.maximum(sizes - step, 0), np.maximum(sizes - step, 0)
         )
         first = begins[group] + offset
-        apart = region.apart(x[first], y[first], x[first + step], y[first + step])
+        apart = region.miles(x[first], y[first], x[first + step], y[first + step])
         np.maximum.at(widest, group, apart)
     return widest

@@ -92,7 +92,7 @@ class Where(Method[Calls]):
         if len(self._given(schema).parts) == len(PARTS):
             raise UsageError(
                 "public: all six tables are public, so that there is nothing to pay for; make the release "
-                "with penstock.kinds.calls.public.release. Nothing was spent."
+                "with penstock.kinds.calls.without_records. Nothing was spent."
             )
 
     def cells(self, schema: Schema) -> int:
@@ -148,7 +148,8 @@ class Where(Method[Calls]):
         """The share of callers in each cell of the finest grid, and how many they are in all."""
         side = 1 << self.depth
         if self.areas == "grid":
-            fits = ACCUMULATED * max(callers, 1.0) * float(pay.epsilon) / sqrt(2)
+            paid = max(callers, 1.0) * float(pay.epsilon)
+            fits = min(ACCUMULATED * paid / sqrt(2), sqrt(paid / PER_NOISE))
             coarse = 1 << min(self.depth, max(0, int(np.log2(max(fits, 1.0)))))
             counts = np.asarray(noise.counts(calls.places(which, coarse), pay=pay))
             levels, cells = np.full(coarse**2, coarse.bit_length() - 1), np.arange(coarse**2)

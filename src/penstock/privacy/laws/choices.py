@@ -127,7 +127,7 @@ class PointOfEach(Law[tuple[int, ...]]):
 
     @property
     def public(self) -> Hashable:
-        return "points", tuple(point.public for point in self.points)
+        return "a point of each", tuple(point.public for point in self.points)
 
     def draw(self, source: Randomness) -> tuple[int, ...]:
         return tuple(point.draw(source) for point in self.points)
