@@ -105,6 +105,8 @@ class InMemory:
 
 def coded_calls(frame: pl.DataFrame, schema: Schema, layout: CallsLayout, region: Region) -> pl.DataFrame:
     """Every call within the window: columns caller, day, hour, minute, x, y, and home and work if stated."""
+    if not frame.height:  # of no values pandas makes floats, whatever the others would have been
+        frame = frame.cast(pl.String)
     people = numbered_users(layout.caller, frame[layout.caller], schema.missing_values)
     seconds = _seconds(schema.codec(layout.time), frame[layout.time])
     columns: dict[str, Any] = {
