@@ -1,22 +1,16 @@
-"""Where calls are at an hour: dp-where beside a PrivTree of points, and beside the peer dp-mobility-report.
+"""Where calls are at an hour: dp-where beside a PrivTree of points.
 
     python studies/calls_points.py                  # a city of 50,000 callers on five days
-    python studies/calls_points.py --peer           # with dp-mobility-report, in an environment of its own
 
-The same question is asked of all: how the calls of each hour are spread over the map, 20 x 20 cells, at the same
-epsilon for one caller. Points are released with the fields lat, lon and hour and the unit `user`, of whom
-`at_most` calls are kept; the number that is best here is chosen on a city of another seed. The peer tells visits of
-tiles by part of the day, of which it keeps `max_trips_per_user` trips of a user. Distances are earth mover's
-distances in miles, mean over the hours.
+The same question is asked of both: how the calls of each hour are spread over the map, 20 x 20 cells, at the
+same epsilon for one caller. Points are released with the fields lat, lon and hour and the unit user, of whom
+`at_most` calls are kept; the number that is best is chosen on a city of another seed. Distances are earth
+mover's distances in miles, mean over every third hour, and for the calls of all hours together.
 """
 
 from __future__ import annotations
 
 import argparse
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -26,7 +20,7 @@ from calls_data import schema
 from penstock.demo.phones import City
 from penstock.kinds.calls.emd import earth_movers_distance
 from penstock.kinds.calls.evaluation import SIDE, synthetic_seen
-from penstock.kinds.calls.region import HOURS, Reals, Region, cell_of
+from penstock.kinds.calls.region import HOURS, STEPS, Reals, Region, cell_of
 from penstock.kinds.calls.release import CallsRelease
 from penstock.schema import Schema
 
@@ -42,8 +36,6 @@ fields:
   - {{name: lon, type: number, constraints: {{minimum: -75, maximum: -73}}}}
   - {{name: hour, type: integer, constraints: {{minimum: 0, maximum: 23}}}}
 """
-DRIVER = Path(__file__).parent / "race" / "drivers" / "dp_mobility_report_driver.py"
-PEER = ("dp-mobility-report==0.2.10",)
 
 
 def city(seed: int, callers: int) -> pl.DataFrame:
@@ -53,9 +45,10 @@ def city(seed: int, callers: int) -> pl.DataFrame:
 
 def by_hour(frame: pl.DataFrame, region: Region) -> Reals:
     """Calls in each hour and cell."""
-    x = ((frame["lon"].to_numpy() - region.west) / (region.east - region.west) * (1 << 20)).astype(np.int64)
-    y = ((frame["lat"].to_numpy() - region.south) / (region.north - region.south) * (1 << 20)).astype(np.int64)
-    cells = np.asarray(cell_of(np.clip(x, 0, (1 << 20) - 1), np.clip(y, 0, (1 << 20) - 1), SIDE))
+    across = (frame["lon"].to_numpy() - region.west) / (region.east - region.west)
+    up = (frame["lat"].to_numpy() - region.south) / (region.north - region.south)
+    x, y = (np.clip(each * STEPS, 0, STEPS - 1).astype(np.int64) for each in (across, up))
+    cells = np.asarray(cell_of(x, y, SIDE))
     flat = np.bincount(frame["hour"].to_numpy() * SIDE**2 + cells, minlength=HOURS * SIDE**2)
     return flat.reshape(HOURS, SIDE, SIDE).astype(np.float64)
 
@@ -82,23 +75,9 @@ def of_calls(frame: pl.DataFrame, epsilon: str, seed: int) -> Reals:
     return synthetic_seen(made, 1).hours.reshape(HOURS, SIDE, SIDE)
 
 
-def peers(frame: pl.DataFrame, epsilon: str, python: str) -> Reals | None:
-    """Visits of tiles by the peer, whole days; None where it failed."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        frame.select("phone", "time", "lat", "lon").write_parquet(place / "calls.parquet")
-        command = [python, str(DRIVER), str(place / "calls.parquet"), epsilon, str(place / "tiles.csv")]
-        done = subprocess.run(command, check=False, capture_output=True, text=True)
-        if done.returncode:
-            print(done.stderr.strip().splitlines()[-1:], file=sys.stderr)
-            return None
-        return pl.read_csv(place / "tiles.csv")["visits"].to_numpy().reshape(SIDE, SIDE).astype(np.float64)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--callers", type=int, default=CALLERS)
-    parser.add_argument("--peer", metavar="PYTHON", help="a Python with dp-mobility-report installed")
     given = parser.parse_args()
     region = Region.of(schema(DAYS))
     chosen, confirmed = city(1, given.callers), city(2, given.callers)
@@ -116,11 +95,6 @@ def main() -> None:
             "all day, points": earth_movers_distance(whole, points.sum(axis=0), cell),
             "all day, dp-where": earth_movers_distance(whole, ours.sum(axis=0), cell),
         }
-        if given.peer:
-            found = peers(confirmed, epsilon, given.peer)
-            row["all day, dp-mobility-report"] = (
-                float("nan") if found is None else earth_movers_distance(whole, np.maximum(found, 0), cell)
-            )
         print(epsilon, f"at_most {bound}", {name: round(value, 2) for name, value in row.items()}, flush=True)
 
 

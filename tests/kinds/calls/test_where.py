@@ -222,6 +222,22 @@ def test_a_sample_is_the_same_in_pieces_and_at_once_and_days_can_be_chosen() -> 
             made.on_days(days)
 
 
+def test_samples_for_any_days_are_written_piece_by_piece(tmp_path: Path) -> None:
+    from penstock.cli.app import app
+
+    made = release(crowd(), SCHEMA, epsilon=1, parameters={"depth": 2}, seed=3)
+    folder = str(made.save(tmp_path / "release"))
+    asked = ["sample", folder, "-n", "4500", "--days", "2", "--seed", "1", "-o"]
+    for name in ("calls.csv", "calls.parquet"):
+        app([*asked, str(tmp_path / name)], standalone_mode=False)
+    text = pl.read_csv(tmp_path / "calls.csv", try_parse_dates=True)
+    rows = pl.read_parquet(tmp_path / "calls.parquet")
+    assert rows.height == text.height > 4500
+    assert rows["id"].to_list() == text["id"].to_list()
+    assert rows["id"].max() > 4096  # callers of a second piece
+    assert rows["at"].dt.date().n_unique() == 2
+
+
 # Methods -----------------------------------------------------------------------------------------------
 
 

@@ -53,6 +53,7 @@ COLUMNS = ("phone", "at", "y", "x")
 PLACED = ("at", "y", "x", "home_y", "home_x", "work_y", "work_x")
 
 QUIET: Rows = (("2024-05-01T20:00", 1.0, 1.0),)
+NEIGHBOUR: Rows = (("2024-05-01T22:00", 1.0, 5.0),)
 COMMUTER: Rows = (
     ("2024-05-01T21:10", 1.0, 1.0),
     ("2024-05-02T06:30", 1.0, 1.0),
@@ -68,7 +69,7 @@ BUSY: Rows = tuple(
 )
 TOO_BUSY: Rows = (*BUSY, ("2024-05-01T03:30", 0.0, 0.0))
 OUTSIDE: Rows = (("2024-04-30T23:59", 1.0, 1.0), ("2024-05-03T00:00", 1.0, 1.0))
-CASES = (QUIET, COMMUTER, AT_WORK, BUSY, TOO_BUSY, OUTSIDE)
+CASES = (QUIET, NEIGHBOUR, COMMUTER, AT_WORK, BUSY, TOO_BUSY, OUTSIDE)
 HOMES: tuple[Rows, ...] = (
     (("2024-05-01T10:00", 1.0, 1.0, 1.0, 1.0, 7.0, 7.0),),
     (
