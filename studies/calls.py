@@ -235,6 +235,7 @@ def rows(book: Book) -> Iterator[str]:
     def cell(value: float | None) -> str:
         return "" if value is None else f"{value:.2f}"
 
+    known = [name for name in METHODS if any(key.startswith(f"{name}|") for key in found)]
     yield "# Tables of the study of calls\n"
     yield "Made by `python studies/calls.py --page`; see [the study](calls.md).\n"
     yield "## Distance of the maps of calls\n"
@@ -243,14 +244,14 @@ def rows(book: Book) -> Iterator[str]:
     yield "|---|--:|" + "--:|" * len(EPSILONS)
     for name in ("WHERE, 40 x 40", "WHERE, 128 x 128", "even homes and work"):
         yield f"| {name} | {cell(mean(name, '-', 'emd'))} |" + " |" * len(EPSILONS)
-    for name in METHODS:
+    for name in known:
         yield f"| {name} | | " + " | ".join(cell(mean(name, e, "emd")) for e in EPSILONS) + " |"
     for what, title in (("home", "homes"), ("work", "places of work")):
         yield f"\n## Distance of the maps of {title}\n"
         yield f"| | no privacy | {' | '.join(f'ε = {e}' for e in EPSILONS)} |"
         yield "|---|--:|" + "--:|" * len(EPSILONS)
         yield f"| WHERE, 40 x 40 | {cell(mean('WHERE, 40 x 40', '-', what))} |" + " |" * len(EPSILONS)
-        for name in METHODS:
+        for name in known:
             yield f"| {name} | | " + " | ".join(cell(mean(name, e, what)) for e in EPSILONS) + " |"
     yield "\n## Daily range\n"
     yield "Percentiles in miles, of 10,000 synthetic callers.\n"
