@@ -45,6 +45,7 @@ OPENINGS = {
     "privacy/mechanisms/choice.py best": "permute-and-flip or the exponential mechanism",
     "privacy/mechanisms/choice.py best_several": "the same several times, or noise once and the largest",
     "privacy/mechanisms/choice.py point": "the exponential mechanism over the points of a public domain",
+    "privacy/mechanisms/choice.py points": "the same once in each of several parts that share no unit",
     "privacy/mechanisms/sparse.py SparseVector._opened": "compared under noise with a noisy threshold",
     "privacy/mechanisms/response.py randomise": "randomised response, answer by answer",
     "privacy/mechanisms/ladder.py ladder": "an exact draw from rungs of which an integer moves one at most",

@@ -34,6 +34,7 @@ _EDGE = UnitInfo("edge", yours="one of your links", several=True, together=True)
 _SEQUENCE = UnitInfo("sequence", yours="your sequence", several=True)
 _ID = UnitInfo("id", yours="all updates of your id", plural=True, several=True)
 _EVENT = UnitInfo("event", yours="one of your events", several=True)
+_CALLER = UnitInfo("caller", yours="your calls", plural=True)
 
 _CONDITIONS = OptionInfo(
     "condition",
@@ -167,5 +168,30 @@ KINDS = (
         units=(_ID, _EVENT),
         audits="penstock.kinds.stream.audits:AUDITS",
         layout=("stream", "penstock.kinds.stream.layout:StreamLayout"),
+    ),
+    KindInfo(
+        "calls",
+        words="calls",
+        units=(_CALLER,),
+        data="penstock.kinds.calls.data:Calls",
+        draft="penstock.kinds.calls.draft:CallsDraft",
+        evaluation="penstock.kinds.calls.evaluation:CallsEvaluation",
+        audits="penstock.kinds.calls.audits:AUDITS",
+        made_up="penstock.kinds.calls.made_up:made_up_calls",
+        engines=ENGINES,
+        layout=("calls", "penstock.kinds.calls.layout:CallsLayout"),
+        options=(
+            OptionInfo(
+                "calls",
+                "calls",
+                "BOX at HOUR",
+                "calls of a day in a box such as lat=40.7..40.8,lon=-74..-73.9, at an hour from 0 to 23.",
+            ),
+            OptionInfo("trips", "trips", "BOX to BOX", "callers who live in one box and work in another."),
+            OptionInfo(
+                "beyond", "beyond", "DISTANCE", "the share of callers who move further on a day: 5 miles."
+            ),
+            OptionInfo("flows", "flows", "K", "callers who live and work in each of K x K areas."),
+        ),
     ),
 )

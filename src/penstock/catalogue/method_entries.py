@@ -481,6 +481,22 @@ METHODS = (
         answer="counts",
         role="baseline",
     ),
+    MethodInfo(
+        "dp-where",
+        "calls",
+        "penstock.kinds.calls.where:Where",
+        "mobility",
+        "where callers live, work and call, as six noisy tables from which calls are drawn",
+        default=True,
+    ),
+    MethodInfo(
+        "dp-where-published",
+        "calls",
+        "penstock.kinds.calls.published:PublishedWhere",
+        "mobility",
+        "the same by the published algorithms, for comparison",
+        role="baseline",
+    ),
 )
 
 FORMS = (
@@ -632,6 +648,20 @@ FORMS = (
         "subgraph-counts",
         "penstock.kinds.graph.subgraph_counts:SubgraphCountsRelease",
         keys=("counts", "errors"),
+    ),
+    FormInfo(
+        "mobility",
+        "penstock.kinds.calls.release:CallsRelease",
+        keys=("side", "commute_side", "block_side", "run", "callers", "public"),
+        tables={
+            "home": ("share",),
+            "work": ("share",),
+            "commute": ("low", "high", "share"),
+            "per-day": ("mean", "deviation", "share"),
+            "classes": ("share",),
+            "call-time": ("first", "second"),
+            "hours": ("share",),
+        },
     ),
 )
 """What is written to disk and read for ever: entries are added. One whose model gets other parts is another

@@ -18,7 +18,11 @@ def demo(
         str, typer.Option("--out", "-o", metavar="FOLDER", help="A new folder for the release.")
     ] = "demo-release",
     kind: Annotated[
-        str, typer.Option(metavar="KIND", help="table: a household survey; points: bicycle rides on a map.")
+        str,
+        typer.Option(
+            metavar="KIND",
+            help="table: a household survey; points: bicycle rides on a map; calls: phones in a city.",
+        ),
     ] = "table",
     epsilon: Annotated[
         str, typer.Option("--epsilon", "-e", metavar="E", help="What the release may cost.")
@@ -106,8 +110,8 @@ def demo(
         out,
     )
     step("What anybody can see of it", "inspect", out)
-    step("Anybody can ask it: what was counted has an error bar", "query", out, story.counted)
-    step("What rests on an assumption has none", "query", out, story.assumed)
+    step(story.first, "query", out, story.counted)
+    step(story.then, "query", out, story.assumed)
     step("Anybody can draw as many rows as they like", "sample", out, "-n", "5")
     step(
         "Only you can compare it with the records",
@@ -153,6 +157,8 @@ class _Story:
     counted: str
     assumed: str
     made_up: str
+    first: str = "Anybody can ask it: what was counted has an error bar"
+    then: str = "What rests on an assumption has none"
 
     def data(self) -> pl.DataFrame:
         from penstock.demo import DATASETS
@@ -181,5 +187,15 @@ _STORIES = (
         "x_km < 10 and y_km >= 7",
         "x_km < 8.3",
         "rides",
+    ),
+    _Story(
+        "calls",
+        "A week of phone calls: 5,000 callers in a city that does not exist.",
+        "phones.csv",
+        "lat=40.6..40.9,lon=-74.2..-73.8 at 9",
+        "lat=40.6..40.9,lon=-74.2..-73.8 at 21",
+        "phones",
+        "Anybody can ask it: how many calls are made in the core at 9 in the morning",
+        "And how many at 9 in the evening",
     ),
 )

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from penstock.cli.options import Folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
 
 
 def sample(
@@ -19,7 +24,15 @@ def sample(
             "-n",
             metavar="N",
             show_default=False,
-            help="How many rows, or graphs; about as many as there were records when not given.",
+            help="How many rows, callers or graphs; about as many as there were records when not given.",
+        ),
+    ] = None,
+    days: Annotated[
+        int | None,
+        typer.Option(
+            metavar="DAYS",
+            show_default=False,
+            help="On how many days callers call, where rows have days; as in the data when not given.",
         ),
     ] = None,
     out: Annotated[
@@ -57,6 +70,7 @@ def sample(
         penstock sample people-release -n 1000000 -o synthetic.parquet
         penstock sample people-release -o synthetic.csv --for-spreadsheets
         penstock sample people-release -n 5
+        penstock sample calls-release -n 100000 --days 30 -o calls.parquet
     """
     from penstock.cli.draft import refuse_existing
     from penstock.cli.screen import clean, note, printable, progress_bars
@@ -68,6 +82,8 @@ def sample(
 
     target = None if out is None else Path(out)
     opened = load(folder)
+    if days is not None:
+        opened = opened.on_days(days)
     writers = opened.files()
     ending = "" if target is None else target.suffix.lower()
     if target is not None:
@@ -76,22 +92,59 @@ def sample(
             known = f"{', '.join(endings[:-1])} or {endings[-1]}"
             raise UsageError(f"'{out}' must end in {known}, so that it is clear what to write.")
         refuse_existing(target, force)
+    drawing = opened.drawing(n, seed)
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        for piece in opened.pieces(*drawing):
+            rows = opened.schema.marked(piece)
+            yield without_formulas(flat(rows, opened.schema)) if for_spreadsheets else rows
+
     with progress_bars():
-        rows = opened.sample(n, seed=seed)
-        if for_spreadsheets:
-            rows = without_formulas(flat(rows, opened.schema))
         if target is None:
-            text = flat(rows, opened.schema).write_csv()
-            print(printable(text) if sys.stdout.isatty() else text, end="")
+            for number, rows in enumerate(pieces()):
+                text = flat(rows, opened.schema).write_csv(include_header=number == 0)
+                print(printable(text) if sys.stdout.isatty() else text, end="")
             return
         try:
             with whole_file(target) as partial:
                 if ending == ".csv":
-                    flat(rows, opened.schema).write_csv(partial)
+                    written = _as_csv(partial, (flat(rows, opened.schema) for rows in pieces()))
                 elif ending == ".parquet":
-                    rows.write_parquet(partial)
+                    written = _as_parquet(partial, pieces())
                 else:
+                    rows = opened.schema.marked(opened.draw(*drawing))
                     writers[ending](rows, partial)
+                    written = rows.height
         except OSError as problem:
             raise UsageError(f"'{out}' cannot be written: {reason(problem)}.") from None
-    note(f"{clean(out)}: {rows.height:,} synthetic rows.")
+    note(f"{clean(out)}: {written:,} synthetic rows.")
+
+
+def _as_csv(place: Path, pieces: Iterator[pl.DataFrame]) -> int:
+    """Rows written piece by piece, below one line of names; how many they are."""
+    written = 0
+    with place.open("wb") as stream:
+        for number, rows in enumerate(pieces):
+            rows.write_csv(stream, include_header=number == 0)
+            written += rows.height
+    return written
+
+
+def _as_parquet(place: Path, pieces: Iterator[pl.DataFrame]) -> int:
+    """The same as Parquet, a row group for each piece; a single piece as Polars writes it."""
+    import pyarrow.parquet as pq
+
+    first = next(pieces)
+    second = next(pieces, None)
+    if second is None:
+        first.write_parquet(place)
+        return first.height
+    written = first.height + second.height
+    names = first.to_arrow().schema
+    with pq.ParquetWriter(place, names) as writer:
+        writer.write_table(first.to_arrow())
+        writer.write_table(second.to_arrow().cast(names))
+        for rows in pieces:
+            writer.write_table(rows.to_arrow().cast(names))
+            written += rows.height
+    return written

@@ -1,14 +1,25 @@
 """Made-up data to try Penstock on, without a network and without anybody's secrets."""
 
+from penstock.demo.phones import phones, phones_schema
 from penstock.demo.survey import survey, survey_schema
 from penstock.demo.town import rides, rides_schema
 from penstock.demo.visits import visits, visits_schema
 
-__all__ = ["rides", "rides_schema", "survey", "survey_schema", "visits", "visits_schema"]
+__all__ = [
+    "phones",
+    "phones_schema",
+    "rides",
+    "rides_schema",
+    "survey",
+    "survey_schema",
+    "visits",
+    "visits_schema",
+]
 
 DATASETS = {
     "survey": (survey, survey_schema),
     "rides": (rides, rides_schema),
     "visits": (visits, visits_schema),
+    "phones": (phones, phones_schema),
 }
 """What makes each dataset, and the text of its reviewed schema."""

@@ -8,7 +8,7 @@ answers and pictures below, is post-processing and costs nothing more.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
@@ -79,6 +79,14 @@ class Published(ABC):
     def draw(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
         """`n` synthetic rows."""
         raise UsageError(f"A {self.method} release cannot be sampled: it holds no model of single records.")
+
+    def pieces(self, n: int, rng: np.random.Generator) -> Iterator[pl.DataFrame]:
+        """The same rows as `draw`, a piece at a time where all of them might not fit into memory."""
+        yield self.draw(n, rng)
+
+    def on_days(self, days: int) -> Self:
+        """The same release, drawing rows for another number of days; UsageError where rows have none."""
+        raise UsageError(f"A {self.method} release draws rows without days; leave the number of days out.")
 
     def files(self) -> Mapping[str, Callable[[pl.DataFrame, Path], None]]:
         """Further files that synthetic rows can be written to besides CSV and Parquet, by their ending."""

@@ -50,6 +50,16 @@ class _Read:
     readable: Any
 
 
+def readings(codec: Codec, column: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """The position of every value, where it is missing, and where it can be read: `reading.read` in a query.
+
+    What stands at a place that is missing or unreadable is arbitrary, or null.
+    """
+    found = _read(codec.field, column, codec.markers)
+    readable = found.readable.fill_null(False) & ~found.missing
+    return found.value, found.missing, readable
+
+
 def codes(codec: Codec, column: ir.Value) -> ir.IntegerValue:
     """The code of every value of a column, or REFUSED (-1)."""
     return _coded(codec, column.type(), _read(codec.field, column, codec.markers))

@@ -16,7 +16,7 @@ import pytest
 
 from penstock.audit import exact, top
 from penstock.privacy.laws.additive import GaussianAround, LaplaceAround
-from penstock.privacy.laws.choices import PermuteAndFlip, PointOf, Tilted
+from penstock.privacy.laws.choices import PermuteAndFlip, PointOf, PointOfEach, Tilted
 from penstock.privacy.laws.coins import Splits, Told
 from penstock.privacy.laws.comparisons import Comparison, HiddenThreshold
 from penstock.privacy.laws.naming import Named
@@ -76,6 +76,15 @@ FINITE: list[tuple[Law[Any], list[Any]]] = [
         for gaps in GAPS[1:]
     ),
     (PointOf(np.array([-3, 0, 0, 4]), np.array([1, 0, 2]), Fraction(1, 2)), list(range(-3, 4))),
+    (
+        PointOfEach(
+            (
+                PointOf(np.array([0, 1, 3]), np.array([1, 0]), Fraction(1, 2)),
+                PointOf(np.array([0, 2, 3]), np.array([0, 3]), Fraction(1, 2)),
+            )
+        ),
+        list(product(range(3), repeat=2)),
+    ),
     (
         Splits(np.array([-1 << 31, 0, 5, 7 << 32]), Fraction(1, 1 << 32)),
         [np.array(some) for some in product((False, True), repeat=4)],

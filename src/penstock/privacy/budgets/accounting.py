@@ -108,6 +108,22 @@ def converted(epsilon: Fraction, delta: Fraction, given: Relation, wanted: Relat
     return group(epsilon, delta, 2)
 
 
+def amplified(epsilon: Fraction | str, share: Fraction | str) -> Fraction:
+    """What epsilon becomes for units of whom each is in a secret sample with this probability; rounded up.
+
+    ln(1 + p (e^epsilon - 1)): the sample is drawn unit by unit, and nobody knows who is in it. Outputs are at
+    most e^epsilon times as likely where a unit is in, and as likely as before where it is not. Under
+    add-remove, pure epsilon.
+
+    >>> round(float(amplified("0.23", "0.05")), 5)
+    0.01285
+    """
+    paid, chance = Fraction(epsilon), Fraction(share)
+    if paid < 0 or not 0 < chance <= 1:
+        raise BudgetError(f"A sample has a probability above 0 and up to 1, not {share}.")
+    return paid if chance == 1 else _ceil(ln_up(1 + chance * (exp_up(paid) - 1)))
+
+
 def range_of(rho: Fraction) -> Fraction:
     """The epsilon whose square is at most 8 rho: choices of that bounded range are rho-zCDP; rounded down.
 

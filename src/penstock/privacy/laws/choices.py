@@ -119,6 +119,26 @@ class PointOf(Law[int]):
         return share - Log.ln(Between.of(int(lengths[piece])))
 
 
+@dataclass(frozen=True, eq=False)
+class PointOfEach(Law[tuple[int, ...]]):
+    """A point of a domain for each of several disjoint parts of the records, drawn one by one."""
+
+    points: tuple[PointOf, ...]
+
+    @property
+    def public(self) -> Hashable:
+        return "a point of each", tuple(point.public for point in self.points)
+
+    def draw(self, source: Randomness) -> tuple[int, ...]:
+        return tuple(point.draw(source) for point in self.points)
+
+    def log_probability(self, output: tuple[int, ...]) -> Log:
+        found = Log()
+        for point, place in zip(self.points, output, strict=True):
+            found = found + point.log_probability(place)
+        return found
+
+
 def log_share(gaps: Integers, rate: Fraction | None, weights: Integers | None, one: int) -> Log:
     """ln of weights[one] exp(-rate gaps[one]) over the sum of all; with no rate only gaps of 0 count."""
     each = [1] * len(gaps) if weights is None else [int(weight) for weight in weights]

@@ -57,12 +57,13 @@ from penstock.errors import BudgetError, UsageError
 from penstock.privacy.budgets.accounting import range_of
 from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.budgets.budget import Budget, Rho
-from penstock.privacy.laws.choices import PermuteAndFlip, PointOf, Tilted
+from penstock.privacy.laws.choices import PermuteAndFlip, PointOf, PointOfEach, Tilted
 from penstock.privacy.laws.tops import LargestNoisy, OneAfterAnother
 from penstock.privacy.mechanisms.lattice import power_of_two, public_step, to_steps
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.randomness.samplers import Integers
 from penstock.privacy.seals.sealed import Sealed, form_of, open_seal
+from penstock.privacy.unit import Relation
 
 Method = Literal["permute-and-flip", "exponential"]
 SeveralMethod = Literal["one-shot", "exponential", "permute-and-flip"]
@@ -167,7 +168,36 @@ def point(scores: Sealed[Steps], low: int, high: int, pay: Budget) -> int:
         sensitivity=f"range {plain(moves)}",
         detail=f"{high - low} points",
     )
-    steps = open_seal(scores)
+    return source.draw(_point_of(open_seal(scores), low, high, rate))
+
+
+def points(scores: Sealed[tuple[Steps, ...]], low: int, high: int, pay: Budget) -> tuple[int, ...]:
+    """The same for each of several parts of the records that share no unit, paid for only once.
+
+    The sealed scores state how far those of one part move; a unit that is added or removed belongs to one
+    part, and the scores of all others stay as they are. So the points of the other parts are as likely as
+    before, and all of them together cost what one does.
+    """
+    if not 0 < high - low < 1 << 63:
+        raise UsageError(f"The domain {low} ... {high} is empty or too fine. Nothing was spent.")
+    if scores.relation is not Relation.ADD_REMOVE:
+        raise UsageError("A unit that is replaced may leave one part for another. Nothing was spent.")
+    moves = scores.sensitivity.spread
+    epsilon = _epsilon(pay)
+    rate = _rate(epsilon, moves)
+    source = pay.spend(
+        "exponential",
+        scores,
+        amount=epsilon,
+        sensitivity=f"range {plain(moves)}",
+        detail=f"{high - low} points in each of several disjoint parts",
+    )
+    each = tuple(_point_of(steps, low, high, rate) for steps in open_seal(scores))
+    return source.draw(PointOfEach(each))
+
+
+def _point_of(steps: Steps, low: int, high: int, rate: Fraction | None) -> PointOf:
+    """The law of one point; the steps must rise and cover exactly the public domain."""
     lengths = np.diff(steps.edges)
     if (
         lengths.size != steps.scores.size
@@ -175,7 +205,7 @@ def point(scores: Sealed[Steps], low: int, high: int, pay: Budget) -> int:
         or (steps.edges[0], steps.edges[-1]) != (low, high)
     ):
         raise UsageError("The steps of a sealed score must rise and cover exactly the public domain.")
-    return source.draw(PointOf(steps.edges, _gaps(steps.scores, lengths > 0), rate))
+    return PointOf(steps.edges, _gaps(steps.scores, lengths > 0), rate)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Calls: who called when and where, all calls of a caller together."""

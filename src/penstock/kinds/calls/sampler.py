@@ -1,0 +1,207 @@
+"""Synthetic callers and their calls, drawn from the six distributions in the order that WHERE draws them.
+
+A caller's home comes first, then a distance, then a place of work among the cells at that distance; then how
+many calls a day, and the class that says when. Each call is made at home or at work, as the hour's calls are
+shared between the two. All of it is post-processing of public tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kinds.calls.region import STEPS, Numbers, Reals, Region, coarser
+from penstock.kinds.calls.tables import CLASSES, Tables
+
+LARGEST_SIDE = 64
+"""Places of work are looked for on a grid of at most so many cells each way, and inside a cell by its own
+shares."""
+FURTHEST_MILES = 200.0
+"""A tolerance is doubled up to this distance; whoever finds no work by then works at home."""
+CHUNK = 256
+CALLERS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Synthetic callers: cells of home and work, places inside, calls a day, and the class."""
+
+    home: Numbers
+    work: Numbers
+    home_place: Reals
+    work_place: Reals
+    mean: Reals
+    deviation: Reals
+    kind: Numbers
+
+    def __len__(self) -> int:
+        return len(self.home)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Synthetic calls: whose, on which day, at which second of it, at home or not, and where."""
+
+    caller: Numbers
+    day: Numbers
+    second: Numbers
+    at_home: NDArray[np.bool_]
+    x: Reals
+    y: Reals
+
+
+def _draw(shares: Reals, size: int, rng: np.random.Generator) -> Numbers:
+    """Places drawn with these probabilities."""
+    rungs = np.cumsum(shares)
+    found = np.searchsorted(rungs, rng.random(size) * rungs[-1], side="right")
+    return np.asarray(np.minimum(found, len(shares) - 1), dtype=np.int64)
+
+
+def _inside(cells: Numbers, side: int, rng: np.random.Generator) -> Reals:
+    """A place of the lattice, evenly inside each cell: x and y."""
+    width = STEPS / side
+    across = (cells % side + rng.random(len(cells))) * width
+    up = (cells // side + rng.random(len(cells))) * width
+    return np.column_stack([across, up])
+
+
+def population(tables: Tables, region: Region, size: int, rng: np.random.Generator) -> People:
+    """So many synthetic callers."""
+    home = _draw(tables.home, size, rng)
+    distance = _distances(tables, home, rng)
+    work = _workplaces(tables, region, home, distance, rng)
+    pair = _draw(tables.per_day.ravel(), size, rng)
+    many = len(tables.deviations)
+    return People(
+        home,
+        work,
+        _inside(home, tables.side, rng),
+        _inside(work, tables.side, rng),
+        np.asarray(tables.means, dtype=np.float64)[pair // many],
+        np.asarray(tables.deviations, dtype=np.float64)[pair % many],
+        _draw(tables.classes, size, rng),
+    )
+
+
+def _distances(tables: Tables, home: Numbers, rng: np.random.Generator) -> Reals:
+    """How far everybody goes to work: a bin of the row of their home, and a distance evenly inside it."""
+    area = coarser(home, tables.side, tables.commute_side)
+    rungs = np.cumsum(tables.commute, axis=1)[area]
+    aim = rng.random(len(home)) * rungs[:, -1]
+    bins = np.minimum((rungs <= aim[:, None]).sum(axis=1), tables.commute.shape[1] - 1)
+    low, high = tables.edges[area, bins], tables.edges[area, bins + 1]
+    return np.asarray(low + (high - low) * rng.random(len(home)), dtype=np.float64)
+
+
+def _workplaces(
+    tables: Tables, region: Region, home: Numbers, distance: Reals, rng: np.random.Generator
+) -> Numbers:
+    """A cell of work for everybody, by the shares of work among the cells about that far from home."""
+    side = min(tables.side, LARGEST_SIDE)
+    coarse = coarser(np.arange(tables.side**2), tables.side, side)
+    shares = np.bincount(coarse, weights=tables.work, minlength=side * side)
+    taken = np.flatnonzero(shares > 0)
+    wide, high = region.cell_size(side)
+    x, y = (taken % side) * wide, (taken // side) * high
+    start = coarser(home, tables.side, side)
+    found = np.full(len(home), -1, dtype=np.int64)
+    left = np.arange(len(home))
+    tolerance = float(np.hypot(wide, high)) / 2
+    while left.size and tolerance <= max(FURTHEST_MILES, 2 * float(np.hypot(wide, high))):
+        for begin in range(0, left.size, CHUNK):
+            some = left[begin : begin + CHUNK]
+            far = np.hypot(
+                x - ((start[some] % side) * wide)[:, None], y - ((start[some] // side) * high)[:, None]
+            )
+            mass = np.where(np.abs(far - distance[some, None]) <= tolerance, shares[taken], 0.0)
+            rungs = np.cumsum(mass, axis=1)
+            total = rungs[:, -1]
+            aim = rng.random(len(some)) * total
+            place = np.minimum((rungs <= aim[:, None]).sum(axis=1), len(taken) - 1)
+            found[some] = np.where(total > 0, taken[place], -1)
+        left = left[found[left] < 0]
+        tolerance *= 2
+    at_home = found < 0
+    if side == tables.side:
+        return np.where(at_home, home, found)
+    return np.where(at_home, home, _finer(tables, coarse, np.maximum(found, 0), rng))
+
+
+def _finer(tables: Tables, coarse: Numbers, chosen: Numbers, rng: np.random.Generator) -> Numbers:
+    """A cell inside each chosen one of the coarser grid, by its share of work."""
+    order = np.argsort(coarse, kind="stable")
+    rungs = np.cumsum(tables.work[order])
+    ends = np.searchsorted(coarse[order], np.arange(coarse.max() + 2))
+    low = np.where(ends[chosen] > 0, rungs[ends[chosen] - 1], 0.0)
+    high = rungs[ends[chosen + 1] - 1]
+    place = np.searchsorted(rungs, low + (high - low) * rng.random(len(chosen)), side="right")
+    return order[np.clip(place, ends[chosen], ends[chosen + 1] - 1)]
+
+
+def at_home(tables: Tables, people: People, hour: NDArray[np.int64] | int) -> Reals:
+    """The probability that a call is made at home, for every caller at an hour (or an hour of each)."""
+    return _chance(tables, tables.groups.of_cell(people.home), tables.groups.of_cell(people.work), hour)
+
+
+def _chance(tables: Tables, home: Numbers, work: Numbers, hour: NDArray[np.int64] | int) -> Reals:
+    """The part of home in what home and work have of an hour's calls; a half where they have none."""
+    there, elsewhere = tables.density[hour, home], tables.density[hour, work]
+    both = there + elsewhere
+    return np.where(both > 0, there / np.where(both > 0, both, 1.0), 0.5)
+
+
+def calls_of(tables: Tables, people: People, days: int, rng: np.random.Generator) -> Drawn:
+    """All calls of some callers on so many days, caller by caller and in the order of time."""
+    number = np.rint(rng.normal(people.mean[:, None], people.deviation[:, None], (len(people), days)))
+    number = np.maximum(number, 0).astype(np.int64)
+    slots = np.repeat(np.arange(len(people) * days), number.ravel())
+    caller, day = slots // days, slots % days
+    minute = np.zeros(len(slots), dtype=np.int64)
+    for kind in range(CLASSES):
+        theirs = people.kind[caller] == kind
+        minute[theirs] = _draw(tables.minutes[kind], int(theirs.sum()), rng)
+    second = minute * 60 + rng.integers(0, 60, len(slots))
+    order = np.lexsort([second, day, caller])
+    caller, day, second = caller[order], day[order], second[order]
+    homes, works = tables.groups.of_cell(people.home), tables.groups.of_cell(people.work)
+    home = rng.random(len(slots)) < _chance(tables, homes[caller], works[caller], second // 3600)
+    place = _inside(np.where(home, people.home[caller], people.work[caller]), tables.side, rng)
+    return Drawn(caller, day, second, home, place[:, 0], place[:, 1])
+
+
+def drawn_in_pieces(
+    tables: Tables, region: Region, size: int, days: int, rng: np.random.Generator
+) -> Iterator[tuple[int, People, Drawn]]:
+    """Callers and their calls, some thousand callers at a time: the number of the first of them, too."""
+    for begin in range(0, size, CALLERS_AT_ONCE):
+        people = population(tables, region, min(CALLERS_AT_ONCE, size - begin), rng)
+        yield begin, people, calls_of(tables, people, days, rng)
+
+
+def daily_ranges(drawn_caller: Numbers, day: Numbers, x: Reals, y: Reals, region: Region) -> Reals:
+    """For every caller and day with a call, the largest distance between two of the day's places, in miles.
+
+    Exact: of all pairs, for the few calls of a day.
+    """
+    order = np.lexsort([day, drawn_caller])
+    caller, day, x, y = drawn_caller[order], day[order], x[order], y[order]
+    if not len(caller):
+        return np.zeros(0)
+    begins = np.flatnonzero(np.r_[True, (caller[1:] != caller[:-1]) | (day[1:] != day[:-1])])
+    sizes = np.diff(np.append(begins, len(caller)))
+    widest = np.zeros(len(begins))
+    for step in range(1, int(sizes.max(initial=1))):
+        # the pair of each call with the one `step` places later on the same day
+        group = np.repeat(np.arange(len(begins)), np.maximum(sizes - step, 0))
+        if not len(group):
+            break
+        offset = np.arange(len(group)) - np.repeat(
+            np.cumsum(np.maximum(sizes - step, 0)) - np.maximum(sizes - step, 0), np.maximum(sizes - step, 0)
+        )
+        first = begins[group] + offset
+        apart = region.miles(x[first], y[first], x[first + step], y[first + step])
+        np.maximum.at(widest, group, apart)
+    return widest

@@ -1,0 +1,153 @@
+"""The synthetic city of the studies of calls, as a Parquet file of any size, and WHERE without privacy.
+
+    python studies/calls_data.py city.parquet --callers 250000 --days 25     # about 50 million calls
+
+Homes are 45 % in one core and else in 60 suburbs, commutes follow jobs and fall with distance, callers make
+eight calls a day on average (`penstock.demo.phones`). Home and work stand in columns of their own, so that
+what is compared does not depend on how they are found.
+
+WHERE, the published generator without any privacy, is fitted here: studies need it as a reference, and
+nothing else does.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from penstock.demo.phones import City
+from penstock.kinds.calls.callers import Callers, Counted
+from penstock.kinds.calls.region import HOURS, Groups, Numbers, Reals, Region, cell_of
+from penstock.kinds.calls.tables import CLASSES, Tables, probability, public_profiles
+from penstock.schema import Schema
+
+AT_ONCE = 2_500
+PLACES = ("home", "work")
+ROUNDS = 30
+
+
+def schema(days: int, *, stated: bool = True) -> Schema:
+    """The public facts about the city."""
+    lines = [f"{part}Latitude: {part}_lat, {part}Longitude: {part}_lon, " for part in PLACES if stated]
+    places = "".join(lines)
+    last = np.datetime64("2011-04-01") + np.timedelta64(days - 1, "D")
+    return Schema.from_yaml(
+        f"""
+kind: calls
+calls: {{caller: phone, time: time, latitude: lat, longitude: lon, {places}busiest: 120}}
+fields:
+  - {{name: time, type: datetime, constraints: {{minimum: 2011-04-01, maximum: "{last}T23:59:59"}}}}
+  - {{name: lat, type: number, constraints: {{minimum: 40, maximum: 42}}}}
+  - {{name: lon, type: number, constraints: {{minimum: -75, maximum: -73}}}}
+"""
+    )
+
+
+def write(path: Path, callers: int, days: int, seed: int = 1) -> int:
+    """The city's calls as a Parquet file; how many there are."""
+    city, rng, written = City(), np.random.default_rng(seed), 0
+    writer = None
+    for first in range(0, callers, AT_ONCE):
+        many = min(AT_ONCE, callers - first)
+        table = city.calls(many, days=days, rng=rng, first=first + 1, stated=True).to_arrow()
+        writer = writer or pq.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+        written += table.num_rows
+    if writer is not None:
+        writer.close()
+    return written
+
+
+@dataclass(eq=False)
+class Remembered:
+    """Calls that were read once: calls by the hour are asked for once for each division of the map."""
+
+    counted: Counted
+    _known: dict[tuple[Groups, bool], Numbers] = field(default_factory=dict)
+
+    @property
+    def callers(self) -> Callers:
+        return self.counted.callers
+
+    def hourly(self, groups: Groups, *, shared: bool) -> Numbers:
+        if (groups, shared) not in self._known:
+            self._known[groups, shared] = self.counted.hourly(groups, shared=shared)
+        return self._known[groups, shared].copy()
+
+
+def where(counted: Counted, region: Region, side: int, commute_side: int) -> Tables:
+    """WHERE without privacy: the six distributions as they are, on these grids."""
+    callers = counted.callers
+    home = np.asarray(cell_of(callers.home[:, 0], callers.home[:, 1], side))
+    work = np.asarray(cell_of(callers.work[:, 0], callers.work[:, 1], side))
+    area = np.asarray(cell_of(callers.home[:, 0], callers.home[:, 1], commute_side))
+    apart = region.miles(callers.home[:, 0], callers.home[:, 1], callers.work[:, 0], callers.work[:, 1])
+    edges = np.linspace(0.0, region.diagonal, 201)
+    bins = np.clip(np.searchsorted(edges, apart, side="right") - 1, 0, len(edges) - 2)
+    ways = np.zeros((commute_side**2, len(edges) - 1))
+    np.add.at(ways, (area, bins), 1.0)
+    mean = callers.calls / region.days
+    deviation = np.sqrt(np.maximum(callers.squares / region.days - mean**2, 0.0))
+    pairs = np.zeros((101, 51))
+    np.add.at(
+        pairs,
+        (np.minimum(np.rint(mean), 100).astype(int), np.minimum(np.rint(deviation), 50).astype(int)),
+        1.0,
+    )
+    classes, times = two_means(callers.hours / callers.calls[:, None])
+    groups = Groups.blocks(side, side)
+    hours = counted.hourly(groups, shared=False).astype(np.float64)
+    return Tables(
+        side=side,
+        home=probability(np.bincount(home, minlength=side**2).astype(np.float64)),
+        work=probability(np.bincount(work, minlength=side**2).astype(np.float64)),
+        commute_side=commute_side,
+        edges=np.tile(edges, (commute_side**2, 1)),
+        commute=np.stack([probability(row) for row in ways]),
+        means=tuple(range(101)),
+        deviations=tuple(range(51)),
+        per_day=pairs / pairs.sum(),
+        classes=classes,
+        times=times,
+        groups=groups,
+        hours=np.stack([probability(row) for row in hours]),
+        callers=float(len(callers)),
+    )
+
+
+def two_means(profiles: Reals) -> tuple[Reals, Reals]:
+    """Plain 2-means from the public start: shares of the classes, and their profiles."""
+    centres: Reals = public_profiles()
+    nearest: NDArray[np.int64] = np.zeros(len(profiles), dtype=np.int64)
+    for _ in range(ROUNDS):
+        far = np.stack([((profiles - centre) ** 2).sum(axis=1) for centre in centres])
+        nearest = far.argmin(axis=0)
+        centres = np.stack(
+            [
+                probability(profiles[nearest == kind].sum(axis=0))
+                if (nearest == kind).any()
+                else centres[kind]
+                for kind in range(CLASSES)
+            ]
+        )
+    assert centres.shape == (CLASSES, HOURS)
+    return np.bincount(nearest, minlength=CLASSES) / max(1, len(profiles)), centres
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--callers", type=int, default=250_000)
+    parser.add_argument("--days", type=int, default=25)
+    given = parser.parse_args()
+    print(f"{write(given.path, given.callers, given.days):,} calls of {given.callers:,} callers")
+    schema(given.days).save(given.path.with_suffix(".schema.yaml"))
+
+
+if __name__ == "__main__":
+    main()
