@@ -13,8 +13,10 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
    they are furthest (`dependence`). It is not asked for where the noise of a tree of pairs would exceed
    whatever it could say. Where it says too little to be worth that noise, all that is left goes to the
    one-way counts, and the release is one of independent columns.
-3. *One-way counts* of every attribute, budget in proportion to the square root of its size. They also
-   tell which codes to merge so that groups hold enough records (`coarsening`).
+3. *One-way counts* of every attribute, those of few codes in tables of two or three attributes, fine bins in
+   groups where noise would bury them (`columns`): which tables and groups these are follows from the schema,
+   the budget and the noisy number of records. Budget by the price of each table. They also tell which codes
+   to merge so that groups hold enough records (`coarsening`).
 4. *Views.* One noisy number says how large the gaps of all pairs are on average (`pairs`). Where it exceeds
    what their noise would be, all pairs are counted, arranged in as few tables as an affine plane needs
    (`planes`); else the pairs, and the levels of both their attributes, that noise-aware choices find worth
@@ -46,6 +48,7 @@ from penstock.contracts.method import Method
 from penstock.kinds.table.confluence import planes
 from penstock.kinds.table.confluence.assembly import LIMITS, Assembly, Limits
 from penstock.kinds.table.confluence.coarsening import SIZES, levels_by_mass
+from penstock.kinds.table.confluence.columns import blocks, detail
 from penstock.kinds.table.confluence.dependence import Dependence
 from penstock.kinds.table.confluence.packing import MOST_CELLS, View, covering, packed, price, shares, view_of
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
@@ -90,7 +93,8 @@ class Knobs:
     which the mean gap must exceed for counting them all, `singly` times as much where each pair needs a table
     of its own; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with the
     target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups
-    of an attribute. `even` gives every table the same budget instead of what it needs.
+    of an attribute. Without `groups` bins are counted in full however noisy that is, without `pack` every
+    column and every pair has a table of its own. `even` gives every table the same budget instead of what it needs.
     `studies/privbayes_variants.py` changes one at a time.
     """
 
@@ -118,6 +122,7 @@ class Knobs:
     refining: float = 0.3
     finest: int = 32
     sizes: tuple[int, ...] = SIZES
+    groups: bool = True
     pack: bool = True
     even: bool = False
     choice: choice.Method = "permute-and-flip"
@@ -175,6 +180,7 @@ class _Fit:
         self.encoding = encoded("vanilla", table.attributes)
         self.variables = self.encoding.variables
         self.support = Support.of(table.schema)
+        self.seen = [Parent(number) for number in range(len(self.variables))]
         self.parameters: dict[str, object] = {}
         self.n = 1
 
@@ -183,6 +189,7 @@ class _Fit:
             noisy = noise.counts(self.table.size(), pay=self.budget.rest("number of records"))
             return self._made([], Network((), (), ()), float(max(0, noisy[0])))
         n = self.n = self._size()
+        self._look(n)
         strength = self._strength(n)
         self.tier = self.start.least_noisy(self._likely(n, strength), self.sensitivity)
         if strength is None:
@@ -217,12 +224,36 @@ class _Fit:
             return 1  # one histogram gets everything, however many records there are
         return max(1, self.tier.number(self.table.size(), "number of records", self.knobs.size))
 
+    def _look(self, n: int) -> None:
+        """Fine bins that would be mostly noise are counted in groups, as the schema has them."""
+        if not self.knobs.groups:
+            return
+        attributes = [self.table.schema.attribute(variable.attribute) for variable in self.variables]
+        fixed = [
+            bool(self.support.impossible) and bool(self.support.classes[each.name].any())
+            for each in attributes
+        ]
+        found = detail(attributes, fixed, self.start.noise(self.sensitivity) / n)
+        self.variables = tuple(
+            variable if groups is None else replace(variable, levels=(variable.levels[0], groups))
+            for variable, groups in zip(self.variables, found, strict=True)
+        )
+        self.seen = [Parent(number, int(groups is not None)) for number, groups in enumerate(found)]
+        self.encoding = Encoding(self.encoding.name, self.variables, self.encoding.sizes)
+
+    def _columns(self) -> list[View]:
+        """The tables in which single columns are counted first."""
+        sizes = [variable.sizes for variable in self.variables]
+        if not self.knobs.pack:
+            return [view_of((part,), sizes, self.tier.power) for part in self.seen]
+        return blocks(self.seen, sizes, self.tier.power)
+
     def _planned(self, pairs: int) -> list[float]:
         """About the areas of tables of every column and of so many pairs, before any is counted."""
-        sizes = [float(variable.size) for variable in self.variables]
+        sizes = [float(self.variables[part.variable].sizes[part.level]) for part in self.seen]
         groups = [min(size, _COARSE) for size in sizes]
         mean = (sum(groups) ** 2 - sum(size**2 for size in groups)) / (len(sizes) * max(1, len(sizes) - 1))
-        return sizes + [mean] * pairs
+        return [view.weight ** (1 / view.power) for view in self._columns()] + [mean] * pairs
 
     def _likely(self, n: int, strength: float | None) -> list[float]:
         """The areas of the tables that will probably be counted, to choose between two kinds of noise by."""
@@ -238,7 +269,7 @@ class _Fit:
         if len(self.variables) == 1:
             return None
         planned = self._planned(len(self.variables) - 1)
-        error = min(self.start.totals(planned, self.sensitivity)) / (2 * n * len(planned))
+        error = min(self.start.totals(planned, self.sensitivity)) / (2 * n * (2 * len(self.variables) - 1))
         least = self.knobs.worth * max(1.0, sqrt(len(self.variables) / self.knobs.many)) * error
         if least > self.knobs.hopeless:
             return None
@@ -248,18 +279,16 @@ class _Fit:
 
     def _share(self, n: int) -> Fraction:
         """Of the one-way counts: large where their expected error would be, if they got everything."""
-        weight = sum(variable.size**self.tier.power for variable in self.variables)
+        weight = price(self._columns())
         error = self.tier.total(weight, self.sensitivity) / (2 * len(self.variables) * n)
         share = Fraction(round(1000 / (1 + sqrt(self.knobs.balance / (2 * error)))), 1000)
         return min(max(share, Fraction(1, 10)), Fraction(3, 5))
 
     def _one_ways(self, pay: Budget | Rho) -> list[Measured]:
-        weights = self._shares([variable.size**self.tier.power for variable in self.variables])
-        parts = [
-            pay.part(variable.name, share) for variable, share in zip(self.variables, weights, strict=True)
-        ]
-        wanted = [(Parent(number),) for number in range(len(self.variables))]
-        return measure(self.table, self.variables, wanted, parts)
+        views = self._columns()
+        weights = self._shares([view.weight for view in views])
+        parts = [pay.part(self._name(view.parts), share) for view, share in zip(views, weights, strict=True)]
+        return measure(self.table, self.variables, [view.parts for view in views], parts)
 
     def _merge(self, known: Assembly) -> None:
         """Coarser levels of every attribute, by what is known of it."""
@@ -272,6 +301,7 @@ class _Fit:
                     share,
                     sizes,
                     self.support.classes[variable.attribute] if self.support.impossible else None,
+                    variable.levels[1] if len(variable.levels) > 1 else None,
                 ),
             )
             for variable, share in zip(self.variables, known.shares, strict=True)
@@ -296,7 +326,7 @@ class _Fit:
         told = self.tier.number(gaps.together(sealed), "mean gap", self.knobs.gap)
         mean_gap = (told - sum(looked_at)) / len(gaps.couples)
         power = self.tier.power
-        alone = [view_of((Parent(number),), sizes, power) for number in range(len(sizes))]
+        alone = [view_of((part,), sizes, power) for part in self.seen]
         everything = self._every_pair(finest, sizes)
         noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(
             gaps.couples
@@ -308,7 +338,9 @@ class _Fit:
             patience *= self.knobs.singly
         if mean_gap > patience * noise_of_all:
             self.parameters["views"] = "all pairs"
-            return everything + [view for view in alone if finest[view.parts[0].variable] > 0]
+            return everything + [
+                view for view in alone if finest[view.parts[0].variable] > view.parts[0].level
+            ]
         aimed = self._aimed(sizes)
         chosen = choose(
             sealed,
@@ -329,7 +361,12 @@ class _Fit:
         )
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
         views = packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0, power)
-        whole = {part.variable for view in views for part in view.parts if part.level == 0}
+        whole = {
+            part.variable
+            for view in views
+            for part in view.parts
+            if part.level <= self.seen[part.variable].level
+        }
         return views + [view for view in alone if view.parts[0].variable not in whole]
 
     def _finest(self, sizes: Sequence[Sequence[int]]) -> list[int]:
