@@ -94,8 +94,8 @@ class Knobs:
     of its own; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with the
     target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups
     of an attribute. Without `groups` bins are counted in full however noisy that is, without `pack` every
-    column and every pair has a table of its own. `even` gives every table the same budget instead of what it needs.
-    `studies/privbayes_variants.py` changes one at a time.
+    column and every pair has a table of its own. `even` gives every table the same budget instead of what
+    it needs. `studies/privbayes_variants.py` changes one at a time.
     """
 
     size: Fraction = Fraction(1, 100)
