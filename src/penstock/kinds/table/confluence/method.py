@@ -25,7 +25,7 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
    schema names a target, its pairs with all others are counted whatever they are worth: which pairs
    these are is public.
 5. *Noisy counts* of the views, and once more of the attributes that no view sees in full, budget by the
-   price of each (`packing`).
+   price of each (`packing`). What would be noisier than it was the first time is not counted again.
 
 What follows is post-processing: least squares for the one-way counts, runs of neighbours where codes have an
 order (`smoothing`), what is plausible of them (`plausible`), ties between attributes beyond noise, an order,
@@ -68,6 +68,7 @@ from penstock.privacy.mechanisms import choice, noise
 Reals = NDArray[np.float64]
 
 _COARSE = 4.0  # groups of a column in a pair, about, before any is counted
+_DEVIATION = {False: sqrt(2.0), True: 1.2533}  # of noise whose mean absolute value is 1, by `Tier.gaussian`
 _MEAN_OF_TREE = 0.4  # the mean gap of all pairs, of that of the pairs of a tree, about
 
 MOST_PAIR_CELLS = 1 << 22
@@ -84,7 +85,8 @@ class Knobs:
     `many` columns, of whose pairs a tree holds few, more by the square root. Where that is above `hopeless`,
     nobody asks. The share of the one-way counts grows with their expected error: it is 1 / (1 + sqrt(balance
     / (2 error))); the views get the rest, and beside them, with the weight `detail`, the one-way counts of
-    attributes that no view sees in full. There are at most `choices_each` choices for each attribute, and no
+    attributes that no view sees in full, unless these would have more than `again` times the noise that they
+    had the first time. There are at most `choices_each` choices for each attribute, and no
     more than keep the noise of one of them below `choice_noise` of all records or `choice_gap` of the mean
     gap. With `tree` they first connect what is not connected; after that, a choice must exceed `luck` times
     what chance would give the best of all candidates. `caution` is the part of its expected noise
@@ -117,6 +119,7 @@ class Knobs:
     luck: float = 0.7
     aimed: int = 8
     detail: float = 1.0
+    again: float = 1.0
     apparent: float = 1.0
     caution: float = 0.5
     refining: float = 0.3
@@ -198,7 +201,7 @@ class _Fit:
         else:
             measured = self._one_ways(self.tier.part("one-way counts", self._share(n)))
             self._merge(self._assembly(measured))
-            views = self._views(self._assembly(measured))
+            views = self._again(self._views(self._assembly(measured)), measured)
             counts = self.tier.rest("counts of views")
             parts = [
                 counts.part(self._name(view.parts), share)
@@ -354,7 +357,7 @@ class _Fit:
             refining=self.knobs.refining,
             method=self.knobs.choice,
             apparent=self.knobs.apparent * apparent,
-            beside=self.knobs.detail * price(alone),
+            beside=self._beside(alone),
             tree=self.knobs.tree,
             luck=self.knobs.luck,
             given=aimed,
@@ -368,6 +371,13 @@ class _Fit:
             if part.level <= self.seen[part.variable].level
         }
         return views + [view for view in alone if view.parts[0].variable not in whole]
+
+    def _beside(self, alone: Sequence[View]) -> float:
+        """The weight of single columns that are counted once more: none if they got more before."""
+        before = price(self._columns()) / float(self._share(self.n))
+        if self.knobs.again > 0 and price(alone) / float(self.tier.left) > before * self.knobs.again:
+            return 0.0
+        return self.knobs.detail * price(alone)
 
     def _finest(self, sizes: Sequence[Sequence[int]]) -> list[int]:
         """The level of each variable at which pairs are looked at."""
@@ -411,6 +421,27 @@ class _Fit:
             return one_by_one
         plane = covering(lines, at, sizes, power)
         return plane if price(plane) < price(one_by_one) else one_by_one
+
+    def _again(self, views: Sequence[View], measured: Sequence[Measured]) -> list[View]:
+        """Without single columns that would be counted with more noise than they have been.
+
+        Precisions add up, budgets do not: half of a budget after the whole of it makes a tenth less noise.
+        """
+        if self.knobs.again <= 0:
+            return list(views)
+        known = {part.variable: one for one in measured for part in one.parts}
+        weights = [self._weight(view) for view in views]
+        each = self.tier.left / Fraction(sum(weights))
+        kept = []
+        for view, weight in zip(views, weights, strict=True):
+            if len(view.parts) == 1:
+                first = known[view.parts[0].variable]
+                before = first.deviation * sqrt(first.counts.size / view.cells)
+                noisy = self.tier.noise(self.sensitivity, each * Fraction(weight))
+                if noisy * _DEVIATION[self.tier.gaussian] > before * self.knobs.again:
+                    continue
+            kept.append(view)
+        return kept or list(views)
 
     # 5. and after ---------------------------------------------------------------------------------------
 
