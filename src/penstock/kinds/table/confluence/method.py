@@ -64,6 +64,7 @@ from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.support import Support
 from penstock.privacy.budgets.budget import Budget, Rho
 from penstock.privacy.mechanisms import choice, noise
+from penstock.privacy.seals.sensitivity import Sensitivity
 
 Reals = NDArray[np.float64]
 
@@ -194,7 +195,8 @@ class _Fit:
         n = self.n = self._size()
         self._look(n)
         strength = self._strength(n)
-        self.tier = self.start.least_noisy(self._likely(n, strength), self.sensitivity)
+        pairs = self._likely(n, strength)
+        self.tier = self.start.least_noisy(*self._planned(pairs))
         if strength is None:
             measured = self._one_ways(self.tier.rest("one-way counts"))
             self.parameters["views"] = "none"
@@ -251,28 +253,32 @@ class _Fit:
             return [view_of((part,), sizes, self.tier.power) for part in self.seen]
         return blocks(self.seen, sizes, self.tier.power)
 
-    def _planned(self, pairs: int) -> list[float]:
-        """About the areas of tables of every column and of so many pairs, before any is counted."""
+    def _planned(self, pairs: int) -> tuple[list[float], Sensitivity, list[float]]:
+        """About the areas of tables of every column and of so many pairs, before any is counted.
+
+        Small columns are counted together, under rho one by one.
+        """
         sizes = [float(self.variables[part.variable].sizes[part.level]) for part in self.seen]
         groups = [min(size, _COARSE) for size in sizes]
         mean = (sum(groups) ** 2 - sum(size**2 for size in groups)) / (len(sizes) * max(1, len(sizes) - 1))
-        return [view.weight ** (1 / view.power) for view in self._columns()] + [mean] * pairs
+        together = [view.weight ** (1 / view.power) for view in self._columns()]
+        return together + [mean] * pairs, self.sensitivity, sizes + [mean] * pairs
 
-    def _likely(self, n: int, strength: float | None) -> list[float]:
-        """The areas of the tables that will probably be counted, to choose between two kinds of noise by."""
+    def _likely(self, n: int, strength: float | None) -> int:
+        """How many pairs will probably be counted, to choose between two kinds of noise by."""
         columns = len(self.variables)
         if strength is None:
-            return self._planned(0)
+            return 0
         couples = columns * (columns - 1) // 2
-        noise_of_all = min(self.start.totals(self._planned(couples), self.sensitivity)) / couples
-        return self._planned(couples if 2 * n * strength * _MEAN_OF_TREE > noise_of_all else columns - 1)
+        noise_of_all = min(self.start.totals(*self._planned(couples))) / couples
+        return couples if 2 * n * strength * _MEAN_OF_TREE > noise_of_all else columns - 1
 
     def _strength(self, n: int) -> float | None:
         """How far the pairs of a tree are from independent; None where no view would be worth its noise."""
         if len(self.variables) == 1:
             return None
-        planned = self._planned(len(self.variables) - 1)
-        error = min(self.start.totals(planned, self.sensitivity)) / (2 * n * (2 * len(self.variables) - 1))
+        tables = 2 * len(self.variables) - 1
+        error = min(self.start.totals(*self._planned(len(self.variables) - 1))) / (2 * n * tables)
         least = self.knobs.worth * max(1.0, sqrt(len(self.variables) / self.knobs.many)) * error
         if least > self.knobs.hopeless:
             return None
