@@ -12,8 +12,9 @@ bins there are: d columns of k bins, n records and an epsilon give a mean distan
 k d / (2 n epsilon) each. Neighbouring bins of an ordered column are then counted in groups. What the groups
 hide is about `HIDDEN` over their number, as for a hill that covers a small part of the range, and less noise
 that neighbours even out by themselves (`smoothing`); where that is less than the noise that they save, they
-are counted. Which groups there are follows from the schema, how many
-from public numbers: the budget, the sizes, and the noisy number of records.
+are counted; but never where the noise of a column does not exceed its records, since a spike (all those who
+have nothing) would still stand out of it, and is lost in a group. Which groups there are follows from the
+schema, how many from public numbers: the budget, the sizes, and the noisy number of records.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ from penstock.schema.attribute import Attribute
 HIDDEN = 4.0
 """The distance between the bins of a column and its groups, times the number of groups; chosen on tables of
 `studies/bins.py` and `studies/suite.py` that are there to choose by."""
+
+BURIED = 1.0
+"""The mean distance that noise alone makes in a column, above which even one code with everybody is lost."""
 
 _SMALL = 3  # codes of a column that may gain from company
 
@@ -75,6 +79,8 @@ def detail(attributes: Sequence[Attribute], fixed: Sequence[bool], noise: float)
         hidden = sum(HIDDEN / size for size, each in zip(seen, choices, strict=True) if size < each[0])
         # every column's distance is half of its size times its noise; its share goes by the root of its size
         error = hidden + sum(map(sqrt, seen)) ** 2 * noise / 2
+        if step == 0 and error < BURIED * len(choices):
+            break
         if error < least:
             best, least = step, error
     found: list[Grouping | None] = []
