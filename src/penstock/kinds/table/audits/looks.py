@@ -71,7 +71,7 @@ def groups_for(records: int) -> int:
 
 
 @dataclass(frozen=True)
-class Together:
+class CountedAsOne:
     """The tables in which three yes/no columns are counted, as the shipped code arranges them."""
 
     promise: Promise = ADDED
@@ -115,23 +115,23 @@ def targets() -> tuple[Target, ...]:
             Detail(exactly=True),
             more,
         ),
-        _together("confluence-together", "three yes/no columns in one table", Together(), added),
+        _together("confluence-together", "three yes/no columns in one table", CountedAsOne(), added),
         _together(
-            "confluence-together-replace", "the same when a record is replaced", Together(REPLACED), replaced
+            "confluence-together-replace", "the same when a record is replaced", CountedAsOne(REPLACED), replaced
         ),
         _together(
-            "confluence-together-users", "the same for users of two records", Together(at_most=2), users
+            "confluence-together-users", "the same for users of two records", CountedAsOne(at_most=2), users
         ),
         _together(
             "broken-confluence-together-replace",
             "a replaced record, stated as if it only came or went",
-            Together(REPLACED, stated=lambda known: known.scaled(Fraction(1, 2))),
+            CountedAsOne(REPLACED, stated=lambda known: known.scaled(Fraction(1, 2))),
             replaced,
         ),
         _together(
             "broken-confluence-together-single-record",
             "users with two records, stated for one",
-            Together(at_most=2, stated=lambda known: known.scaled(Fraction(1, 2))),
+            CountedAsOne(at_most=2, stated=lambda known: known.scaled(Fraction(1, 2))),
             users,
         ),
     )
@@ -145,5 +145,5 @@ def _detail(name: str, summary: str, step: Detail, pairs: Sequence[Pair]) -> Tar
     return Target(name, _kind(name), ADDED, summary, pairs, run=step.run, distribution=step.law, effort=0.02)
 
 
-def _together(name: str, summary: str, step: Together, pairs: Sequence[Pair]) -> Target:
+def _together(name: str, summary: str, step: CountedAsOne, pairs: Sequence[Pair]) -> Target:
     return Target(name, _kind(name), step.promise, summary, pairs, loss=step.loss, effort=0.02)
