@@ -117,7 +117,10 @@ def targets() -> tuple[Target, ...]:
         ),
         _together("confluence-together", "three yes/no columns in one table", CountedAsOne(), added),
         _together(
-            "confluence-together-replace", "the same when a record is replaced", CountedAsOne(REPLACED), replaced
+            "confluence-together-replace",
+            "the same when a record is replaced",
+            CountedAsOne(REPLACED),
+            replaced,
         ),
         _together(
             "confluence-together-users", "the same for users of two records", CountedAsOne(at_most=2), users
