@@ -8,9 +8,9 @@ import pytest
 
 from penstock.audit.harness import Status, exact_bound, examine
 from penstock.audit.target import Kind, Target
-from penstock.kinds.table.audits import dependence, gaps
+from penstock.kinds.table.audits import dependence, gaps, looks
 
-TARGETS = {target.name: target for target in (*gaps.targets(), *dependence.targets())}
+TARGETS = {target.name: target for target in (*gaps.targets(), *dependence.targets(), *looks.targets())}
 SHIPPED = [target for target in TARGETS.values() if target.kind is Kind.SHIPPED]
 BROKEN = [target for target in TARGETS.values() if target.kind is Kind.BROKEN]
 

@@ -11,7 +11,7 @@ from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
 from penstock.audit.neighbours import Pair
 from penstock.audit.sabotage import seen_categories
 from penstock.audit.target import Target
-from penstock.kinds.table.audits import bins, dependence, gaps
+from penstock.kinds.table.audits import bins, dependence, gaps, looks
 from penstock.schema import Schema
 
 COLOURS = """
@@ -137,7 +137,7 @@ METHODS: tuple[MethodAudit, ...] = (
 
 def proofs() -> tuple[Target, ...]:
     """The steps of methods that have a proof of their own."""
-    return (*gaps.targets(), *dependence.targets(), *bins.targets())
+    return (*gaps.targets(), *dependence.targets(), *looks.targets(), *bins.targets())
 
 
 MIXED = """

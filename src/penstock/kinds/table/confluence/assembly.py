@@ -111,10 +111,28 @@ class Assembly:
             return [np.full(variable.size, 1 / variable.size) for variable in self.variables]
         noisy = self._columns
         if self.limits.repair == "clamp":
-            return [clamped(each.counts, 1.0) for each in noisy]
-        if self.limits.repair == "project":
-            return [onto_simplex(each.counts, self.total) / self.total for each in noisy]
-        return plausible(noisy, self.total)
+            found = [clamped(each.counts, 1.0) for each in noisy]
+        elif self.limits.repair == "project":
+            found = [onto_simplex(each.counts, self.total) / self.total for each in noisy]
+        else:
+            found = plausible(noisy, self.total)
+        return [self._spread(number, share) for number, share in enumerate(found)]
+
+    def _spread(self, number: int, shares: Reals) -> Reals:
+        """The shares of groups in which a variable was counted at best, evenly over their codes."""
+        if len(shares) == self.variables[number].size:
+            return shares
+        groups = self.variables[number].levels[self._finest[number]].lookup
+        return np.asarray(shares[groups] / np.bincount(groups)[groups])
+
+    @cached_property
+    def _finest(self) -> list[int]:
+        """The finest level at which any view sees each variable."""
+        levels = [len(variable.levels) for variable in self.variables]
+        for view in self.views:
+            for number, level in view.parts:
+                levels[number] = min(levels[number], level)
+        return levels
 
     @cached_property
     def _columns(self) -> list[Noisy]:
@@ -127,12 +145,14 @@ class Assembly:
     def _noisy(self, number: int) -> Noisy:
         """Levels are nested, so all that views say about a variable is about the groups of the finest one.
 
-        The codes within a group share the difference to its least-squares total evenly, which is the exact
-        solution: only the one-way counts, all equally noisy, look inside.
+        What is said of codes is about the groups of the finest level that any view sees. The codes within
+        a group share the difference to its least-squares total evenly, which is the exact solution: only the
+        one-way counts, all equally noisy, look inside.
         """
         variable = self.variables[number]
         seen = [(view, level) for view in self.views if (level := dict(view.parts).get(number)) is not None]
-        alone = [(view, level) for view, level in seen if len(view.parts) == 1 and level == 0]
+        base = self._finest[number]
+        alone = [(view, level) for view, level in seen if len(view.parts) == 1 and level == base]
         if len(alone) == len(seen) or (alone and not self.limits.consistent):
             return self._adding_up(self._pooled(alone), self._left(alone))
         finest = min(level for view, level in seen if (view, level) not in alone)
@@ -144,17 +164,18 @@ class Assembly:
             )
             variance = max(view.deviation**2 * view.counts.size / sums.size, 1e-12)
             if level < finest:
-                members = np.bincount(variable.levels[finest].lookup)
+                codes = between(variable, level, finest)
+                members = np.bincount(codes)
                 weights += np.diag(1 / (variance * members))
-                wanted += grouped(sums, 0, variable.levels[finest].lookup) / (variance * members)
+                wanted += grouped(sums, 0, codes) / (variance * members)
             else:
                 inside = between(variable, finest, level)
                 weights += (inside[:, None] == inside[None, :]) / variance
                 wanted += sums[inside] / variance
         totals = np.asarray(np.linalg.solve(weights, wanted), dtype=np.float64)
-        if finest == 0:
+        if finest == base:
             return self._adding_up(totals, sqrt(float(np.diag(np.linalg.inv(weights)).mean())))
-        groups_of = variable.levels[finest].lookup
+        groups_of = between(variable, base, finest)
         counts = self._pooled(alone)
         missing = totals - np.bincount(groups_of, counts)
         return self._adding_up(counts + (missing / np.bincount(groups_of))[groups_of], self._left(alone))
@@ -211,7 +232,8 @@ class Assembly:
     def _errors(self) -> dict[Parent, float]:
         """The deviations of the groups of a variable, added up."""
         return {
-            Parent(number, level): self._columns[number].deviation * sqrt(variable.size * (groups - 1))
+            Parent(number, level): self._columns[number].deviation
+            * sqrt(len(self._columns[number].counts) * (groups - 1))
             for number, variable in enumerate(self.variables)
             for level, groups in enumerate(variable.sizes)
         }

@@ -24,6 +24,7 @@ def levels_by_mass(
     shares: NDArray[np.float64],
     sizes: Sequence[int] = SIZES,
     classes: NDArray[np.int64] | None = None,
+    first: Grouping | None = None,
 ) -> tuple[Grouping, ...]:
     """All codes, then ever fewer groups, each level a merge of the one before.
 
@@ -31,12 +32,16 @@ def levels_by_mass(
     next lightest of its branch, as long as the taxonomy has branches of several groups, or of all.
 
     Where rules tell `classes` of codes apart, codes of one class are merged before any others, and the level
-    at which no more of them can be is one of the levels: the coarsest that can keep every rule.
+    at which no more of them can be is one of the levels: the coarsest that can keep every rule. Where the
+    attribute was counted in groups, these come `first`, and all coarser levels are merges of them.
     """
     merging = _Merging(
         attribute, shares, np.zeros_like(shares, dtype=np.int64) if classes is None else classes
     )
     found = [merging.grouping()]
+    if first is not None:
+        merging.start(first)
+        found.append(first)
     for size in sizes:
         if size < len(merging.mass):
             while len(merging.mass) > size:
@@ -63,6 +68,14 @@ class _Merging:
         if classes.any():
             kinds = int(classes.max()) + 1
             self.branches = [*(branch * kinds + classes for branch in self.branches), *self.branches]
+
+    def start(self, groups: Grouping) -> None:
+        """Begin with these groups of neighbours, in their order."""
+        firsts = np.unique(groups.lookup, return_index=True)[1]
+        self.groups = [np.flatnonzero(groups.lookup == group).tolist() for group in range(groups.size)]
+        self.mass = np.array([self.mass[codes].sum() for codes in self.groups])
+        self.branches = [branch[firsts] for branch in self.branches]
+        self.classes = self.classes[firsts]
 
     @property
     def inside(self) -> bool:

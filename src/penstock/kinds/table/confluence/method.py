@@ -13,8 +13,10 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
    they are furthest (`dependence`). It is not asked for where the noise of a tree of pairs would exceed
    whatever it could say. Where it says too little to be worth that noise, all that is left goes to the
    one-way counts, and the release is one of independent columns.
-3. *One-way counts* of every attribute, budget in proportion to the square root of its size. They also
-   tell which codes to merge so that groups hold enough records (`coarsening`).
+3. *One-way counts* of every attribute, those of few codes in tables of two or three attributes, fine bins in
+   groups where noise would bury them (`columns`): which tables and groups these are follows from the schema,
+   the budget and the noisy number of records. Budget by the price of each table. They also tell which codes
+   to merge so that groups hold enough records (`coarsening`).
 4. *Views.* One noisy number says how large the gaps of all pairs are on average (`pairs`). Where it exceeds
    what their noise would be, all pairs are counted, arranged in as few tables as an affine plane needs
    (`planes`); else the pairs, and the levels of both their attributes, that noise-aware choices find worth
@@ -23,7 +25,7 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
    schema names a target, its pairs with all others are counted whatever they are worth: which pairs
    these are is public.
 5. *Noisy counts* of the views, and once more of the attributes that no view sees in full, budget by the
-   price of each (`packing`).
+   price of each (`packing`). What would be noisier than it was the first time is not counted again.
 
 What follows is post-processing: least squares for the one-way counts, runs of neighbours where codes have an
 order (`smoothing`), what is plausible of them (`plausible`), ties between attributes beyond noise, an order,
@@ -46,6 +48,7 @@ from penstock.contracts.method import Method
 from penstock.kinds.table.confluence import planes
 from penstock.kinds.table.confluence.assembly import LIMITS, Assembly, Limits
 from penstock.kinds.table.confluence.coarsening import SIZES, levels_by_mass
+from penstock.kinds.table.confluence.columns import blocks, detail
 from penstock.kinds.table.confluence.dependence import Dependence
 from penstock.kinds.table.confluence.packing import MOST_CELLS, View, covering, packed, price, shares, view_of
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
@@ -61,10 +64,12 @@ from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.support import Support
 from penstock.privacy.budgets.budget import Budget, Rho
 from penstock.privacy.mechanisms import choice, noise
+from penstock.privacy.seals.sensitivity import Sensitivity
 
 Reals = NDArray[np.float64]
 
 _COARSE = 4.0  # groups of a column in a pair, about, before any is counted
+_DEVIATION = {False: sqrt(2.0), True: 1.2533}  # of noise whose mean absolute value is 1, by `Tier.gaussian`
 _MEAN_OF_TREE = 0.4  # the mean gap of all pairs, of that of the pairs of a tree, about
 
 MOST_PAIR_CELLS = 1 << 22
@@ -81,7 +86,8 @@ class Knobs:
     `many` columns, of whose pairs a tree holds few, more by the square root. Where that is above `hopeless`,
     nobody asks. The share of the one-way counts grows with their expected error: it is 1 / (1 + sqrt(balance
     / (2 error))); the views get the rest, and beside them, with the weight `detail`, the one-way counts of
-    attributes that no view sees in full. There are at most `choices_each` choices for each attribute, and no
+    attributes that no view sees in full, unless these would have more than `again` times the noise that they
+    had the first time. There are at most `choices_each` choices for each attribute, and no
     more than keep the noise of one of them below `choice_noise` of all records or `choice_gap` of the mean
     gap. With `tree` they first connect what is not connected; after that, a choice must exceed `luck` times
     what chance would give the best of all candidates. `caution` is the part of its expected noise
@@ -90,8 +96,9 @@ class Knobs:
     which the mean gap must exceed for counting them all, `singly` times as much where each pair needs a table
     of its own; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with the
     target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups
-    of an attribute. `even` gives every table the same budget instead of what it needs.
-    `studies/privbayes_variants.py` changes one at a time.
+    of an attribute. Without `groups` bins are counted in full however noisy that is, without `pack` every
+    column and every pair has a table of its own. `even` gives every table the same budget instead of what
+    it needs. `studies/privbayes_variants.py` changes one at a time.
     """
 
     size: Fraction = Fraction(1, 100)
@@ -113,11 +120,13 @@ class Knobs:
     luck: float = 0.7
     aimed: int = 8
     detail: float = 1.0
+    again: float = 1.0
     apparent: float = 1.0
     caution: float = 0.5
     refining: float = 0.3
     finest: int = 32
     sizes: tuple[int, ...] = SIZES
+    groups: bool = True
     pack: bool = True
     even: bool = False
     choice: choice.Method = "permute-and-flip"
@@ -175,6 +184,7 @@ class _Fit:
         self.encoding = encoded("vanilla", table.attributes)
         self.variables = self.encoding.variables
         self.support = Support.of(table.schema)
+        self.seen = [Parent(number) for number in range(len(self.variables))]
         self.parameters: dict[str, object] = {}
         self.n = 1
 
@@ -183,15 +193,17 @@ class _Fit:
             noisy = noise.counts(self.table.size(), pay=self.budget.rest("number of records"))
             return self._made([], Network((), (), ()), float(max(0, noisy[0])))
         n = self.n = self._size()
+        self._look(n)
         strength = self._strength(n)
-        self.tier = self.start.least_noisy(self._likely(n, strength), self.sensitivity)
+        pairs = self._likely(n, strength)
+        self.tier = self.start.least_noisy(*self._planned(pairs))
         if strength is None:
             measured = self._one_ways(self.tier.rest("one-way counts"))
             self.parameters["views"] = "none"
         else:
             measured = self._one_ways(self.tier.part("one-way counts", self._share(n)))
             self._merge(self._assembly(measured))
-            views = self._views(self._assembly(measured))
+            views = self._again(self._views(self._assembly(measured)), measured)
             counts = self.tier.rest("counts of views")
             parts = [
                 counts.part(self._name(view.parts), share)
@@ -217,28 +229,56 @@ class _Fit:
             return 1  # one histogram gets everything, however many records there are
         return max(1, self.tier.number(self.table.size(), "number of records", self.knobs.size))
 
-    def _planned(self, pairs: int) -> list[float]:
-        """About the areas of tables of every column and of so many pairs, before any is counted."""
-        sizes = [float(variable.size) for variable in self.variables]
+    def _look(self, n: int) -> None:
+        """Fine bins that would be mostly noise are counted in groups, as the schema has them."""
+        if not self.knobs.groups:
+            return
+        attributes = [self.table.schema.attribute(variable.attribute) for variable in self.variables]
+        fixed = [
+            bool(self.support.impossible) and bool(self.support.classes[each.name].any())
+            for each in attributes
+        ]
+        found = detail(attributes, fixed, self.start.noise(self.sensitivity) / n)
+        self.variables = tuple(
+            variable if groups is None else replace(variable, levels=(variable.levels[0], groups))
+            for variable, groups in zip(self.variables, found, strict=True)
+        )
+        self.seen = [Parent(number, int(groups is not None)) for number, groups in enumerate(found)]
+        self.encoding = Encoding(self.encoding.name, self.variables, self.encoding.sizes)
+
+    def _columns(self) -> list[View]:
+        """The tables in which single columns are counted first."""
+        sizes = [variable.sizes for variable in self.variables]
+        if not self.knobs.pack:
+            return [view_of((part,), sizes, self.tier.power) for part in self.seen]
+        return blocks(self.seen, sizes, self.tier.power)
+
+    def _planned(self, pairs: int) -> tuple[list[float], Sensitivity, list[float]]:
+        """About the areas of tables of every column and of so many pairs, before any is counted.
+
+        Small columns are counted together, under rho one by one.
+        """
+        sizes = [float(self.variables[part.variable].sizes[part.level]) for part in self.seen]
         groups = [min(size, _COARSE) for size in sizes]
         mean = (sum(groups) ** 2 - sum(size**2 for size in groups)) / (len(sizes) * max(1, len(sizes) - 1))
-        return sizes + [mean] * pairs
+        together = [view.weight ** (1 / view.power) for view in self._columns()]
+        return together + [mean] * pairs, self.sensitivity, sizes + [mean] * pairs
 
-    def _likely(self, n: int, strength: float | None) -> list[float]:
-        """The areas of the tables that will probably be counted, to choose between two kinds of noise by."""
+    def _likely(self, n: int, strength: float | None) -> int:
+        """How many pairs will probably be counted, to choose between two kinds of noise by."""
         columns = len(self.variables)
         if strength is None:
-            return self._planned(0)
+            return 0
         couples = columns * (columns - 1) // 2
-        noise_of_all = min(self.start.totals(self._planned(couples), self.sensitivity)) / couples
-        return self._planned(couples if 2 * n * strength * _MEAN_OF_TREE > noise_of_all else columns - 1)
+        noise_of_all = min(self.start.totals(*self._planned(couples))) / couples
+        return couples if 2 * n * strength * _MEAN_OF_TREE > noise_of_all else columns - 1
 
     def _strength(self, n: int) -> float | None:
         """How far the pairs of a tree are from independent; None where no view would be worth its noise."""
         if len(self.variables) == 1:
             return None
-        planned = self._planned(len(self.variables) - 1)
-        error = min(self.start.totals(planned, self.sensitivity)) / (2 * n * len(planned))
+        tables = 2 * len(self.variables) - 1
+        error = min(self.start.totals(*self._planned(len(self.variables) - 1))) / (2 * n * tables)
         least = self.knobs.worth * max(1.0, sqrt(len(self.variables) / self.knobs.many)) * error
         if least > self.knobs.hopeless:
             return None
@@ -248,18 +288,16 @@ class _Fit:
 
     def _share(self, n: int) -> Fraction:
         """Of the one-way counts: large where their expected error would be, if they got everything."""
-        weight = sum(variable.size**self.tier.power for variable in self.variables)
+        weight = price(self._columns())
         error = self.tier.total(weight, self.sensitivity) / (2 * len(self.variables) * n)
         share = Fraction(round(1000 / (1 + sqrt(self.knobs.balance / (2 * error)))), 1000)
         return min(max(share, Fraction(1, 10)), Fraction(3, 5))
 
     def _one_ways(self, pay: Budget | Rho) -> list[Measured]:
-        weights = self._shares([variable.size**self.tier.power for variable in self.variables])
-        parts = [
-            pay.part(variable.name, share) for variable, share in zip(self.variables, weights, strict=True)
-        ]
-        wanted = [(Parent(number),) for number in range(len(self.variables))]
-        return measure(self.table, self.variables, wanted, parts)
+        views = self._columns()
+        weights = self._shares([view.weight for view in views])
+        parts = [pay.part(self._name(view.parts), share) for view, share in zip(views, weights, strict=True)]
+        return measure(self.table, self.variables, [view.parts for view in views], parts)
 
     def _merge(self, known: Assembly) -> None:
         """Coarser levels of every attribute, by what is known of it."""
@@ -272,6 +310,7 @@ class _Fit:
                     share,
                     sizes,
                     self.support.classes[variable.attribute] if self.support.impossible else None,
+                    variable.levels[1] if len(variable.levels) > 1 else None,
                 ),
             )
             for variable, share in zip(self.variables, known.shares, strict=True)
@@ -296,7 +335,7 @@ class _Fit:
         told = self.tier.number(gaps.together(sealed), "mean gap", self.knobs.gap)
         mean_gap = (told - sum(looked_at)) / len(gaps.couples)
         power = self.tier.power
-        alone = [view_of((Parent(number),), sizes, power) for number in range(len(sizes))]
+        alone = [view_of((part,), sizes, power) for part in self.seen]
         everything = self._every_pair(finest, sizes)
         noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(
             gaps.couples
@@ -308,7 +347,9 @@ class _Fit:
             patience *= self.knobs.singly
         if mean_gap > patience * noise_of_all:
             self.parameters["views"] = "all pairs"
-            return everything + [view for view in alone if finest[view.parts[0].variable] > 0]
+            return everything + [
+                view for view in alone if finest[view.parts[0].variable] > view.parts[0].level
+            ]
         aimed = self._aimed(sizes)
         chosen = choose(
             sealed,
@@ -322,15 +363,27 @@ class _Fit:
             refining=self.knobs.refining,
             method=self.knobs.choice,
             apparent=self.knobs.apparent * apparent,
-            beside=self.knobs.detail * price(alone),
+            beside=self._beside(alone),
             tree=self.knobs.tree,
             luck=self.knobs.luck,
             given=aimed,
         )
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
         views = packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0, power)
-        whole = {part.variable for view in views for part in view.parts if part.level == 0}
+        whole = {
+            part.variable
+            for view in views
+            for part in view.parts
+            if part.level <= self.seen[part.variable].level
+        }
         return views + [view for view in alone if view.parts[0].variable not in whole]
+
+    def _beside(self, alone: Sequence[View]) -> float:
+        """The weight of single columns that are counted once more: none if they got more before."""
+        before = price(self._columns()) / float(self._share(self.n))
+        if self.knobs.again > 0 and price(alone) / float(self.tier.left) > before * self.knobs.again:
+            return 0.0
+        return self.knobs.detail * price(alone)
 
     def _finest(self, sizes: Sequence[Sequence[int]]) -> list[int]:
         """The level of each variable at which pairs are looked at."""
@@ -374,6 +427,27 @@ class _Fit:
             return one_by_one
         plane = covering(lines, at, sizes, power)
         return plane if price(plane) < price(one_by_one) else one_by_one
+
+    def _again(self, views: Sequence[View], measured: Sequence[Measured]) -> list[View]:
+        """Without single columns that would be counted with more noise than they have been.
+
+        Precisions add up, budgets do not: half of a budget after the whole of it makes a tenth less noise.
+        """
+        if self.knobs.again <= 0:
+            return list(views)
+        known = {part.variable: one for one in measured for part in one.parts}
+        weights = [self._weight(view) for view in views]
+        each = self.tier.left / Fraction(sum(weights))
+        kept = []
+        for view, weight in zip(views, weights, strict=True):
+            if len(view.parts) == 1:
+                first = known[view.parts[0].variable]
+                before = first.deviation * sqrt(first.counts.size / view.cells)
+                noisy = self.tier.noise(self.sensitivity, each * Fraction(weight))
+                if noisy * _DEVIATION[self.tier.gaussian] > before * self.knobs.again:
+                    continue
+            kept.append(view)
+        return kept or list(views)
 
     # 5. and after ---------------------------------------------------------------------------------------
 

@@ -5,7 +5,9 @@ sqrt(c_b / c_p) in each of its cells, in all times sqrt(c_b c_p). Summed over th
 A_b times the noise of a cell, with A_b = sqrt(c_b) * sum of sqrt(c_p). Under a fixed total the sum over all
 tables is smallest when the part of b is in proportion to A_b to a power that depends on the kind of noise
 (`tiers`): 1/2 for Laplace noise, 2/3 for Gaussian. These are the weights of tables, and their sum is the
-price of a set of views; pairs that share attributes are put into one table when that lowers it.
+price of a set of views; pairs that share attributes are put into one table when that lowers it. All three
+pairs of three attributes are put into one when that does not raise it: for the same price their table says
+what no pair can, how the three hang together. Two of them with the third left out would rarely be.
 """
 
 from __future__ import annotations
@@ -64,8 +66,10 @@ def view_of(pair: ParentSet, sizes: Sizes, power: float = 0.5) -> View:
 def packed(
     pairs: Sequence[ParentSet], sizes: Sizes, most: int = MOST_CELLS, power: float = 0.5
 ) -> list[View]:
-    """Views for these pairs, joined as long as that lowers the price."""
-    views = {number: view_of(pair, sizes, power) for number, pair in enumerate(pairs)}
+    """Views for these pairs, joined as long as that lowers the price; triangles of early pairs first."""
+    single = [view_of(pair, sizes, power) for pair in pairs]
+    joined_first, left = _triangles(single, most)
+    views = dict(enumerate([*joined_first, *(single[number] for number in left)]))
     gains: dict[tuple[int, int], tuple[float, View]] = {}
 
     def consider(one: int, two: int) -> None:
@@ -90,6 +94,33 @@ def packed(
             if other != new:
                 consider(other, new)
     return list(views.values())
+
+
+def _triangles(single: Sequence[View], most: int) -> tuple[list[View], list[int]]:
+    """Tables for all three pairs of three variables at no higher a price, and the pairs that are left over.
+
+    Pairs are taken to come in the order of what they are worth, and so are triangles.
+    """
+    place = {frozenset(view.levels): number for number, view in enumerate(single)}
+    beside: dict[int, set[int]] = {}
+    for one, two in map(tuple, place):
+        beside.setdefault(one, set()).add(two)
+        beside.setdefault(two, set()).add(one)
+    found: list[tuple[int, tuple[int, ...], View]] = []
+    for one, two in map(sorted, place):
+        for three in (other for other in beside[one] & beside[two] if other > two):
+            edges = tuple(place[frozenset(edge)] for edge in ((one, two), (two, three), (one, three)))
+            first, second, third = (single[edge] for edge in edges)
+            table = first.joined_with(second).joined_with(third)
+            if table.cells <= most and table.weight <= first.weight + second.weight + third.weight:
+                found.append((sum(edges), edges, table))
+    used: set[int] = set()
+    views = []
+    for _, edges, table in sorted(found, key=lambda each: each[:2]):
+        if used.isdisjoint(edges):
+            used.update(edges)
+            views.append(table)
+    return views, [number for number in range(len(single)) if number not in used]
 
 
 def covering(

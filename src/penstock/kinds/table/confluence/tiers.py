@@ -116,19 +116,27 @@ class PureTier(Tier):
         self.left = Fraction(0)
         return self.budget.rest(label)
 
-    def totals(self, areas: Sequence[float], sensitivity: Sensitivity) -> tuple[float, float]:
-        """The noise of tables of these areas for the epsilon that is left, and for the rho that it buys."""
+    def totals(
+        self, areas: Sequence[float], sensitivity: Sensitivity, apart: Sequence[float] | None = None
+    ) -> tuple[float, float]:
+        """The noise of tables of these areas for the epsilon that is left, and for the rho that it buys.
+
+        Under rho other tables may be counted for the same columns: those of `apart`.
+        """
         epsilon, delta = self.budget.left
         pure = float(sensitivity.l1 / epsilon) * _price(areas, PureTier.power)
         try:
             rho = rho_of(epsilon, delta) if delta else Fraction(0)
         except BudgetError:  # too little to buy any
             rho = Fraction(0)
-        return pure, _gaussian(rho, sensitivity) * _price(areas, RhoTier.power) if rho else inf
+        concentrated = _price(areas if apart is None else apart, RhoTier.power)
+        return pure, _gaussian(rho, sensitivity) * concentrated if rho else inf
 
-    def least_noisy(self, areas: Sequence[float], sensitivity: Sensitivity) -> Tier:
+    def least_noisy(
+        self, areas: Sequence[float], sensitivity: Sensitivity, apart: Sequence[float] | None = None
+    ) -> Tier:
         """This tier, or what is left of it turned into rho if tables of these areas have less noise then."""
-        pure, concentrated = self.totals(areas, sensitivity)
+        pure, concentrated = self.totals(areas, sensitivity, apart)
         return self if pure <= concentrated else RhoTier(self.budget.concentrated("release"))
 
     def noise(self, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.kinds.table.network.balancing import balanced, looks
 from penstock.kinds.table.network.drawing import draw
 from penstock.kinds.table.network.encoding import Codes, Variable
 from penstock.kinds.table.network.parents import Pair
@@ -57,19 +58,25 @@ class Network:
         """From parent to child."""
         return [(parent.variable, pair.child) for pair in self.pairs for parent in pair.parents]
 
-    def sample(self, n: int, rng: np.random.Generator) -> list[Codes]:
-        """The codes of `n` rows, one array for each variable."""
-        parts = [self._chunk(min(_CHUNK, n - start), rng) for start in range(0, n, _CHUNK)] or [
-            self._chunk(0, rng)
+    def sample(self, n: int, rng: np.random.Generator, *, balance: bool = False) -> list[Codes]:
+        """The codes of `n` rows, one array for each variable; with `balance` as in `balancing`."""
+        parts = [self._chunk(min(_CHUNK, n - start), rng, balance) for start in range(0, n, _CHUNK)] or [
+            self._chunk(0, rng, balance)
         ]
         return (
             parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
         )
 
-    def _chunk(self, n: int, rng: np.random.Generator) -> list[Codes]:
+    def _chunk(self, n: int, rng: np.random.Generator, balance: bool) -> list[Codes]:
         columns: dict[int, Codes] = {}
+        most = looks(len(self.variables), n) if balance else 0
         for pair, table in zip(self.pairs, self.tables, strict=True):
-            columns[pair.child] = draw(self.configurations(pair, columns, n), table, rng)
+            groups = self.configurations(pair, columns, n)
+            drawn = draw(groups, table, rng)
+            if most:
+                before = {number: (codes, self.variables[number].size) for number, codes in columns.items()}
+                drawn = balanced(drawn, groups, table, before, most, rng)
+            columns[pair.child] = drawn
         return [columns[number] for number in range(len(self.variables))]
 
     def configurations(self, pair: Pair, columns: dict[int, Codes], n: int) -> Codes:

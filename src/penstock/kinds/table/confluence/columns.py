@@ -1,0 +1,91 @@
+"""How single columns are counted: in how much detail, and which of them in one table.
+
+*Together.* A table of three yes/no columns has eight cells. Each of its columns is added up from four cells
+on either side, with twice the noise of one, but the table gets the budget of three: the noise of a column is
+two thirds of what it is for three tables of one column each. Under epsilon that holds for columns of two and
+three codes, and what the columns have to do with each other comes along. With the prices of `packing`, a
+column of s cells in a table of c has the area sqrt(c s), and a block grows as long as its price falls against
+that of its columns one by one. Under rho the prices are the same at best, and columns stay alone.
+
+*In detail.* Where there are few records and many bins, one-way counts are mostly noise, and more so the more
+bins there are: d columns of k bins, n records and an epsilon give a mean distance of about
+k d / (2 n epsilon) each. Neighbouring bins of an ordered column are then counted in groups. What the groups
+hide is about `HIDDEN` over their number, as for a hill that covers a small part of the range, and less noise
+that neighbours even out by themselves (`smoothing`); where that is less than the noise that they save, they
+are counted; but never where the noise of a column does not exceed its records, since a spike (all those who
+have nothing) would still stand out of it, and is lost in a group. Which groups there are follows from the
+schema, how many from public numbers: the budget, the sizes, and the noisy number of records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+from penstock.kinds.table.confluence.packing import Sizes, View, view_of
+from penstock.kinds.table.network.encoding import Grouping
+from penstock.kinds.table.network.parents import Parent
+from penstock.schema.attribute import Attribute
+
+HIDDEN = 4.0
+"""The distance between the bins of a column and its groups, times the number of groups; chosen on tables of
+`studies/bins.py` and `studies/suite.py` that are there to choose by."""
+
+BURIED = 1.0
+"""The mean distance that noise alone makes in a column, above which even one code with everybody is lost."""
+
+_SMALL = 3  # codes of a column that may gain from company
+
+
+def blocks(columns: Sequence[Parent], sizes: Sizes, power: float) -> list[View]:
+    """Tables that together hold every one of these columns once, small ones in company where that pays.
+
+    >>> [view.parts for view in blocks([Parent(0), Parent(1), Parent(2)], [[2], [9], [2]], 0.5)]
+    [(Parent(variable=0, level=0), Parent(variable=2, level=0)), (Parent(variable=1, level=0),)]
+    """
+    found: list[View] = []
+    block: View | None = None
+    worth = 1.0
+    small = [part for part in columns if sizes[part.variable][part.level] <= _SMALL]
+    for part in sorted(small, key=lambda part: (sizes[part.variable][part.level], part.variable)):
+        single = view_of((part,), sizes, power)
+        if block is not None:
+            joined = block.joined_with(single)
+            alone = sum(view_of(each, sizes, power).weight for each in joined.pairs)
+            if joined.weight / alone < worth - 1e-9:
+                block, worth = joined, joined.weight / alone
+                continue
+            found.append(block)
+        block, worth = single, 1.0
+    if block is not None:
+        found.append(block)
+    found += [view_of((part,), sizes, power) for part in columns if part not in small]
+    return sorted(found, key=lambda view: view.parts)
+
+
+def detail(attributes: Sequence[Attribute], fixed: Sequence[bool], noise: float) -> list[Grouping | None]:
+    """For each column the groups in which it is counted first, or None for all of its codes.
+
+    `noise` is the mean noise of one count that gets the whole budget, as a share of the records; columns that
+    are `fixed`, and those without an order, are counted in full.
+    """
+    choices = [
+        [attribute.size] if keep or not attribute.ordered else [level.size for level in attribute.levels]
+        for attribute, keep in zip(attributes, fixed, strict=True)
+    ]
+    best, least = 0, float("inf")
+    for step in range(max((len(each) for each in choices), default=0)):
+        seen = [each[min(step, len(each) - 1)] for each in choices]
+        hidden = sum(HIDDEN / size for size, each in zip(seen, choices, strict=True) if size < each[0])
+        # every column's distance is half of its size times its noise; its share goes by the root of its size
+        error = hidden + sum(map(sqrt, seen)) ** 2 * noise / 2
+        if step == 0 and error < BURIED * len(choices):
+            break
+        if error < least:
+            best, least = step, error
+    found: list[Grouping | None] = []
+    for attribute, each in zip(attributes, choices, strict=True):
+        level = attribute.levels[min(best, len(each) - 1)]
+        whole = level.size == attribute.size
+        found.append(None if whole else Grouping(tuple(int(code) for code in level.codes), level.size))
+    return found
