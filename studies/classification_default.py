@@ -101,20 +101,25 @@ class Wrong:
 
 
 PUBLISHED = "one choice, all levels"
+LEFT_OVER = {"passes": 2, "paid_by": "left-over"}
 METHODS: dict[str, Method] = {
-    PUBLISHED: Released("privpfc", {"levels": "all", "passes": 1}),
-    "one choice, finest levels": Released("privpfc", {"levels": "finest", "passes": 1}),
-    "two choices, all levels": Released("privpfc", {"levels": "all", "passes": 2}),
-    "two choices, finest levels": Released("privpfc", {"levels": "finest", "passes": 2}),
-    "by the rule, all levels": Released("privpfc", {"levels": "all", "passes": None}),
-    "by the rule, finest levels": Released("privpfc", {"levels": "finest", "passes": None}),
+    PUBLISHED: Released("privpfc"),
+    "finest levels": Released("privpfc", {"levels": "finest"}),
+    "even levels": Released("privpfc", {"levels": "even"}),
+    "a beam": Released("privpfc", {"search": "beam"}),
+    "a beam, even levels": Released("privpfc", {"search": "beam", "levels": "even"}),
+    "two choices": Released("privpfc", {"passes": 2}),
+    "two choices by the rule": Released("privpfc", {"passes": None}),
+    "a second by left-over": Released("privpfc", LEFT_OVER),
+    "even levels, left-over": Released("privpfc", {"levels": "even", **LEFT_OVER}),
+    "a beam, even levels, left-over": Released("privpfc", {"search": "beam", "levels": "even", **LEFT_OVER}),
     "majority label": Released("majority-label"),
     "synthetic rows": OnSynthetic(),
 }
 METRICS: dict[str, Metric] = {"error": Wrong()}
 
 
-VARIED = tuple(METHODS)[1:6]
+VARIED = tuple(METHODS)[1:-2]
 MAJORITY, SYNTHETIC = "majority label", "synthetic rows"
 
 
@@ -162,7 +167,7 @@ def _both(
 def second_pass_pays(results: Results) -> Verdict:
     """On tables of dozens of columns, at the larger budget."""
     wide = ("digits",)
-    pairs = [_both(results, name, "1", "two choices, all levels", PUBLISHED) for name in wide]
+    pairs = [_both(results, name, "1", "two choices", PUBLISHED) for name in wide]
     return count_of(pairs)
 
 

@@ -46,8 +46,20 @@ def test_one_row_for_each_row_in_order_and_null_where_a_coordinate_is_missing(
     found = cli("predict", clusters, rows)
     assert found.code == 0
     assert found.out.splitlines() == ["row,cluster", "1,1", "2,0", "3,", "4,0"]
+    assert "1 of the 4 rows has no answer" in found.err.replace("\n", " ")
     shown = json.loads(cli("predict", clusters, rows, "--json").out)
     assert [row["cluster"] for row in shown] == [1, 0, None, 0]
+
+
+def test_how_many_rows_have_no_answer_is_said_and_only_where_there_are_some(
+    cli: Cli, clusters: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y\n0.1,0.1\n,0.1\n0.1,\n", encoding="utf-8")
+    said = cli("predict", clusters, path, "-o", tmp_path / "out.csv").err.replace("\n", " ")
+    assert "2 of the 3 rows have no answer" in said
+    path.write_text("x,y\n0.1,0.1\n", encoding="utf-8")
+    assert "no answer" not in cli("predict", clusters, path).err
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet"])

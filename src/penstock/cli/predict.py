@@ -36,8 +36,9 @@ def predict(
     """Say to which cluster or label each row of a file belongs, or its number, at no further privacy cost.
 
     One row for each row of FILE, in its order: the cluster, the label or the number, and the probability of
-    every label where the release knows it. The release stays as private as it is; what is written here is
-    about the rows of FILE, and as private as they are.
+    every label where the release knows it. A row that lacks what the release asks for has no answer, and how
+    many there are is said. The release stays as private as it is; what is written here is about the rows of
+    FILE, and as private as they are.
 
     [bold]Examples[/bold]
 
@@ -89,6 +90,12 @@ def predict(
         print(printable(text) if sys.stdout.isatty() else text, end="")
     if target is not None:
         note(f"{clean(out)}: {found.height:,} rows, as private as those of {clean(file)}.")
+    if unanswered := found.to_series(0).null_count():
+        have, they = ("have", "they have") if unanswered > 1 else ("has", "it has")
+        note(
+            f"{unanswered:,} of the {found.height:,} rows {have} no answer: in a column that the release "
+            f"looks at {they} no value that its schema knows."
+        )
 
 
 def _as_csv(found: pl.DataFrame) -> str:

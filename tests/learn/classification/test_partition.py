@@ -118,7 +118,7 @@ def test_grids_are_all_that_fit_each_once_and_a_limit_cuts_the_list_short(
 def test_every_grid_that_fits_is_a_coarser_view_of_one_of_the_finest(
     sizes: list[tuple[int, ...]], most_cells: int
 ) -> None:
-    listed = grids(sizes, most_cells, 10**9, finest=True)
+    listed = grids(sizes, most_cells, 10**9, levels="finest")
     every = grids(sizes, most_cells, 10**9)
     assert set(listed) <= set(every)
     for grid in every:
@@ -133,7 +133,7 @@ def test_the_search_for_the_finest_ends_where_it_looked_at_ten_times_as_many_as_
     sizes = [(1, *range(2, 40))] * 3
     assert len(grids(sizes, 10**9, 100)) == 100
     assert LOOKED_AT * 10 == 100  # the root and 38 levels each of two columns are 77
-    assert grids(sizes, 10**9, 10, finest=True) == [(), ((0, 38),), ((1, 38),)]
+    assert grids(sizes, 10**9, 10, levels="finest") == [(), ((0, 38),), ((1, 38),)]
 
 
 @given(SIZED.filter(lambda sizes: len(sizes) <= 4), st.integers(1, 60), st.data())
