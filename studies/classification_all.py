@@ -149,10 +149,7 @@ mechanism are not compared here, nor is PrivBayes without noise in its structure
 def _folds(folds: Results, method: str) -> int:
     """On how many folds a method was run, where it was most."""
     return max(
-        sum(
-            (f"{table}-{number}", method, epsilon, "error tree") in folds
-            for number in range(FOLDS)
-        )
+        sum((f"{table}-{number}", method, epsilon, "error tree") in folds for number in range(FOLDS))
         for table in TABLES
         for epsilon in classification.BUDGETS
     )
@@ -189,10 +186,7 @@ def runs_table(folds: Results) -> str:
 
 
 def _runs(folds: Results, table: str, method: str, epsilon: str) -> int:
-    found = [
-        folds.get(f"{table}-{number}", method, epsilon, "error tree")
-        for number in range(FOLDS)
-    ]
+    found = [folds.get(f"{table}-{number}", method, epsilon, "error tree") for number in range(FOLDS)]
     return sum(one.runs for one in found if one is not None)
 
 

@@ -27,6 +27,16 @@ def predict(
             help="A .csv or .parquet file; CSV on the screen when not given.",
         ),
     ] = None,
+    target_name: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            metavar="FIELD",
+            show_default=False,
+            help="For a release of a whole table: the field to predict. A logistic regression is trained on "
+            "synthetic rows of the release; when not given, the schema's target.",
+        ),
+    ] = None,
     table: TableName = None,
     header: HeaderNames = None,
     no_header: NoHeader = False,
@@ -45,12 +55,15 @@ def predict(
         penstock predict rides-clusters rides.csv -o clusters.csv
         penstock predict income-release applicants.parquet -o labels.parquet
         penstock predict income-release applicants.csv --json
+        penstock predict adult-release applicants.csv --target income -o labels.csv
     """
     from penstock.cli.draft import refuse_existing, refuse_unwritable
     from penstock.cli.options import header as names
     from penstock.cli.screen import clean, note, print_json, printable, progress_bars
     from penstock.engine import read
     from penstock.errors import UsageError
+    from penstock.kinds.table.release import TableRelease
+    from penstock.learn.classification.synthetic import ROWS, trained_on
     from penstock.releases import load
     from penstock.releases.custodian import custodians_file, refuse_inside_release
     from penstock.releases.disk import reason
@@ -63,11 +76,21 @@ def predict(
         refuse_existing(target, force)
         refuse_inside_release(target, "what is said about single rows")
         refuse_unwritable(target)
-    opened = load(folder)
-    if not isinstance(opened, Predicting):
+    release = load(folder)
+    opened: Predicting
+    if isinstance(release, Predicting):
+        if target_name is not None:
+            raise UsageError(
+                "--target is for releases of a whole table; this one predicts what it was made for."
+            )
+        opened = release
+    elif isinstance(release, TableRelease) and (target_name or release.schema.target) is not None:
+        opened = trained_on(release, target=target_name)
+        note(f"Answers are those of a logistic regression trained on {ROWS:,} synthetic rows of the release.")
+    else:
         raise UsageError(
-            f"A {opened.method} release predicts nothing; one of clusters, a classifier or a predictor does. "
-            "'penstock methods' says which make them."
+            f"A {release.method} release predicts nothing by itself; one of clusters, a classifier or a "
+            "predictor does, and one of a whole table with --target. 'penstock methods' says which make them."
         )
     with progress_bars():
         source = read(file, table=table, header=names(header, no_header))

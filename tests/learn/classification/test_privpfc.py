@@ -265,3 +265,29 @@ def test_a_target_must_be_named() -> None:
     facts.pop("target")
     with pytest.raises(PenstockError, match="Say which column is to be predicted"):
         made(schema=Schema.model_validate(facts))
+
+
+def test_a_second_choice_is_paid_for_by_what_the_counts_leave_over() -> None:
+    """The first keeps its whole part, the second takes half of what is left over, and all is the budget."""
+    release = made(passes=2, paid_by="left-over")
+    parts = {charge.label: charge.epsilon for _, charge in release.receipt.charges()}
+    assert parts["choice of a grid"] == Fraction(37, 100)
+    assert 0 < parts["choice of a grid, pass 2"] <= Fraction(3, 10)
+    assert parts["counts"] == Fraction(6, 10) - parts["choice of a grid, pass 2"]
+    assert sum(parts.values()) == release.receipt.epsilon == 1
+    one = made()
+    assert {charge.label: charge.epsilon for _, charge in one.receipt.charges()}["counts"] == Fraction(6, 10)
+
+
+def test_without_anything_left_over_there_is_no_second_choice() -> None:
+    """A single cell is all that noise allows, and has no neighbours to choose from."""
+    release = made(epsilon="0.001", passes=3, paid_by="left-over")
+    assert [charge.label for _, charge in release.receipt.charges()] == ["number of records", "counts"]
+    assert release.receipt.epsilon == Fraction(1, 1000)
+
+
+@pytest.mark.parametrize("levels", ["all", "finest", "even"])
+@pytest.mark.parametrize("search", ["first", "beam"])
+def test_every_list_finds_what_tells_the_labels_apart(levels: str, search: str) -> None:
+    release = made(levels=levels, search=search, passes=2, paid_by="left-over", epsilon="4")
+    assert {"school", "age"} <= set(release.partition.names)
