@@ -36,6 +36,7 @@ from penstock.engine.directions import Directions
 from penstock.errors import UsageError
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.privtree import PrivTree
+from penstock.kinds.points.space import Space
 from penstock.learn.clusters.lloyd import CAP, Found, cluster, measured, most_valid
 from penstock.learn.clusters.packing import Boundary, packed_starts, spread_starts, uniform_starts
 from penstock.learn.clusters.planning import (
@@ -76,6 +77,8 @@ SIZE_SHARE = Fraction(1, 100)
 FOR_SHAPE = Fraction(1, 2)
 LEAST_FOR_A_TREE = (1 - SIZE_SHARE) * (1 - FOR_DIRECTIONS) * AFTER_DIRECTIONS * FOR_SHAPE
 """Of the budget, what the decisions about a tree get at least, where no round takes from the synopsis."""
+TOGETHER = 2
+"""So many fields are cut at a time by a tree over them: fewer and larger leaves than of all at once."""
 MOST_K = 200
 MOST_HALVINGS = 20
 MANY_CELLS = 64
@@ -175,7 +178,7 @@ class KMeans(Method[Points]):
                 "rounds at most. Nothing was spent."
             )
         if recipe.synopsis == "grown":
-            PrivTree().check(schema)
+            PrivTree(together=min(TOGETHER, len(schema.names))).check(schema)
         if self.projection not in (None, "none"):
             self._refuse_projection(schema)
 
@@ -321,7 +324,10 @@ class _Fit:
         cut = self.recipe.synopsis
         if cut == "grown":
             seen = self.points if across is None else self.points.projected(across)
-            grown = PrivTree(tree_frac=FOR_SHAPE, most_nodes=self.method.most_cells).fit(seen, pay)
+            together = min(TOGETHER, self.box.dimensions) if across is None else len(across.weights)
+            deepest = Space.of(seen.schema, together=together).in_one_word
+            tree = PrivTree(FOR_SHAPE, together=together, deepest=deepest, most_nodes=self.method.most_cells)
+            grown = tree.fit(seen, pay)
             assert grown.deviation is not None
             counts = np.asarray(grown.counts, dtype=np.int64)
             return GrownSynopsis(grown.partition, counts, grown.deviation, across)
