@@ -24,6 +24,7 @@ from typing import Literal
 
 import numpy as np
 
+from penstock.engine import Marginal
 from penstock.learn.classification.partition import Hierarchy, Partition
 
 Grid = tuple[tuple[int, int], ...]
@@ -95,11 +96,15 @@ def _extended(
     frontier: Sequence[Sized], sizes: Sequence[Sequence[int]], most_cells: int, *, coarsest: bool
 ) -> Iterator[Sized]:
     """Each grid with one column more, behind its last one; at every level, or at the coarsest only."""
+    steps = [
+        [((column, level), size) for level, size in enumerate(levels[: 2 if coarsest else None]) if level]
+        for column, levels in enumerate(sizes)
+    ]
     for grid, cells in frontier:
-        for column in range(grid[-1][0] + 1 if grid else 0, len(sizes)):
-            for level, size in enumerate(sizes[column][: 2 if coarsest else None]):
-                if level and cells * size <= most_cells:
-                    yield (*grid, (column, level)), cells * size
+        for ways in steps[grid[-1][0] + 1 if grid else 0 :]:
+            for step, size in ways:
+                if cells * size <= most_cells:
+                    yield (*grid, step), cells * size
 
 
 def _finest(grid: Grid, cells: int, sizes: Sequence[Sequence[int]], most_cells: int) -> bool:
@@ -164,6 +169,12 @@ def around(grid: Grid, sizes: Sequence[Sequence[int]], most_cells: int, most_gri
                 for coarser in range(known):
                     try_out({**here, other: level, column: coarser})
     return list(found)[:most_grids]
+
+
+def marginals(pool: Sequence[Grid], columns: Sequence[Hierarchy], target: str) -> list[Marginal]:
+    """For every grid the table of its cells and the labels of a column."""
+    seen = [[groups.column for groups in column.levels] for column in columns]
+    return [(*(seen[column][level] for column, level in grid), target) for grid in pool]
 
 
 def partition(grid: Grid, columns: Sequence[Hierarchy]) -> Partition:

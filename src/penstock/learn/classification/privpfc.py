@@ -39,7 +39,7 @@ from penstock.contracts.parameters import Exact, Share, Text, Whole
 from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
 from penstock.learn.classification.cells import MOST_CELLS, CellsRelease, counted, number_of_records
-from penstock.learn.classification.grids import Grid, Levels, Search, around, grids, partition
+from penstock.learn.classification.grids import Grid, Levels, Search, around, grids, marginals, partition
 from penstock.learn.classification.partition import (
     Hierarchy,
     hierarchies,
@@ -219,7 +219,7 @@ class PrivPfC(Method[Table]):
             return np.array([scores[owners == place].max() for place in range(len(columns))], dtype=np.int64)
 
         scores = table.derive(
-            [partition(((place, level),), columns).marginal(target) for place, level in levels],
+            marginals([(level,) for level in levels], columns, target),
             best,
             quality.sensitivity(table.schema.unit.records, len(columns), self.calibration),
             shape=(len(columns),),
@@ -273,7 +273,7 @@ def sealed_scores(
     """What each grid of a public pool would be worth, sealed."""
     labels = table.schema.sizes[target]
     return table.scored(
-        [partition(grid, columns).marginal(target) for grid in pool],
+        marginals(pool, columns, target),
         lambda tables: each(tables, quality, labels),
         quality.sensitivity(table.schema.unit.records, len(pool), calibration),
         because="a record is in one cell of every grid, and raises that cell's expected number of right "
