@@ -35,11 +35,11 @@ from penstock.privacy.randomness.generator import Randomness
 BUDGETS = ("0.1", "1")
 CHOSEN_ON: Mapping[str, str] = {
     "bank": "y", "adult-race": "income>50K", "br2000": "a0", "nltcs": "managing money", "digits": "class",
-    "mixture": "c1", "functional": "c6",
+    "mixture": "c1", "functional": "c6", "wide": "c0",
 }  # fmt: skip
 CONFIRMED_ON: Mapping[str, str] = {
     "acs": "a4", "mushroom": "class", "breast_cancer": "class", "classes": "c1", "functions": "c5",
-    "tree": "c3", "ordinal": "c0",
+    "tree": "c3", "ordinal": "c0", "wider": "c0",
 }  # fmt: skip
 """The column that is predicted."""
 TABLES = {**CHOSEN_ON, **CONFIRMED_ON}

@@ -100,7 +100,7 @@ def test_columns_can_be_chosen_first() -> None:
 
 
 def test_further_passes_share_what_the_choice_costs_and_add_columns_that_the_list_left_out() -> None:
-    once, twice = (made("8", most_grids=5, passes=passes) for passes in (1, 3))
+    once, twice = (made("8", most_grids=5, search="first", passes=passes) for passes in (1, 3))
     assert paid(twice) == [Fraction(24, 100), *[Fraction(296, 300)] * 3, Fraction(480, 100)]
     assert len(once.features) < len(twice.features) == 2
     assert [charge.label for _, charge in twice.receipt.charges()][1:4] == [
@@ -134,10 +134,19 @@ def test_too_few_records_for_two_cells_leave_one_and_all_of_the_budget_for_it() 
 
 
 def test_the_order_of_columns_decides_where_the_list_of_grids_is_cut_short() -> None:
-    first = made("8", most_grids=4)
+    first = made("8", most_grids=4, search="first")
     assert first.features == ("school",)
-    found = {made("8", most_grids=4, shuffle=seed).features for seed in range(4)}
+    found = {made("8", most_grids=4, search="first", shuffle=seed).features for seed in range(4)}
     assert ("age",) in found
+
+
+def test_a_beam_is_searched_where_the_first_grids_would_end_before_three_columns() -> None:
+    """A public rule: it gives what a beam gives there, and what the first grids give elsewhere."""
+    few, beam, first = (made("8", most_grids=6, search=search) for search in (None, "beam", "first"))
+    assert few.partition.shape == beam.partition.shape
+    assert np.array_equal(few.counts, beam.counts)
+    assert len(first.features) < len(beam.features)
+    assert np.array_equal(made().counts, made(search="first").counts)
 
 
 def test_shares_that_leave_nothing_for_counts_are_refused() -> None:
