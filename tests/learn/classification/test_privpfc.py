@@ -140,15 +140,6 @@ def test_the_order_of_columns_decides_where_the_list_of_grids_is_cut_short() -> 
     assert ("age",) in found
 
 
-def test_a_beam_is_searched_where_the_first_grids_would_end_before_three_columns() -> None:
-    """A public rule: it gives what a beam gives there, and what the first grids give elsewhere."""
-    few, beam, first = (made("8", most_grids=6, search=search) for search in (None, "beam", "first"))
-    assert few.partition.shape == beam.partition.shape
-    assert np.array_equal(few.counts, beam.counts)
-    assert len(first.features) < len(beam.features)
-    assert np.array_equal(made().counts, made(search="first").counts)
-
-
 def test_shares_that_leave_nothing_for_counts_are_refused() -> None:
     with pytest.raises(UsageError, match="leave nothing for the counts"):
         made(size_share="1/2", choice_share="1/2")

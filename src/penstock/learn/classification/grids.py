@@ -35,9 +35,6 @@ Search = Literal["first", "beam"]
 LOOKED_AT = 10
 """So many times `most_grids` are looked at in search of those that are listed."""
 
-FEW = 3
-"""Grids of so many columns are worth more than the last ones of fewer."""
-
 Sized = tuple[Grid, int]
 """A grid, and how many cells it has."""
 
@@ -82,16 +79,6 @@ def grids(
         found += [grid for grid, _ in kept[:room]]
         frontier = following
     return found
-
-
-def cut_short(pool: Sequence[Grid], sizes: Sequence[Sequence[int]], most_cells: int, most_grids: int) -> bool:
-    """Whether a list of the first grids ended before it came to three columns, though there is room for them.
-
-    >>> sizes = [(1, 2)] * 9
-    >>> cut_short(grids(sizes, 8, 20), sizes, 8, 20), cut_short(grids(sizes, 8, 99), sizes, 8, 99)
-    (True, False)
-    """
-    return len(pool) == most_grids and len(pool[-1]) < FEW <= _longest(sizes, most_cells)
 
 
 def _longest(sizes: Sequence[Sequence[int]], most_cells: int) -> int:

@@ -44,7 +44,6 @@ from penstock.learn.classification.grids import (
     Levels,
     Search,
     around,
-    cut_short,
     grids,
     marginals,
     partition,
@@ -82,12 +81,11 @@ class PrivPfC(Method[Table]):
     columns are taken in the schema's order, or in a random one with the seed `shuffle`. Of the `levels` of
     columns all are candidates, the finest that the bound on cells allows, or one grid for every set of
     columns with all of them about equally fine. The `search` lists the first grids that there are, those of
-    few columns first, or a beam of some of every number of columns (None: a beam where the first ones would
-    end before three columns). `passes` is how many choices are made, each after the first among what differs
-    little from the grid chosen before (None: two where their noise is small beside the records, else one);
-    they share the part of the choice, or those after the first are `paid_by` half of what the counts of the
-    grid chosen before would leave over. `size_share` of the budget pays for the number of records and
-    `choice_share` for choices; the rest is for the counts.
+    few columns first, or a beam of some of every number of columns. `passes` is how many choices are made,
+    each after the first among what differs little from the grid chosen before (None: two where their noise
+    is small beside the records, else one); they share the part of the choice, or those after the first are
+    `paid_by` half of what the counts of the grid chosen before would leave over. `size_share` of the budget
+    pays for the number of records and `choice_share` for choices; the rest is for the counts.
     `features` chooses so many columns first, for `features_share`. The score expects `noise` and is
     calibrated to the `range` of its changes, to the largest of them (`lemma1`), or to 1.1 (`fixed`, as
     published); `chosen_by` says which mechanism chooses.
@@ -110,7 +108,7 @@ class PrivPfC(Method[Table]):
     size_share: Annotated[Amount, Share()] = "3/100"
     choice_share: Annotated[Amount, Share()] = "37/100"
     levels: Levels = "all"
-    search: Search | None = None
+    search: Search = "first"
     passes: Annotated[int | None, Whole(1, 100)] = 1
     paid_by: Literal["choice", "left-over"] = "choice"
     features: Annotated[int | None, Whole(1, 10_000)] = None
@@ -202,12 +200,7 @@ class PrivPfC(Method[Table]):
         sizes = [column.sizes for column in columns]
         if step:
             return around(chosen, sizes, most_cells, self.most_grids)
-        if self.search is not None:
-            return grids(sizes, most_cells, self.most_grids, levels=self.levels, search=self.search)
-        first = grids(sizes, most_cells, self.most_grids, levels=self.levels)
-        if not cut_short(first, sizes, most_cells, self.most_grids):
-            return first
-        return grids(sizes, most_cells, self.most_grids, levels=self.levels, search="beam")
+        return grids(sizes, most_cells, self.most_grids, levels=self.levels, search=self.search)
 
     def _columns(
         self,
