@@ -48,11 +48,11 @@ TIME = """CPU seconds for the {rows:,} records of a training fold of Adult, the 
 VARIED = """How much less each variation errs than the published list (one choice, all levels, grids of few
 columns first), in hundredths of the error of the most frequent label: means over the tables of each half
 with their standard errors, {runs} runs of each. *Finest levels* leaves a grid out where one of its columns
-could be seen one level finer within the bound on cells; *even levels* has one grid for every set of columns, refined
-column after column; a *beam* has grids of every number of columns, of each no more than half of what there is
-still room for. *Two choices* chooses again among the grids around the first, for half of the part each; *by
-the rule* does so where that costs less than 2 % of the records; with *left-over* the second choice is paid by
-half of what the counts of the first grid leave over. The number of records is public here."""
+could be seen one level finer within the bound on cells; *even levels* has one grid for every set of columns,
+refined column after column; a *beam* has grids of every number of columns, of each no more than half of what
+there is still room for. *Two choices* chooses again among the grids around the first, for half of the part
+each; *by the rule* does so where that costs less than 2 % of the records; with *left-over* the second choice
+is paid by half of what the counts of the first grid leave over. The number of records is public here."""
 
 EARLIER = {"0.05": 0.1777, "0.2": 0.1654, "1": 0.1635}
 """Trees on Adult by the published calibration, as the project's specification measured them in 50 runs."""

@@ -156,8 +156,8 @@ class PrivPfC(Method[Table]):
         most_cells = min(floor(exact(self.ratio, "ratio") * about * quality.epsilon), MOST_CELLS // labels)
         columns = _ordered(hierarchies(table.attributes, target), self.shuffle)
         if "columns" in shares:
-            part = budget.part("columns", shares["columns"])
-            columns = self._columns(table, target, columns, quality, most_cells, part)
+            for_columns = budget.part("columns", shares["columns"])
+            columns = self._columns(table, target, columns, quality, most_cells, for_columns)
         passes = self._passes(about, budget.epsilon * shares["choice"] / records)
         part = shares["choice"] if self.paid_by == "left-over" else shares["choice"] / passes
         chosen: Grid = ()

@@ -63,7 +63,8 @@ class Cells:
         cells = every[some]
 
         def added(values: Reals) -> Reals:
-            return np.bincount(block, weights=values, minlength=len(every))[some]
+            found = np.bincount(block, weights=values, minlength=len(every))[some]
+            return found.astype(np.float64, copy=False)
 
         def added_up(rows: Reals) -> Reals:
             return np.column_stack([added(column) for column in rows.T])
