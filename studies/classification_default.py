@@ -28,7 +28,7 @@ from frame.statements import Statement, Verdict, count_of
 from frame.study import Method, Metric, Study
 from penstock import catalogue
 from penstock.contracts.plug import method_class
-from penstock.learn.classification.synthetic import SyntheticClassifier, trained_on
+from penstock.kinds.table.synthetic import SyntheticClassifier, trained_on
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 

@@ -62,12 +62,9 @@ def predict(
     from penstock.cli.screen import clean, note, print_json, printable, progress_bars
     from penstock.engine import read
     from penstock.errors import UsageError
-    from penstock.kinds.table.release import TableRelease
-    from penstock.learn.classification.synthetic import ROWS, trained_on
     from penstock.releases import load
     from penstock.releases.custodian import custodians_file, refuse_inside_release
     from penstock.releases.disk import reason
-    from penstock.releases.predicting import Predicting
 
     target = None if out is None else Path(out)
     if target is not None:
@@ -76,22 +73,9 @@ def predict(
         refuse_existing(target, force)
         refuse_inside_release(target, "what is said about single rows")
         refuse_unwritable(target)
-    release = load(folder)
-    opened: Predicting
-    if isinstance(release, Predicting):
-        if target_name is not None:
-            raise UsageError(
-                "--target is for releases of a whole table; this one predicts what it was made for."
-            )
-        opened = release
-    elif isinstance(release, TableRelease) and (target_name or release.schema.target) is not None:
-        opened = trained_on(release, target=target_name)
-        note(f"Answers are those of a logistic regression trained on {ROWS:,} synthetic rows of the release.")
-    else:
-        raise UsageError(
-            f"A {release.method} release predicts nothing by itself; one of clusters, a classifier or a "
-            "predictor does, and one of a whole table with --target. 'penstock methods' says which make them."
-        )
+    opened = load(folder).predicting(target_name)
+    if opened.learned_from:
+        note(f"Answers are those of {opened.learned_from}.")
     with progress_bars():
         source = read(file, table=table, header=names(header, no_header))
         known = [name for name in opened.predictors if name in source.names]

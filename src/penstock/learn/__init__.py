@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from penstock.kinds.table.synthetic import trained_on as trained_on
     from penstock.learn.aggregate.estimator import SampleAndAggregate as SampleAndAggregate
     from penstock.learn.classification.estimators import PrivateDecisionTree as PrivateDecisionTree
     from penstock.learn.classification.estimators import PrivateOneVsRest as PrivateOneVsRest
     from penstock.learn.classification.estimators import PrivPfCClassifier as PrivPfCClassifier
-    from penstock.learn.classification.synthetic import trained_on as trained_on
     from penstock.learn.clusters.estimator import PrivateKMeans as PrivateKMeans
     from penstock.learn.gaussian.estimator import PrivateGaussianRegression as PrivateGaussianRegression
     from penstock.learn.gaussian.estimator import PrivatePosteriorRegression as PrivatePosteriorRegression
@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
 
         return PrivateKMeans
     if name == "trained_on":
-        from penstock.learn.classification.synthetic import trained_on
+        from penstock.kinds.table.synthetic import trained_on
 
         return trained_on
     if name in ("PrivateGaussianRegression", "PrivatePosteriorRegression"):

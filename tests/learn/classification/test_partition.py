@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.learn.classification.adult import MULTICLASS, SIZES
 
 from penstock.errors import SchemaError, UsageError
+from penstock.kinds.table.target import target_of
 from penstock.learn.classification.grids import LOOKED_AT, Levels, around, grids, partition
-from penstock.learn.classification.partition import ANY, Hierarchy, hierarchies, named, target_of
+from penstock.learn.classification.partition import ANY, Hierarchy, hierarchies, named
 from penstock.schema import Schema
 
 YAML = """

@@ -38,6 +38,7 @@ from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Share, Text, Whole
 from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
+from penstock.kinds.table.target import target_of
 from penstock.learn.classification.cells import MOST_CELLS, CellsRelease, counted, number_of_records
 from penstock.learn.classification.grids import (
     Grid,
@@ -52,7 +53,6 @@ from penstock.learn.classification.partition import (
     Hierarchy,
     hierarchies,
     refuse_unless_added,
-    target_of,
 )
 from penstock.learn.classification.quality import Calibration, Noise, Quality
 from penstock.privacy.budgets.amounts import Amount, exact

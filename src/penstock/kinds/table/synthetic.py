@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
-from penstock.kinds.table.release import TableRelease
-from penstock.learn.classification.classifier import ClassifierRelease
-from penstock.learn.classification.partition import target_of
+from penstock.kinds.table.target import target_of
 from penstock.releases.predicting import Predicting
 from penstock.schema import Schema
 
@@ -27,6 +25,17 @@ if TYPE_CHECKING:
 
 Numbers = NDArray[np.int64]
 Reals = NDArray[np.float64]
+
+
+@runtime_checkable
+class Drawn(Protocol):
+    """A release of a whole table, from which rows of codes are drawn."""
+
+    @property
+    def schema(self) -> Schema: ...
+
+    def draw_codes(self, n: int, rng: np.random.Generator) -> Mapping[str, NDArray[Any]]: ...
+
 
 ROWS = 20_000
 MOST_ROWS = 10_000_000
@@ -44,6 +53,12 @@ class SyntheticClassifier(Predicting):
     target: str
     estimator: Any
     known: Numbers
+    rows: int
+
+    @property
+    def learned_from(self) -> str:
+        learner = "the only label of" if self.estimator is None else f"{type(self.estimator).__name__} on"
+        return f"{learner} {self.rows:,} synthetic rows of the release"
 
     @property
     def predictors(self) -> tuple[str, ...]:
@@ -97,7 +112,7 @@ def indicators(schema: Schema, target: str, codes: Mapping[str, NDArray[Any]]) -
 
 
 def trained_on(
-    release: TableRelease,
+    release: Drawn,
     estimator: Any = None,
     *,
     target: str | None = None,
@@ -119,9 +134,9 @@ def trained_on(
     from sklearn.base import clone
     from sklearn.linear_model import LogisticRegression
 
-    if not isinstance(release, TableRelease):
+    if not isinstance(release, Drawn):
         raise UsageError("A classifier learns from synthetic rows of a table; this release has none.")
-    if isinstance(release, ClassifierRelease):
+    if isinstance(release, Predicting):
         raise UsageError("This release is a classifier itself; use its 'predict', or 'trained'.")
     if not 1 <= rows <= MOST_ROWS:
         raise UsageError(f"rows must be from 1 to {MOST_ROWS:,}, not {rows}.")
@@ -133,6 +148,7 @@ def trained_on(
     labels = np.asarray(codes[name]).astype(np.int64)
     known = np.unique(labels)
     if len(known) < 2:
-        return SyntheticClassifier(schema, name, None, known)
+        return SyntheticClassifier(schema, name, None, known, rows)
     learner = LogisticRegression(max_iter=200) if estimator is None else clone(estimator)
-    return SyntheticClassifier(schema, name, learner.fit(indicators(schema, name, codes), labels), known)
+    learner.fit(indicators(schema, name, codes), labels)
+    return SyntheticClassifier(schema, name, learner, known, rows)
