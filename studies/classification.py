@@ -176,7 +176,7 @@ class Errors:
 METHODS: dict[str, Method] = {
     "privpfc": Released("privpfc"),
     "privpfc as published": Released("privpfc", {"calibration": "fixed", "chosen_by": "exponential"}),
-    "privpfc, 100 grids": Released("privpfc", {"most_grids": 100}),
+    "privpfc, 100 grids": Released("privpfc", {"most_grids": 100, "search": "first"}),
     "privpfc, 200,000 grids": Released("privpfc", {"most_grids": 200_000}),
     "privpfc, 3-10-87": Released("privpfc", {"choice_share": "1/10"}),
     "privpfc, 3-67-30": Released("privpfc", {"choice_share": "67/100"}),

@@ -38,6 +38,7 @@ from frame.store import RESULTS
 from penstock.kinds.points.data import Points
 from penstock.learn.clusters.evaluation import nicv
 from penstock.learn.clusters.method import KMeans
+from penstock.learn.clusters.presets import Preset
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Schema
@@ -53,6 +54,8 @@ RUNS, TIMES = 10, 3
 MILLION = 1_000_000
 MANY = 10 * MILLION
 CLUSTERS = 8
+COLUMNS = (2, 6, 10)
+PRESETS: tuple[Preset, ...] = ("grown", "hybrid")
 
 
 def race() -> dict[str, Any]:
@@ -85,23 +88,34 @@ def race() -> dict[str, Any]:
     return found
 
 
-def blobs(n: int, seed: int) -> Reals:
-    """Points of the unit square in eight round clusters."""
-    middles = np.random.default_rng(1).uniform(0.1, 0.9, (CLUSTERS, 2))
+def blobs(n: int, seed: int, columns: int = 2) -> Reals:
+    """Points of the unit cube in eight round clusters; in more columns they are wider, and still apart."""
+    middles = np.random.default_rng(1).uniform(0.1, 0.9, (CLUSTERS, columns))
     rng = np.random.default_rng([2, seed])
-    return np.clip(rng.normal(middles[rng.integers(CLUSTERS, size=n)], 0.04), 0.0, 1.0)
+    spread = 0.04 if columns == 2 else 0.08
+    return np.clip(rng.normal(middles[rng.integers(CLUSTERS, size=n)], spread), 0.0, 1.0)
 
 
-def schema() -> Schema:
+def schema(columns: int = 2) -> Schema:
     ends = {"minimum": 0.0, "maximum": 1.0}
-    fields = [{"name": name, "type": "number", "constraints": ends} for name in ("x", "y")]
+    names = ("x", "y") if columns == 2 else [f"x{number}" for number in range(columns)]
+    fields = [{"name": name, "type": "number", "constraints": ends} for name in names]
     return Schema.model_validate({"kind": "points", "fields": fields})
 
 
 def speed() -> dict[str, Any]:
     """CPU seconds for a million points, the least of runs that take turns: opening, ours, scikit-learn's."""
-    rows = blobs(MILLION, 0)
-    frame = pl.DataFrame(rows, schema=["x", "y"])
+    found: dict[str, Any] = {"points": MILLION}
+    for columns in COLUMNS:
+        for name, seconds in _speed(columns).items():
+            found[name if columns == 2 else f"{name}|{columns}"] = seconds
+        print(found, flush=True)
+    return found
+
+
+def _speed(columns: int) -> dict[str, float]:
+    rows, described = blobs(MILLION, 0, columns), schema(columns)
+    frame = pl.DataFrame(rows, schema=list(described.names))
     found: dict[str, float] = {}
 
     def keep(name: str, work: Callable[[], Any]) -> Any:
@@ -113,15 +127,14 @@ def speed() -> dict[str, Any]:
 
     with threadpool_limits(1):
         for seed in range(TIMES):
-            opened = keep("opening", lambda: Points.open(frame, schema()))
-            for preset in ("grown", "hybrid"):
+            opened = keep("opening", lambda: Points.open(frame, described))
+            for preset in PRESETS if columns == 2 else PRESETS[:1]:
                 method = KMeans(k=CLUSTERS, preset=preset)
                 budget = Budget(1, randomness=Randomness.seeded(seed))
                 keep(preset, lambda: method.fit(opened, budget))  # noqa: B023  # called at once
             model = Ordinary(CLUSTERS, n_init=1, random_state=seed)
             keep("scikit-learn", lambda: model.fit(rows))  # noqa: B023
-            print(found, flush=True)
-    return {**found, "points": MILLION}
+    return found
 
 
 def scale(points: int = MANY) -> dict[str, Any]:

@@ -46,8 +46,20 @@ def test_one_row_for_each_row_in_order_and_null_where_a_coordinate_is_missing(
     found = cli("predict", clusters, rows)
     assert found.code == 0
     assert found.out.splitlines() == ["row,cluster", "1,1", "2,0", "3,", "4,0"]
+    assert "1 of the 4 rows has no answer" in found.err.replace("\n", " ")
     shown = json.loads(cli("predict", clusters, rows, "--json").out)
     assert [row["cluster"] for row in shown] == [1, 0, None, 0]
+
+
+def test_how_many_rows_have_no_answer_is_said_and_only_where_there_are_some(
+    cli: Cli, clusters: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y\n0.1,0.1\n,0.1\n0.1,\n", encoding="utf-8")
+    said = cli("predict", clusters, path, "-o", tmp_path / "out.csv").err.replace("\n", " ")
+    assert "2 of the 3 rows have no answer" in said
+    path.write_text("x,y\n0.1,0.1\n", encoding="utf-8")
+    assert "no answer" not in cli("predict", clusters, path).err
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
@@ -132,3 +144,22 @@ def test_a_row_without_an_answer_is_a_row_of_the_file(tmp_path: Path) -> None:
     text = _as_csv(pl.DataFrame({"cluster": [1, None, 2, None]}))
     assert [row["cluster"] for row in csv.DictReader(text.splitlines())] == ["1", "", "2", ""]
     assert _as_csv(pl.DataFrame({"a": [1, None], "b": [None, None]})) == "a,b\n1,\n,\n"
+
+
+def test_a_release_of_a_whole_table_predicts_the_target_that_is_named(cli: Cli, tmp_path: Path) -> None:
+    """By a learner on its synthetic rows; a release that was made to predict takes no other target."""
+    schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}, {name: coughs, type: boolean}]")
+    frame = pl.DataFrame({"smoker": [True, False] * 500, "coughs": [True, False] * 500})
+    folder = penstock.release(frame, schema, epsilon=5, seed=1).save(tmp_path / "table")
+    (tmp_path / "new.csv").write_text("smoker\ntrue\nfalse\nperhaps\n", encoding="utf-8")
+    refused = cli("predict", folder, tmp_path / "new.csv")
+    assert (refused.code, "with a target" in refused.err.replace("\n", " ")) == (2, True)
+    found = cli("predict", folder, tmp_path / "new.csv", "--target", "coughs", "--json")
+    assert [row["coughs"] for row in json.loads(found.out)] == [True, False, None]
+    assert "synthetic rows" in found.err
+    assert "1 of the 3 rows has no answer" in found.err.replace("\n", " ")
+    made = penstock.release(
+        frame, schema, epsilon=5, method="majority-label", parameters={"target": "coughs"}, seed=1
+    ).save(tmp_path / "majority")
+    refused = cli("predict", made, tmp_path / "new.csv", "--target", "smoker")
+    assert (refused.code, refused.sentences) == (2, 1)

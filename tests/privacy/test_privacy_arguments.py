@@ -78,6 +78,7 @@ OPENINGS = {
     "kinds/table/audits/gaps.py Step.sum_law": "the exact law of a noisy number on a made-up table",
     "learn/gaussian/audits.py Draw.law": "the exact law of a draw on a made-up table",
     "learn/classification/audits/grids.py Step.law": "the exact law of a choice on a made-up table",
+    "learn/classification/audits/grids.py Passes._law": "the broken copy whose candidates follow the records",
     "learn/aggregate/audits.py Averages.loss": "how far sums move between two made-up inputs",
     "learn/search/audits.py Step.law": "the exact law of a choice on a made-up table",
     "learn/gibbs/audits.py Draw.law": "the exact law of a draw on made-up rows",

@@ -27,6 +27,16 @@ def predict(
             help="A .csv or .parquet file; CSV on the screen when not given.",
         ),
     ] = None,
+    target_name: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            metavar="FIELD",
+            show_default=False,
+            help="For a release of a whole table: the field to predict. A logistic regression is trained on "
+            "synthetic rows of the release; when not given, the schema's target.",
+        ),
+    ] = None,
     table: TableName = None,
     header: HeaderNames = None,
     no_header: NoHeader = False,
@@ -36,14 +46,16 @@ def predict(
     """Say to which cluster or label each row of a file belongs, or its number, at no further privacy cost.
 
     One row for each row of FILE, in its order: the cluster, the label or the number, and the probability of
-    every label where the release knows it. The release stays as private as it is; what is written here is
-    about the rows of FILE, and as private as they are.
+    every label where the release knows it. A row that lacks what the release asks for has no answer, and how
+    many there are is said. The release stays as private as it is; what is written here is about the rows of
+    FILE, and as private as they are.
 
     [bold]Examples[/bold]
 
         penstock predict rides-clusters rides.csv -o clusters.csv
         penstock predict income-release applicants.parquet -o labels.parquet
         penstock predict income-release applicants.csv --json
+        penstock predict adult-release applicants.csv --target income -o labels.csv
     """
     from penstock.cli.draft import refuse_existing, refuse_unwritable
     from penstock.cli.options import header as names
@@ -53,7 +65,6 @@ def predict(
     from penstock.releases import load
     from penstock.releases.custodian import custodians_file, refuse_inside_release
     from penstock.releases.disk import reason
-    from penstock.releases.predicting import Predicting
 
     target = None if out is None else Path(out)
     if target is not None:
@@ -62,12 +73,9 @@ def predict(
         refuse_existing(target, force)
         refuse_inside_release(target, "what is said about single rows")
         refuse_unwritable(target)
-    opened = load(folder)
-    if not isinstance(opened, Predicting):
-        raise UsageError(
-            f"A {opened.method} release predicts nothing; one of clusters, a classifier or a predictor does. "
-            "'penstock methods' says which make them."
-        )
+    opened = load(folder).predicting(target_name)
+    if opened.learned_from:
+        note(f"Answers are those of {opened.learned_from}.")
     with progress_bars():
         source = read(file, table=table, header=names(header, no_header))
         known = [name for name in opened.predictors if name in source.names]
@@ -89,6 +97,12 @@ def predict(
         print(printable(text) if sys.stdout.isatty() else text, end="")
     if target is not None:
         note(f"{clean(out)}: {found.height:,} rows, as private as those of {clean(file)}.")
+    if unanswered := found.to_series(0).null_count():
+        have, they = ("have", "they have") if unanswered > 1 else ("has", "it has")
+        note(
+            f"{unanswered:,} of the {found.height:,} rows {have} no answer: in a column that the release "
+            f"looks at {they} no value that its schema knows."
+        )
 
 
 def _as_csv(found: pl.DataFrame) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_BITS = 32
+_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,16 @@ class Coordinate:
         [0, 1, 3]
         """
         steps = _steps(bits)
+        found = np.zeros(len(values), dtype=np.int64)
         if self.low == self.high:
-            return np.zeros(len(values), dtype=np.int64)
-        scaled = np.floor((values - self.low) / (self.high - self.low) * float(steps))
-        return np.minimum(scaled, steps - 1).astype(np.int64)
+            return found
+        for begin in range(0, len(values), _AT_ONCE):  # so many at a time that they stay in the cache
+            scaled = values[begin : begin + _AT_ONCE] - self.low
+            scaled /= self.high - self.low
+            scaled *= float(steps)
+            np.minimum(scaled, steps - 1, out=scaled)
+            found[begin : begin + _AT_ONCE] = np.floor(scaled, out=scaled)
+        return found
 
     def positions_in_database(self, values: ir.Value, bits: int) -> ir.Value:
         """The same positions as an expression."""

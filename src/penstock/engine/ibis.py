@@ -23,6 +23,7 @@ from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody, 
 from penstock.engine.connection import Stored, first_line, stopped, too_large
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
 from penstock.engine.directions import Directions
+from penstock.engine.expressions import added, nearer, through
 from penstock.engine.marginal import Columns, Marginal
 from penstock.engine.plan import cover
 from penstock.engine.protocol import Within
@@ -43,6 +44,7 @@ _MANY = 256  # marginals from which on few large tables are better than many sma
 _CELLS_MANY = 1 << 20
 _FEW_ROWS = 1 << 18  # records whose distinct rows are counted at once where many marginals are asked for
 _CENTRES_AT_ONCE = 16
+_TOTALS_AT_ONCE = 1000  # of which a database gives back so many in one row
 _MOST_RUNS = 256  # a lookup with more runs of equal codes is applied to the result instead
 
 T = TypeVar("T")
@@ -124,11 +126,12 @@ class IbisEngine:
         import ibis
 
         present = self._present(names)
-        key: Any = ibis.literal(0, type="int64")
-        for name, side in zip(names, sides, strict=True):
-            place: Any = self._position(present, name, bits)
-            key = key * side + (place * side) // (1 << bits)
-        cells, weights = self._groups(present, [key])
+        terms: list[Any] = [ibis.literal(0, type="int64")]
+        for axis, (name, side) in enumerate(zip(names, sides, strict=True)):
+            if side > 1:
+                place: Any = self._position(present, name, bits)
+                terms.append((place * side) // (1 << bits) * prod(sides[axis + 1 :]))
+        cells, weights = self._groups(present, [added(terms)])
         counts = np.zeros(prod(sides), dtype=np.int64)
         counts[cells[:, 0]] = weights
         return counts
@@ -150,7 +153,7 @@ class IbisEngine:
             best=ibis.literal(-1, type="int64"), apart=ibis.literal(np.iinfo(np.int64).max, type="int64")
         )
         for begin in range(0, len(centres), _CENTRES_AT_ONCE):
-            placed = _nearer(placed, begin, centres[begin : begin + _CENTRES_AT_ONCE].tolist())
+            placed = nearer(placed, begin, centres[begin : begin + _CENTRES_AT_ONCE].tolist())
         totals = {f"s{axis}": placed[f"p{axis}"].sum() for axis in range(len(names))}
         found = placed.group_by("best").aggregate(records=placed.count(), **totals)
         result = self._asked(lambda: found.to_pyarrow())
@@ -169,11 +172,16 @@ class IbisEngine:
             **{f"p{axis}": self._position(present, name, bits) for axis, name in enumerate(names)}
         )
         rows, columns = np.triu_indices(len(names))
-        totals = {f"s{axis}": placed[f"p{axis}"].sum() for axis in range(len(names))}
+        totals: dict[str, Any] = {f"s{axis}": placed[f"p{axis}"].sum() for axis in range(len(names))}
+        totals["records"] = placed.count()
         for number, (one, two) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True)):
             totals[f"m{number}"] = (placed[f"p{one}"] * placed[f"p{two}"]).sum()
-        asked = placed.aggregate(records=placed.count(), **totals)
-        found = self._asked(lambda: asked.to_pyarrow().to_pylist()[0])
+        names_of_totals = list(totals)
+        found: dict[str, Any] = {}
+        for begin in range(0, len(totals), _TOTALS_AT_ONCE):
+            some = names_of_totals[begin : begin + _TOTALS_AT_ONCE]
+            asked = placed.aggregate(**{name: totals[name] for name in some})
+            found |= self._asked(lambda: asked.to_pyarrow().to_pylist()[0])  # noqa: B023  # asked at once
         sums = np.array([int(found[f"s{axis}"] or 0) for axis in range(len(names))], dtype=np.int64)
         products = np.zeros((len(names), len(names)), dtype=np.int64)
         products[rows, columns] = [int(found[f"m{number}"] or 0) for number in range(len(rows))]
@@ -191,9 +199,8 @@ class IbisEngine:
         columns = {}
         rows = zip(directions.weights.tolist(), directions.middle.tolist(), strict=True)
         for number, (row, begin) in enumerate(rows):
-            total: Any = ibis.literal(-begin, type="int64")
-            for weight, step in zip(row, steps, strict=True):
-                total = total + weight * step
+            parts = [weight * step for weight, step in zip(row, steps, strict=True)]
+            total = added([ibis.literal(-begin, type="int64"), *parts])
             columns[_value(number)] = ibis.greatest(least, ibis.least(most, total)).cast("float64")
         seen = copy(self)  # which keeps the table that both look at
         seen._table = present.select(**columns)
@@ -296,7 +303,7 @@ class IbisEngine:
             if lookup is None or np.count_nonzero(np.diff(lookup)) >= _MOST_RUNS:
                 seen[base] = column
             else:
-                seen[number] = _through(column, lookup)
+                seen[number] = through(column, lookup)
         sizes = [self._columns.size[number] for number in seen]
         key: Any = ibis.literal(0, type="int64")
         for size, column in zip(sizes, seen.values(), strict=True):
@@ -328,27 +335,6 @@ class IbisEngine:
             raise (too_large(problem) or self._failure(problem)) from problem
 
 
-def _nearer(placed: ir.Table, begin: int, centres: Sequence[Sequence[int]]) -> ir.Table:
-    """The records with the best of these centres, where one of them is nearer than the best before."""
-    import ibis
-
-    apart: dict[str, Any] = {}
-    for number, centre in enumerate(centres):
-        steps: Any = [2 * placed[f"p{axis}"] + (1 - at) for axis, at in enumerate(centre)]
-        apart[f"d{number}"] = sum((step * step for step in steps[1:]), steps[0] * steps[0])
-    measured = placed.mutate(**apart)
-    least: Any = ibis.least(measured["apart"], *(measured[name] for name in apart))
-    chosen = ibis.cases(
-        (measured["apart"] == least, measured["best"]),
-        *(
-            (measured[name] == least, ibis.literal(begin + number, type="int64"))
-            for number, name in enumerate(apart)
-        ),
-        else_=measured["best"],
-    )
-    return measured.mutate(best=chosen, apart=least).drop(*apart)
-
-
 def _code(number: int) -> str:
     return f"c{number}"
 
@@ -367,18 +353,6 @@ def _free(name: str, taken: set[str]) -> str:
 def _integer(size: int) -> str:
     """The smallest signed type for the codes and the mark -1."""
     return "int8" if size <= 1 << 7 else "int16" if size <= 1 << 15 else "int32"
-
-
-def _through(column: Any, lookup: NDArray[np.intp]) -> Any:
-    """A lookup as an expression: one comparison for each run of equal codes."""
-    import ibis
-
-    ends = np.flatnonzero(np.diff(lookup)) + 1
-    last = ibis.literal(int(lookup[-1]), type="int64")
-    if len(ends) == 0:
-        return last
-    branches = [(column < int(end), ibis.literal(int(lookup[end - 1]), type="int64")) for end in ends]
-    return ibis.cases(*branches, else_=last)
 
 
 def _numbers(result: Any, name: str) -> NDArray[np.int64]:

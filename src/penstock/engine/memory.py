@@ -141,14 +141,20 @@ class MemoryEngine:
         columns = self.places(names, [bits] * len(names))
         many, to = len(centres), centres.astype(np.float64)
         _refuse_inexact(bits, len(names), len(columns[0]))
-        lengths = (to**2).sum(axis=1)
+        # of the squared distance |2p + 1 - c|^2, what differs from centre to centre: |c|^2 - 2 (2p + 1) c
+        constant, across = ((to - 2) * to).sum(axis=1)[:, None], -4 * to
         counts, sums = np.zeros(many), np.zeros((many, len(names)))
+        held = np.empty((len(names), _AT_ONCE))
         for begin in range(0, len(columns[0]), _AT_ONCE):
-            part = np.column_stack([column[begin : begin + _AT_ONCE] for column in columns]).astype(float)
-            found = np.argmin(lengths - 2 * ((2 * part + 1) @ to.T), axis=1)
+            part = held[:, : min(_AT_ONCE, len(columns[0]) - begin)]
+            for axis, column in enumerate(columns):
+                part[axis] = column[begin : begin + _AT_ONCE]
+            apart = across @ part
+            apart += constant
+            found = np.argmin(apart, axis=0)
             counts += np.bincount(found, minlength=many)
             for axis in range(len(names)):
-                sums[:, axis] += np.bincount(found, weights=part[:, axis], minlength=many)
+                sums[:, axis] += np.bincount(found, weights=part[axis], minlength=many)
         return counts.astype(np.int64), sums.astype(np.int64)
 
     def moments(self, names: Sequence[str], bits: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:

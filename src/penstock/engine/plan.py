@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from penstock.engine.marginal import Columns
 
-_WINDOW = 2048
+_SHORTEST_WINDOW = 2048
+_ANSWERED = 1e6  # more columns than any marginal has: it is never complete again
+_LOOKED_AT = 1 << 19  # marginals times columns that are looked at together: more where columns are few
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,9 @@ def cover(marginals: Sequence[tuple[int, ...]], columns: Columns, limit: int) ->
 
     order = sorted(range(len(marginals)), key=key)
     supersets: list[Superset] = []
-    for start in range(0, len(order), _WINDOW):
-        window = order[start : start + _WINDOW]
+    length = max(_SHORTEST_WINDOW, _LOOKED_AT // max(1, int(np.count_nonzero(frequency))))
+    for start in range(0, len(order), length):
+        window = order[start : start + length]
         supersets += _Window(window, marginals, columns, limit, ranks).supersets()
     return supersets
 
@@ -71,11 +74,12 @@ class _Window:
         local = {column: i for i, column in enumerate(used)}
         self.columns, self.limit, self.used = columns, limit, used
         self.positions = np.array(window)
-        self.member = np.zeros((len(window), len(used)), dtype=bool)
+        # a row for each column, as numbers: sums over marginals are then products of matrices
+        self.member = np.zeros((len(used), len(window)), dtype=np.float32)
         lengths = [len(marginals[position]) for position in window]
-        rows = np.repeat(np.arange(len(window)), lengths)
-        self.member[rows, [local[c] for position in window for c in marginals[position]]] = True
-        self.lengths = np.array(lengths, dtype=np.int64)
+        places = np.repeat(np.arange(len(window)), lengths)
+        self.member[[local[c] for position in window for c in marginals[position]], places] = 1
+        self.lengths = np.array(lengths, dtype=np.float32)
         self.sizes = np.array([columns.size[c] for c in used], dtype=np.float64)
         bases = sorted({columns.base[c] for c in used})
         self.base = np.array([bases.index(columns.base[c]) for c in used], dtype=np.int64)
@@ -85,24 +89,36 @@ class _Window:
     def supersets(self) -> list[Superset]:
         found: list[Superset] = []
         waiting = np.ones(len(self.positions), dtype=bool)
+        left, places, member, lengths = (
+            len(waiting),
+            np.arange(len(waiting)),
+            self.member,
+            self.lengths.copy(),
+        )
         for first in range(len(self.positions)):
             if not waiting[first]:
                 continue
-            rows = np.flatnonzero(waiting)
-            chosen, covered = self._grow(first, rows)
+            if 2 * left < len(places):  # those that are answered are looked at no longer
+                places = np.flatnonzero(waiting)
+                member, lengths = self.member[:, places], self.lengths[places]
+            chosen, answered = self._grow(self.member[:, first] > 0, member, lengths)
+            lengths[answered] = _ANSWERED
+            covered = places[answered]
             waiting[covered] = False
+            left -= len(covered)
             found.append(Superset(self._grouping(chosen), tuple(self.positions[covered].tolist())))
         return found
 
-    def _grow(self, first: int, rows: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
-        member = self.member[rows]
-        chosen = self.member[first].copy()
+    def _grow(
+        self, chosen: NDArray[np.bool_], member: NDArray[np.float32], lengths: NDArray[np.float32]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+        """The columns of a table that begins with those chosen, and which of the marginals it answers."""
         product = np.ones(len(self.leaves))
         np.multiply.at(product, self.base[chosen], self.sizes[chosen])
         cells = float(np.prod(np.minimum(product, self.leaves)))
-        missing = self.lengths[rows] - member[:, chosen].sum(axis=1)
+        missing = lengths - chosen.astype(np.float32) @ member
         while cells <= self.limit and self.used:
-            gain = member[missing == 1].sum(axis=0)
+            gain = member @ (missing == 1).astype(np.float32)
             gain[chosen] = 0
             now = np.minimum(product, self.leaves)[self.base]
             after = np.minimum(product[self.base] * self.sizes, self.leaves[self.base])
@@ -111,7 +127,7 @@ class _Window:
             free = (growth <= 1) & ~chosen
             if free.any():
                 chosen |= free
-                missing -= member[:, free].sum(axis=1)
+                missing -= free.astype(np.float32) @ member
                 continue
             worth = np.where(cells * growth <= self.limit, gain / (self.bits + 0.1), 0.0)
             best = int(np.argmax(worth))
@@ -120,8 +136,8 @@ class _Window:
             chosen[best] = True
             product[self.base[best]] *= self.sizes[best]
             cells *= float(growth[best])
-            missing -= member[:, best]
-        return chosen, rows[missing == 0]
+            missing -= member[best]
+        return chosen, np.flatnonzero(missing == 0)
 
     def _grouping(self, chosen: NDArray[np.bool_]) -> tuple[int, ...]:
         by_base: dict[int, list[int]] = {}

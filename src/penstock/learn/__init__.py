@@ -1,7 +1,7 @@
 """Analyses of existing kinds of data: the answer to one question instead of a model of the records.
 
 Those that scikit-learn has a form for are also its estimators: ``from penstock.learn import PrivateKMeans``.
-They are loaded when they are first asked for.
+They are loaded when they are first asked for. `trained_on` makes a classifier of a release of a whole table.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from penstock.kinds.table.synthetic import trained_on as trained_on
     from penstock.learn.aggregate.estimator import SampleAndAggregate as SampleAndAggregate
     from penstock.learn.classification.estimators import PrivateDecisionTree as PrivateDecisionTree
     from penstock.learn.classification.estimators import PrivateOneVsRest as PrivateOneVsRest
@@ -39,6 +40,7 @@ __all__ = [
     "PrivateSearchClassifier",
     "PrivateSearchRegressor",
     "SampleAndAggregate",
+    "trained_on",
 ]
 
 
@@ -49,6 +51,10 @@ def __getattr__(name: str) -> Any:
         from penstock.learn.clusters.estimator import PrivateKMeans
 
         return PrivateKMeans
+    if name == "trained_on":
+        from penstock.kinds.table.synthetic import trained_on
+
+        return trained_on
     if name in ("PrivateGaussianRegression", "PrivatePosteriorRegression"):
         from penstock.learn.gaussian.estimator import PrivateGaussianRegression, PrivatePosteriorRegression
 

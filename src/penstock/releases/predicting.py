@@ -32,6 +32,11 @@ class Predicting(ABC):
         for each label. Columns that the model does not ask for may be there, and are not looked at.
         """
 
+    @property
+    def learned_from(self) -> str:
+        """What answers, where that is a learner beside the release: in a few words, for whoever asks."""
+        return ""
+
     def refuse_without_predictors(self, rows: pl.DataFrame) -> None:
         """Raise DataError when a column is missing that the model asks for."""
         lacking = [name for name in self.predictors if name not in rows.columns]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.errors import UsageError
 from penstock.releases import folder as folders
 from penstock.releases import public_report
+from penstock.releases.predicting import Predicting
 from penstock.releases.published import Published
 
 
@@ -26,6 +28,20 @@ class Release(Published):
     >>> 280 < made.query("smoker = true").value < 320
     True
     """
+
+    def predicting(self, target: str | None = None) -> Predicting:
+        """What predicts from new rows: the release itself. UsageError where it predicts nothing."""
+        if not isinstance(self, Predicting):
+            raise UsageError(
+                f"A {self.method} release predicts nothing by itself; one of clusters, a classifier or a "
+                "predictor does, and one of a whole table with a target. 'penstock methods' says which make "
+                "them."
+            )
+        if target is not None:
+            raise UsageError(
+                "A target is for releases of a whole table; this one predicts what it was made for."
+            )
+        return self
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the release as a folder of plain files: all of it, or nothing.

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.learn.classification.adult import MULTICLASS, SIZES
 
 from penstock.errors import SchemaError, UsageError
-from penstock.learn.classification.grids import LOOKED_AT, around, grids, partition
-from penstock.learn.classification.partition import ANY, Hierarchy, hierarchies, named, target_of
+from penstock.kinds.table.target import target_of
+from penstock.learn.classification.grids import LOOKED_AT, Levels, around, grids, partition
+from penstock.learn.classification.partition import ANY, Hierarchy, hierarchies, named
 from penstock.schema import Schema
 
 YAML = """
@@ -118,7 +119,7 @@ def test_grids_are_all_that_fit_each_once_and_a_limit_cuts_the_list_short(
 def test_every_grid_that_fits_is_a_coarser_view_of_one_of_the_finest(
     sizes: list[tuple[int, ...]], most_cells: int
 ) -> None:
-    listed = grids(sizes, most_cells, 10**9, finest=True)
+    listed = grids(sizes, most_cells, 10**9, levels="finest")
     every = grids(sizes, most_cells, 10**9)
     assert set(listed) <= set(every)
     for grid in every:
@@ -133,7 +134,45 @@ def test_the_search_for_the_finest_ends_where_it_looked_at_ten_times_as_many_as_
     sizes = [(1, *range(2, 40))] * 3
     assert len(grids(sizes, 10**9, 100)) == 100
     assert LOOKED_AT * 10 == 100  # the root and 38 levels each of two columns are 77
-    assert grids(sizes, 10**9, 10, finest=True) == [(), ((0, 38),), ((1, 38),)]
+    assert grids(sizes, 10**9, 10, levels="finest") == [(), ((0, 38),), ((1, 38),)]
+
+
+@given(
+    SIZED.filter(lambda sizes: len(sizes) <= 4),
+    st.integers(1, 60),
+    st.sampled_from(["all", "finest", "even"]),
+    st.integers(1, 40),
+)
+def test_a_beam_lists_some_of_what_fits_each_once_and_no_more_than_are_wanted(
+    sizes: list[tuple[int, ...]], most_cells: int, levels: Levels, most_grids: int
+) -> None:
+    every = set(grids(sizes, most_cells, 10**9))
+    some = grids(sizes, most_cells, most_grids, levels=levels, search="beam")
+    assert some[0] == ()
+    assert len(set(some)) == len(some) <= most_grids
+    assert set(some) <= every
+    whole = grids(sizes, most_cells, 10**6, levels=levels, search="beam")
+    assert set(whole) == set(grids(sizes, most_cells, 10**6, levels=levels))
+
+
+@given(SIZED.filter(lambda sizes: len(sizes) <= 4), st.integers(1, 60))
+def test_even_levels_make_one_finest_grid_of_every_set_of_columns_that_fits(
+    sizes: list[tuple[int, ...]], most_cells: int
+) -> None:
+    even = grids(sizes, most_cells, 10**9, levels="even")
+    assert set(even) <= set(grids(sizes, most_cells, 10**9, levels="finest"))
+    columns = [tuple(column for column, _ in grid) for grid in even]
+    fitting = {tuple(column for column, _ in grid) for grid in grids(sizes, most_cells, 10**9)}
+    assert len(columns) == len(set(columns)) == len(fitting)
+
+
+def test_a_beam_reaches_grids_of_many_columns_where_the_first_grids_are_of_two() -> None:
+    sizes = [(1, 2, 4, 8, 16)] * 64
+    first, beam = (grids(sizes, 170, 10_000, search=search) for search in ("first", "beam"))
+    assert max(map(len, first)) == 2
+    assert max(map(len, beam)) >= 4
+    seen = Counter(column for grid in beam for column, _ in grid)
+    assert min(seen.values()) > max(seen.values()) / 20  # none is left out
 
 
 @given(SIZED.filter(lambda sizes: len(sizes) <= 4), st.integers(1, 60), st.data())

@@ -100,7 +100,7 @@ def test_columns_can_be_chosen_first() -> None:
 
 
 def test_further_passes_share_what_the_choice_costs_and_add_columns_that_the_list_left_out() -> None:
-    once, twice = (made("8", most_grids=5, passes=passes) for passes in (1, 3))
+    once, twice = (made("8", most_grids=5, search="first", passes=passes) for passes in (1, 3))
     assert paid(twice) == [Fraction(24, 100), *[Fraction(296, 300)] * 3, Fraction(480, 100)]
     assert len(once.features) < len(twice.features) == 2
     assert [charge.label for _, charge in twice.receipt.charges()][1:4] == [
@@ -134,9 +134,9 @@ def test_too_few_records_for_two_cells_leave_one_and_all_of_the_budget_for_it() 
 
 
 def test_the_order_of_columns_decides_where_the_list_of_grids_is_cut_short() -> None:
-    first = made("8", most_grids=4)
+    first = made("8", most_grids=4, search="first")
     assert first.features == ("school",)
-    found = {made("8", most_grids=4, shuffle=seed).features for seed in range(4)}
+    found = {made("8", most_grids=4, search="first", shuffle=seed).features for seed in range(4)}
     assert ("age",) in found
 
 
@@ -265,3 +265,29 @@ def test_a_target_must_be_named() -> None:
     facts.pop("target")
     with pytest.raises(PenstockError, match="Say which column is to be predicted"):
         made(schema=Schema.model_validate(facts))
+
+
+def test_a_second_choice_is_paid_for_by_what_the_counts_leave_over() -> None:
+    """The first keeps its whole part, the second takes half of what is left over, and all is the budget."""
+    release = made(passes=2, paid_by="left-over")
+    parts = {charge.label: charge.epsilon for _, charge in release.receipt.charges()}
+    assert parts["choice of a grid"] == Fraction(37, 100)
+    assert 0 < parts["choice of a grid, pass 2"] <= Fraction(3, 10)
+    assert parts["counts"] == Fraction(6, 10) - parts["choice of a grid, pass 2"]
+    assert sum(parts.values()) == release.receipt.epsilon == 1
+    one = made()
+    assert {charge.label: charge.epsilon for _, charge in one.receipt.charges()}["counts"] == Fraction(6, 10)
+
+
+def test_without_anything_left_over_there_is_no_second_choice() -> None:
+    """A single cell is all that noise allows, and has no neighbours to choose from."""
+    release = made(epsilon="0.001", passes=3, paid_by="left-over")
+    assert [charge.label for _, charge in release.receipt.charges()] == ["number of records", "counts"]
+    assert release.receipt.epsilon == Fraction(1, 1000)
+
+
+@pytest.mark.parametrize("levels", ["all", "finest", "even"])
+@pytest.mark.parametrize("search", ["first", "beam"])
+def test_every_list_finds_what_tells_the_labels_apart(levels: str, search: str) -> None:
+    release = made(levels=levels, search=search, passes=2, paid_by="left-over", epsilon="4")
+    assert {"school", "age"} <= set(release.partition.names)

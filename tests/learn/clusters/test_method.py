@@ -12,10 +12,14 @@ import pytest
 
 import penstock
 from penstock.errors import PenstockError, UsageError
+from penstock.kinds.points.data import Points
 from penstock.learn.clusters.baselines.gupt import GuptKMeans
 from penstock.learn.clusters.evaluation import best_without_noise, nicv
-from penstock.learn.clusters.method import PRESETS, KMeans
+from penstock.learn.clusters.method import KMeans
+from penstock.learn.clusters.presets import PRESETS
 from penstock.learn.clusters.release import ClustersRelease
+from penstock.learn.clusters.synopsis import GridSynopsis
+from penstock.privacy.budgets.budget import Budget
 from penstock.schema import Schema
 
 SQUARE = """
@@ -243,3 +247,21 @@ def test_what_is_given_changes_the_preset() -> None:
     assert KMeans(preset="eugkm", rule="fitted").recipe == PRESETS["hybrid"]
     changed = replace(PRESETS["hybrid"], synopsis="grown", sparse="keep")
     assert KMeans(preset="hybrid", synopsis="grown", sparse="keep").recipe == changed
+
+
+def test_a_budget_too_small_for_a_tree_is_refused_before_anything_is_paid() -> None:
+    """The number of points would come first, and be paid for in vain."""
+    schema = Schema.from_yaml(
+        "kind: points\nfields: [{name: x, type: number, constraints: {minimum: 0, maximum: 1}}]"
+    )
+    points, budget = Points.open(pl.DataFrame({"x": [0.1, 0.9]}), schema), Budget("1e-11")
+    with pytest.raises(UsageError, match="too small to decide about a tree"):
+        KMeans(k=1).fit(points, budget)
+    assert budget.left[0] == budget.epsilon
+
+
+def test_a_grid_has_places_in_more_fields_than_arrays_have_axes() -> None:
+    places = GridSynopsis((1,) * 60 + (2, 1, 3), np.zeros(6, dtype=np.int64), 1.0).places
+    assert places.shape == (6, 63)
+    assert places[:, 60].tolist() == [-0.5] * 3 + [0.5] * 3
+    assert np.allclose(places[:3, 62], [-2 / 3, 0, 2 / 3])

@@ -24,6 +24,7 @@ from penstock.kinds.table.counted import CountedTable
 from penstock.kinds.table.support import Support, ruled_out_share
 from penstock.releases import Answer, Release
 from penstock.releases.example import example_query
+from penstock.releases.predicting import Predicting
 from penstock.report.numbers import percent
 from penstock.report.picture import Picture
 from penstock.report.pictures import distribution
@@ -59,6 +60,14 @@ class TableRelease(Release):
     answer: ClassVar[str] = "synthetic data"
 
     total: float
+
+    def predicting(self, target: str | None = None) -> Predicting:
+        """What predicts a column: the release itself where it does, else a learner on its synthetic rows."""
+        if isinstance(self, Predicting) or (target or self.schema.target) is None:
+            return super().predicting(target)
+        from penstock.kinds.table.synthetic import trained_on
+
+        return trained_on(self, target=target)
 
     # What a model provides -----------------------------------------------------------------------
 

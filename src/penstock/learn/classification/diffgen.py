@@ -28,8 +28,9 @@ from penstock.contracts.parameters import Text, Whole
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.diffpart.trees import Node, tree_of
 from penstock.kinds.table.split_scores import Measure, Score
+from penstock.kinds.table.target import target_of
 from penstock.learn.classification.cells import MOST_CELLS, CellsRelease, counted
-from penstock.learn.classification.partition import Partition, named, refuse_unless_added, target_of
+from penstock.learn.classification.partition import Partition, named, refuse_unless_added
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice
 from penstock.privacy.seals.sensitivity import Sensitivity

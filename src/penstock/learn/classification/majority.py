@@ -14,8 +14,9 @@ from typing import Annotated, ClassVar
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Text
 from penstock.kinds.table.data import Table
+from penstock.kinds.table.target import target_of
 from penstock.learn.classification.cells import CellsRelease, counted
-from penstock.learn.classification.partition import Partition, refuse_unless_added, target_of
+from penstock.learn.classification.partition import Partition, refuse_unless_added
 from penstock.privacy.budgets.budget import Budget
 from penstock.schema import Schema
 

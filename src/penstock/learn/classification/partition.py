@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine import Column
-from penstock.errors import SchemaError, UsageError
+from penstock.errors import SchemaError
 from penstock.privacy.unit import Relation
 from penstock.schema import Attribute, Schema
 
@@ -91,26 +91,6 @@ class Hierarchy:
 def hierarchies(attributes: Sequence[Attribute], target: str) -> tuple[Hierarchy, ...]:
     """The hierarchy of every column but the target, in the schema's order."""
     return tuple(Hierarchy.of(attribute) for attribute in attributes if attribute.name != target)
-
-
-def target_of(schema: Schema, stated: str | None) -> str:
-    """The column to be predicted: the one that is stated, or else that of the schema.
-
-    It must be a column of categories with at least two codes: the labels are public.
-    """
-    target = schema.target if stated is None else stated
-    if target is None:
-        raise UsageError("Say which column is to be predicted: target=... Nothing was spent.")
-    if target not in schema.names:
-        raise UsageError(f"target must be a column of the table, not '{target}'. Nothing was spent.")
-    if schema.field(target).ranged:
-        raise UsageError(
-            f"target must be a column of categories, and '{target}' is a range; declare its values as an "
-            "enum. Nothing was spent."
-        )
-    if schema.attribute(target).size < 2:
-        raise UsageError(f"target '{target}' has one value only, so it is known. Nothing was spent.")
-    return target
 
 
 def refuse_unless_added(schema: Schema) -> None:

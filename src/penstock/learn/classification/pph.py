@@ -34,8 +34,9 @@ from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Share, Text, Whole
 from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
+from penstock.kinds.table.target import target_of
 from penstock.learn.classification.cells import MOST_CELLS, CellsRelease, counted, number_of_records
-from penstock.learn.classification.partition import Groups, Partition, named, refuse_unless_added, target_of
+from penstock.learn.classification.partition import Groups, Partition, named, refuse_unless_added
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice

@@ -10,7 +10,10 @@ Why: every look at the records is one of these, and their parts of the budget ad
 3. *A grid*: one choice among grids that are listed without looking at a record. The score is how many records
    the histogram classifier is expected to get right with the noise of step 4; `quality` says how far one
    record moves it, and why. Where there are several `passes`, each further one chooses among the grids around
-   the one that was chosen before, which is public by then, and all of them share the part of this step.
+   the one that was chosen before, which is public by then. All of them share the part of this step; or a
+   further one is paid for by what the counts of that grid would leave over, because it has fewer cells than
+   noise would allow. That amount follows from the grid and from public numbers, and is taken off the counts'
+   part before anything else is looked at, so that all parts add up to the whole in any case.
 4. *Counts* of every label in every cell of that grid, empty ones too: a record is counted once.
 
 What follows is post-processing: the histogram classifier, training tables, synthetic rows.
@@ -35,13 +38,21 @@ from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Share, Text, Whole
 from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
+from penstock.kinds.table.target import target_of
 from penstock.learn.classification.cells import MOST_CELLS, CellsRelease, counted, number_of_records
-from penstock.learn.classification.grids import Grid, around, grids, partition
+from penstock.learn.classification.grids import (
+    Grid,
+    Levels,
+    Search,
+    around,
+    grids,
+    marginals,
+    partition,
+)
 from penstock.learn.classification.partition import (
     Hierarchy,
     hierarchies,
     refuse_unless_added,
-    target_of,
 )
 from penstock.learn.classification.quality import Calibration, Noise, Quality
 from penstock.privacy.budgets.amounts import Amount, exact
@@ -56,6 +67,7 @@ Counts = NDArray[np.int64]
 LEAST_FOR_COUNTS = Fraction(1, 10**6)
 TOGETHER = 1 << 16
 """Counts that are looked at together."""
+THOUSAND = 1000
 LOST_TO_CHOICE = 0.02
 """A second pass is made where the noise of a choice costs no larger share of the records than this."""
 
@@ -67,10 +79,13 @@ class PrivPfC(Method[Table]):
     `target` is the column to predict (None: the schema's). At most `most_grids` grids are candidates (the
     pool's size, Omega), each with at most `ratio` times records times the epsilon of the counts cells;
     columns are taken in the schema's order, or in a random one with the seed `shuffle`. Of the `levels` of
-    columns either all are candidates or the finest that the bound on cells allows. `passes` is how many
-    choices are made, each after the first among what differs little from the grid chosen before (None: two
-    where their noise is small beside the records, else one). `size_share` of the budget pays for the number
-    of records and `choice_share` for all choices; the rest is for the counts.
+    columns all are candidates, the finest that the bound on cells allows, or one grid for every set of
+    columns with all of them about equally fine. The `search` lists the first grids that there are, those of
+    few columns first, or a beam of some of every number of columns. `passes` is how many choices are made,
+    each after the first among what differs little from the grid chosen before (None: two where their noise
+    is small beside the records, else one); they share the part of the choice, or those after the first are
+    `paid_by` half of what the counts of the grid chosen before would leave over. `size_share` of the budget
+    pays for the number of records and `choice_share` for choices; the rest is for the counts.
     `features` chooses so many columns first, for `features_share`. The score expects `noise` and is
     calibrated to the `range` of its changes, to the largest of them (`lemma1`), or to 1.1 (`fixed`, as
     published); `chosen_by` says which mechanism chooses.
@@ -92,8 +107,10 @@ class PrivPfC(Method[Table]):
     ratio: Annotated[Amount, Exact(least=Fraction(1, 1000), most=1000)] = "1/5"
     size_share: Annotated[Amount, Share()] = "3/100"
     choice_share: Annotated[Amount, Share()] = "37/100"
-    levels: Literal["all", "finest"] = "all"
+    levels: Levels = "all"
+    search: Search = "first"
     passes: Annotated[int | None, Whole(1, 100)] = 1
+    paid_by: Literal["choice", "left-over"] = "choice"
     features: Annotated[int | None, Whole(1, 10_000)] = None
     features_share: Annotated[Amount, Share()] = "1/10"
     noise: Noise = "geometric"
@@ -139,18 +156,26 @@ class PrivPfC(Method[Table]):
         most_cells = min(floor(exact(self.ratio, "ratio") * about * quality.epsilon), MOST_CELLS // labels)
         columns = _ordered(hierarchies(table.attributes, target), self.shuffle)
         if "columns" in shares:
-            part = budget.part("columns", shares["columns"])
-            columns = self._columns(table, target, columns, quality, most_cells, part)
-        chosen: Grid = ()
+            for_columns = budget.part("columns", shares["columns"])
+            columns = self._columns(table, target, columns, quality, most_cells, for_columns)
         passes = self._passes(about, budget.epsilon * shares["choice"] / records)
+        part = shares["choice"] if self.paid_by == "left-over" else shares["choice"] / passes
+        chosen: Grid = ()
         for step in range(passes):
+            if step and self.paid_by == "left-over":
+                left, cells = budget.left[0] / budget.epsilon, partition(chosen, columns).cells
+                part = min(shares["choice"], left_over(left, cells, most_cells))
+                if not part:
+                    break
+                most_cells = floor(most_cells * (1 - part / left))
+                quality = Quality((left - part) * budget.epsilon / records, self.noise)
             pool = self._pool(step, chosen, columns, most_cells)
             if len(pool) > 1:  # a single candidate needs no choice, and what it would cost is for the counts
                 with progress("scoring grids"):
                     scores = sealed_scores(table, target, columns, pool, quality, self.calibration)
                 again = f", pass {step + 1}" if step else ""
-                part = budget.part(f"choice of a grid{again}", shares["choice"] / passes)
-                chosen = pool[choice.best(scores, part, method=self.chosen_by)]
+                pay = budget.part(f"choice of a grid{again}", part)
+                chosen = pool[choice.best(scores, pay, method=self.chosen_by)]
         return counted(
             self.name,
             table,
@@ -175,7 +200,7 @@ class PrivPfC(Method[Table]):
         sizes = [column.sizes for column in columns]
         if step:
             return around(chosen, sizes, most_cells, self.most_grids)
-        return grids(sizes, most_cells, self.most_grids, finest=self.levels == "finest")
+        return grids(sizes, most_cells, self.most_grids, levels=self.levels, search=self.search)
 
     def _columns(
         self,
@@ -202,7 +227,7 @@ class PrivPfC(Method[Table]):
             return np.array([scores[owners == place].max() for place in range(len(columns))], dtype=np.int64)
 
         scores = table.derive(
-            [partition(((place, level),), columns).marginal(target) for place, level in levels],
+            marginals([(level,) for level in levels], columns, target),
             best,
             quality.sensitivity(table.schema.unit.records, len(columns), self.calibration),
             shape=(len(columns),),
@@ -220,7 +245,9 @@ class PrivPfC(Method[Table]):
             "size_share": str(exact(self.size_share)),
             "choice_share": str(exact(self.choice_share)),
             "levels": self.levels,
+            "search": self.search,
             "passes": self.passes,
+            "paid_by": self.paid_by,
             "features": self.features,
             "features_share": str(exact(self.features_share)),
             "noise": self.noise,
@@ -228,6 +255,19 @@ class PrivPfC(Method[Table]):
             "chosen_by": self.chosen_by,
             "shuffle": self.shuffle,
         }
+
+
+def left_over(left: Fraction, cells: int, most_cells: int) -> Fraction:
+    """Half of what the counts of so many cells leave over of their share of the budget: in thousandths.
+
+    With fewer cells than noise would allow, so much less is needed for each of them to have as many records
+    for its noise as a cell of the largest grid.
+
+    >>> left_over(Fraction(3, 5), 250, 1000)
+    Fraction(9, 40)
+    """
+    free = (1 - Fraction(min(cells, most_cells), max(1, most_cells))) / 2
+    return Fraction(floor(left * free * THOUSAND), THOUSAND)
 
 
 def sealed_scores(
@@ -241,7 +281,7 @@ def sealed_scores(
     """What each grid of a public pool would be worth, sealed."""
     labels = table.schema.sizes[target]
     return table.scored(
-        [partition(grid, columns).marginal(target) for grid in pool],
+        marginals(pool, columns, target),
         lambda tables: each(tables, quality, labels),
         quality.sensitivity(table.schema.unit.records, len(pool), calibration),
         because="a record is in one cell of every grid, and raises that cell's expected number of right "

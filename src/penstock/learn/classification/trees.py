@@ -35,8 +35,9 @@ from penstock.contracts.method import Method
 from penstock.contracts.parameters import Text, Whole
 from penstock.kinds.table.data import RowPart, Table
 from penstock.kinds.table.rows import Split
+from penstock.kinds.table.target import target_of
 from penstock.learn.classification.classifier import LARGEST_COUNT
-from penstock.learn.classification.partition import refuse_unless_added, target_of
+from penstock.learn.classification.partition import refuse_unless_added
 from penstock.learn.classification.tree_release import DecisionTreeRelease, Tree, number_of
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.chains import Chain, least_above

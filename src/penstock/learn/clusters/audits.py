@@ -135,6 +135,24 @@ def proofs() -> tuple[Target, ...]:
             Spread(scale=Fraction(1, 5)),
             pairs,
         ),
+        _target(
+            "kmeans-directions-users", "the same when a user has up to three points", Spread(USERS), joined
+        ),
+        _target(
+            "broken-kmeans-directions-users-as-records",
+            "directions with the noise for one point where a user has three",
+            Spread(USERS, scale=Fraction(1, 3)),
+            joined,
+        ),
+        Target(
+            "broken-kmeans-directions-read-exactly",
+            Kind.BROKEN,
+            Promise(Fraction(1)),
+            "the directions in which points spread most are looked up without noise",
+            (Pair(APART, (*APART, (1.0, 0.0, 1.0, 0.0, 1.0)), "one point more turns the directions"),),
+            run=_exact_directions,
+            effort=0.02,
+        ),
         Target(
             "broken-kmeans-number-read-exactly",
             Kind.BROKEN,
@@ -159,6 +177,23 @@ MANY = ((0.1,),) * 18
 """With one point more, epsilon 1 and a grid alone, there are two cells instead of one."""
 
 GRID_ALONE = MethodAudit("kmeans", LINE, ENDS, parameters={"k": 1, "preset": "eugkm"}, label="cells-alone")
+
+
+APART = ((0.0,) * 5, (1.0,) * 5)
+ALONG = MethodAudit(
+    "kmeans",
+    FIVE,
+    APART,
+    parameters={"k": 1, "projection": "paid", "starts": 1},
+    label="paid-directions",
+    effort=0.005,
+    copies=(),
+)
+
+
+def _exact_directions(records: Records, randomness: Any, n: int) -> list[Any]:
+    """Releases whose directions follow from moments without noise."""
+    return ALONG.run(records, randomness, n, lens=_without_noise_on("moments"))
 
 
 def _exact_number(records: Records, randomness: Any, n: int) -> list[Any]:
@@ -193,6 +228,7 @@ AUDITS = Audits(
         ),
         MethodAudit("kmeans", SQUARE, CORNERS, parameters={"most_k": 3}, label="chosen-k", copies=()),
         replace(GRID_ALONE, copies=()),
+        ALONG,
         MethodAudit("gupt-kmeans", LINE, ENDS, parameters={"k": 1}, effort=0.01, copies=("fixed-seed",)),
         MethodAudit(
             "privgene-kmeans", LINE, ENDS, parameters={"k": 1, "rounds": 1}, effort=0.005, copies=CRUDE

@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from penstock.learn.clusters.evaluation import nicv
-from penstock.learn.clusters.method import KMeans, Preset
+from penstock.learn.clusters.method import KMeans
+from penstock.learn.clusters.presets import Preset
 from penstock.learn.clusters.release import ClustersRelease
 from penstock.learn.clusters.unit_box import nearest, squared
 from penstock.learn.estimators import Bounds, Seed, bounded_fields, column_names, framed, paid_release

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from math import sqrt
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ from penstock.engine.directions import Directions
 from penstock.errors import UsageError
 from penstock.kinds.points.data import Points
 from penstock.kinds.points.privtree import PrivTree
+from penstock.kinds.points.space import Space
 from penstock.learn.clusters.lloyd import CAP, Found, cluster, measured, most_valid
 from penstock.learn.clusters.packing import Boundary, packed_starts, spread_starts, uniform_starts
 from penstock.learn.clusters.planning import (
@@ -44,16 +45,16 @@ from penstock.learn.clusters.planning import (
     PAID_DIRECTIONS,
     RANDOM_DIRECTIONS,
     ROUNDS_AFTER,
-    Sizing,
     affordable_rounds,
     cells_wanted,
     hybrid_share,
     projection_pays,
     side,
 )
+from penstock.learn.clusters.presets import PRESETS, Cut, Preset, Recipe, Rule, Schedule
 from penstock.learn.clusters.projection import Projection, drawn, lifted, spreading
 from penstock.learn.clusters.release import MOST_CELLS, ClustersRelease, Counted
-from penstock.learn.clusters.rounds import Sparse, Split, noisy_round
+from penstock.learn.clusters.rounds import Sparse, noisy_round
 from penstock.learn.clusters.synopsis import (
     Cells,
     GridSynopsis,
@@ -65,48 +66,22 @@ from penstock.learn.clusters.synopsis import (
 from penstock.learn.clusters.unit_box import UnitBox
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
+from penstock.privacy.mechanisms.splitting import Splitter
 from penstock.releases.error_bars import Noises, bar
 from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
 
-Preset = Literal["grown", "hybrid", "half", "eugkm", "ugkm", "mkm", "dplloyd", "dplloyd-impr"]
-Cut = Literal["none", "grown"] | Sizing
-Rule = Literal["fitted", "half", "never"]
-Schedule = Literal["even", "geometric"]
-Start = Literal["packed", "anywhere", "spread"]
-
 SIZE_SHARE = Fraction(1, 100)
 """Of the budget, for the number of points where the schema does not declare it."""
+FOR_SHAPE = Fraction(1, 2)
+LEAST_FOR_A_TREE = (1 - SIZE_SHARE) * (1 - FOR_DIRECTIONS) * AFTER_DIRECTIONS * FOR_SHAPE
+"""Of the budget, what the decisions about a tree get at least, where no round takes from the synopsis."""
+TOGETHER = 2
+"""So many fields are cut at a time by a tree over them: fewer and larger leaves than of all at once."""
 MOST_K = 200
 MOST_HALVINGS = 20
 MANY_CELLS = 64
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Every parameter of a preset with its value."""
-
-    synopsis: Cut = "eug"
-    rule: Rule = "fitted"
-    rounds: int | None = 1
-    split: Split = "optimal"
-    schedule: Schedule = "even"
-    start: Start = "packed"
-    starts: int = 30
-    sparse: Sparse = "clip"
-
-
-PRESETS: dict[Preset, Recipe] = {
-    "grown": Recipe(synopsis="grown", rounds=None, sparse="keep", start="spread"),
-    "hybrid": Recipe(),
-    "half": Recipe(rule="half"),
-    "eugkm": Recipe(rule="never"),
-    "ugkm": Recipe(synopsis="ug", rule="never"),
-    "mkm": Recipe(synopsis="mkm", rule="never"),
-    "dplloyd": Recipe(synopsis="none", rounds=5, split="equal", start="anywhere", starts=1),
-    "dplloyd-impr": Recipe(synopsis="none", rounds=None, starts=1),
-}
 
 
 @dataclass(frozen=True)
@@ -203,7 +178,7 @@ class KMeans(Method[Points]):
                 "rounds at most. Nothing was spent."
             )
         if recipe.synopsis == "grown":
-            PrivTree().check(schema)
+            PrivTree(together=min(TOGETHER, len(schema.names))).check(schema)
         if self.projection not in (None, "none"):
             self._refuse_projection(schema)
 
@@ -251,6 +226,8 @@ class _Fit:
         return UnitBox.of(self.points.schema)
 
     def release(self) -> ClustersRelease:
+        if self.recipe.synopsis == "grown":  # before the number of points is paid for
+            self._refuse_too_little(self.budget.left[0] * LEAST_FOR_A_TREE)
         n, rest = self._number()
         projection = self._projection(n, rest)
         across, rest = self._directions(projection, n, rest)
@@ -331,13 +308,26 @@ class _Fit:
         if self.recipe.rule == "never":
             return Fraction(1)
         epsilon = float(rest.left[0]) / self.points.schema.unit.records
-        return hybrid_share(self.recipe.rule, n, max(self.method.candidates), self.box.dimensions, epsilon)
+        share = hybrid_share(self.recipe.rule, n, max(self.method.candidates), self.box.dimensions, epsilon)
+        if self.recipe.synopsis == "grown":
+            try:
+                self._refuse_too_little(rest.left[0] * share * FOR_SHAPE)
+            except UsageError:  # a round would leave too little to decide about a tree with
+                return Fraction(1)
+        return share
+
+    def _refuse_too_little(self, epsilon: Fraction) -> None:
+        """Refuse what is too little to decide about any tree of these points, whichever way it is cut."""
+        Splitter.refuse_too_little(epsilon, fan_out=2, paths=self.points.schema.unit.records)
 
     def _synopsis(self, n: float, pay: Budget, across: Directions | None) -> Synopsis:
         cut = self.recipe.synopsis
         if cut == "grown":
             seen = self.points if across is None else self.points.projected(across)
-            grown = PrivTree(most_nodes=self.method.most_cells).fit(seen, pay)
+            together = min(TOGETHER, self.box.dimensions) if across is None else len(across.weights)
+            deepest = Space.of(seen.schema, together=together).in_one_word
+            tree = PrivTree(FOR_SHAPE, together=together, deepest=deepest, most_nodes=self.method.most_cells)
+            grown = tree.fit(seen, pay)
             assert grown.deviation is not None
             counts = np.asarray(grown.counts, dtype=np.int64)
             return GrownSynopsis(grown.partition, counts, grown.deviation, across)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -53,15 +54,17 @@ class Cells:
         if len(self) <= MOST_BLOCKS:
             return self
         sides = self._sides(most)
-        index = np.minimum(((self.places + 1) / 2 * sides).astype(np.int64), sides - 1)
-        _, block, cells = np.unique(
-            np.ravel_multi_index(tuple(index.T), tuple(sides)),
-            return_inverse=True,
-            return_counts=True,
-        )
+        block = np.zeros(len(self), dtype=np.int64)
+        for axis in np.flatnonzero(sides > 1).tolist():
+            inside = ((self.places[:, axis] + 1) * (sides[axis] / 2)).astype(np.int64)
+            block = block * sides[axis] + np.minimum(inside, sides[axis] - 1)
+        every = np.bincount(block, minlength=int(sides.prod()))
+        some = np.flatnonzero(every)
+        cells = every[some]
 
         def added(values: Reals) -> Reals:
-            return np.bincount(block, weights=values, minlength=len(cells)).astype(np.float64, copy=False)
+            found = np.bincount(block, weights=values, minlength=len(every))[some]
+            return found.astype(np.float64, copy=False)
 
         def added_up(rows: Reals) -> Reals:
             return np.column_stack([added(column) for column in rows.T])
@@ -99,8 +102,12 @@ class GridSynopsis:
     @cached_property
     def places(self) -> Reals:
         """The middle of every cell."""
-        axes = [-1 + (2 * np.arange(side) + 1) / side for side in self.sides]
-        return np.stack([each.ravel() for each in np.meshgrid(*axes, indexing="ij")], axis=1)
+        rest = np.arange(prod(self.sides))
+        found = np.empty((len(rest), len(self.sides)))
+        for axis in reversed(range(len(self.sides))):  # the last axis is the fastest
+            rest, place = np.divmod(rest, self.sides[axis])
+            found[:, axis] = -1 + (2 * place + 1) / self.sides[axis]
+        return found
 
     @property
     def ends(self) -> tuple[Reals, Reals]:

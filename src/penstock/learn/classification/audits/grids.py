@@ -7,7 +7,8 @@ grid likewise, so that the two scores move apart by the whole range; and the fir
 far, so that nearly all of that shows.
 
 The broken copies make the mistakes that would be easy to make: a record that moves a score by 1 at most, as
-if noise were not expected; candidates that follow the exact number of records; half of the range.
+if noise were not expected; candidates that follow the exact number of records; half of the range; and of two
+passes a second one that is not paid for, or whose candidates follow the records.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.table.data import Table
-from penstock.learn.classification.grids import Grid
+from penstock.learn.classification.grids import Grid, around, partition
 from penstock.learn.classification.partition import hierarchies
-from penstock.learn.classification.privpfc import sealed_scores
+from penstock.learn.classification.privpfc import left_over, sealed_scores
 from penstock.learn.classification.quality import STEPS, Calibration, Quality
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice
@@ -65,6 +66,7 @@ class Step:
 
     calibration: Calibration = "range"
     flips: bool = False
+    epsilon: Fraction = PROMISE.epsilon
     stated: Callable[[Sensitivity], Sensitivity] = lambda sensitivity: sensitivity
     pool: Callable[[Records], Sequence[Grid]] = lambda records: POOL
 
@@ -84,7 +86,7 @@ class Step:
     def law(self, records: Records) -> Distribution:
         """How likely each grid is to be chosen."""
         sealed = self.scores(records)
-        found, rate = open_seal(sealed).tolist(), float(PROMISE.epsilon / sealed.sensitivity.spread)
+        found, rate = open_seal(sealed).tolist(), float(self.epsilon / sealed.sensitivity.spread)
         return exact.permute_and_flip(found, rate) if self.flips else exact.exponential(found, rate)
 
     def run(self, records: Records, randomness: Randomness, n: int) -> list[int]:
@@ -93,11 +95,68 @@ class Step:
         return [
             choice.best(
                 sealed,
-                Budget(PROMISE.epsilon, randomness=randomness),
+                Budget(self.epsilon, randomness=randomness),
                 method="permute-and-flip" if self.flips else "exponential",
             )
             for _ in range(n)
         ]
+
+
+FOR_CHOICE, FOR_COUNTS = Fraction(37, 100), Fraction(63, 100)
+"""As it is shipped, where the number of records is public."""
+MOST_CELLS = 100
+COLUMNS = hierarchies(SCHEMA.attributes, "label")
+SIZES = [column.sizes for column in COLUMNS]
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Two choices, the second among the grids around the first one, and then the counts.
+
+    Both grids are taken to be seen. The choices share their part, or what the counts leave over pays for the
+    second one, by the shipped rule. The mistakes: the second is `free`, as if what it takes were not missing
+    elsewhere; or its candidates are those around the grid that is `best` without noise.
+    """
+
+    by_left_over: bool = False
+    free: bool = False
+    best: bool = False
+    most_grids: int = 10
+
+    def loss(self, one: Records, two: Records) -> float:
+        """The largest loss of any outcome, either way round; counts can lose all that they cost."""
+        laws = [self._law(records) for records in (one, two)]
+        outcomes = laws[0].keys() | laws[1].keys()
+        return max(
+            abs(laws[0].get(grids, -np.inf) - laws[1].get(grids, -np.inf)) + float(self._for_counts(grids[0]))
+            for grids in outcomes
+        )
+
+    def _law(self, records: Records) -> dict[tuple[Grid, Grid], float]:
+        """The logarithm of how likely each two grids are."""
+        found = {}
+        leading = POOL[int(np.argmax(open_seal(Step().scores(records))))]
+        for grid, chance in self._chances(records, POOL, self._first).items():
+            pool = around(leading if self.best else grid, SIZES, MOST_CELLS, self.most_grids)
+            for other, again in self._chances(records, pool, self._second(grid)).items():
+                found[grid, other] = chance + again
+        return found
+
+    def _chances(self, records: Records, pool: Sequence[Grid], epsilon: Fraction) -> dict[Grid, float]:
+        law = Step(epsilon=epsilon, pool=lambda _: pool).law(records)
+        return {grid: law.logs[place] for place, grid in enumerate(pool)}
+
+    @property
+    def _first(self) -> Fraction:
+        return FOR_CHOICE if self.by_left_over or self.free else FOR_CHOICE / 2
+
+    def _second(self, grid: Grid) -> Fraction:
+        if not self.by_left_over:
+            return self._first
+        return min(FOR_CHOICE, left_over(FOR_COUNTS, partition(grid, COLUMNS).cells, MOST_CELLS))
+
+    def _for_counts(self, grid: Grid) -> Fraction:
+        return FOR_COUNTS if self.free or not self.by_left_over else FOR_COUNTS - self._second(grid)
 
 
 def moved_apart() -> tuple[Pair, ...]:
@@ -112,6 +171,9 @@ def moved_apart() -> tuple[Pair, ...]:
         )
         found.append(Pair(rest, (*rest, (0, 0, 1))))
     return tuple(found)
+
+
+TURNED = (Pair(((0, 0, 0), (3, 1, 1)), ((0, 0, 0), (3, 1, 1), (0, 1, 1)), "another grid is the best"),)
 
 
 def targets() -> tuple[Target, ...]:
@@ -135,7 +197,34 @@ def targets() -> tuple[Target, ...]:
             "half of the range of the scores' changes",
             Step(stated=lambda known: known.scaled(Fraction(1, 2))),
         ),
+        _twice("privpfc-two-passes", "two choices that share their part, and counts", Passes()),
+        _twice("privpfc-two-passes-few", "the same with two candidates each", Passes(most_grids=2)),
+        _twice(
+            "privpfc-left-over",
+            "a second choice by what the counts leave over, and counts",
+            Passes(by_left_over=True),
+        ),
+        _twice(
+            "broken-privpfc-passes-paid-once",
+            "two choices, each with the whole part of both",
+            Passes(free=True),
+        ),
+        _twice(
+            "broken-privpfc-left-over-spent-twice",
+            "what the second choice takes is not taken off the counts",
+            Passes(by_left_over=True, free=True),
+        ),
+        _twice(
+            "broken-privpfc-around-the-best",
+            "the second choice is among the grids around the best one, not around the one that was chosen",
+            Passes(best=True, most_grids=2),
+        ),
     )
+
+
+def _twice(name: str, summary: str, passes: Passes) -> Target:
+    kind = Kind.BROKEN if name.startswith("broken") else Kind.SHIPPED
+    return Target(name, kind, PROMISE, summary, (*moved_apart(), *TURNED), loss=passes.loss)
 
 
 def _target(name: str, summary: str, step: Step) -> Target:

@@ -1,0 +1,61 @@
+"""Expressions of a database: long sums, the nearest of some centres, a column seen through a lookup.
+
+A database reads an expression only so many levels deep (SQLite: a hundred), and a sum that is written one
+term after another is as deep as it is long. Added up in pairs, sixty-four terms are six levels deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+def added(terms: Sequence[Any]) -> Any:
+    """The sum of one or more terms, in pairs, and pairs of pairs.
+
+    >>> added(["a", "b", "c"])
+    'abc'
+    """
+    if len(terms) == 1:
+        return terms[0]
+    half = (len(terms) + 1) // 2
+    return added(terms[:half]) + added(terms[half:])
+
+
+def nearer(placed: ir.Table, begin: int, centres: Sequence[Sequence[int]]) -> ir.Table:
+    """The records with the best of these centres, where one of them is nearer than the best before."""
+    import ibis
+
+    apart: dict[str, Any] = {}
+    for number, centre in enumerate(centres):
+        steps: Any = [2 * placed[f"p{axis}"] + (1 - at) for axis, at in enumerate(centre)]
+        apart[f"d{number}"] = added([step * step for step in steps])
+    measured = placed.mutate(**apart)
+    least: Any = ibis.least(measured["apart"], *(measured[name] for name in apart))
+    chosen = ibis.cases(
+        (measured["apart"] == least, measured["best"]),
+        *(
+            (measured[name] == least, ibis.literal(begin + number, type="int64"))
+            for number, name in enumerate(apart)
+        ),
+        else_=measured["best"],
+    )
+    return measured.mutate(best=chosen, apart=least).drop(*apart)
+
+
+def through(column: Any, lookup: NDArray[np.intp]) -> Any:
+    """A lookup as an expression: one comparison for each run of equal codes."""
+    import ibis
+
+    ends = np.flatnonzero(np.diff(lookup)) + 1
+    last = ibis.literal(int(lookup[-1]), type="int64")
+    if len(ends) == 0:
+        return last
+    branches = [(column < int(end), ibis.literal(int(lookup[end - 1]), type="int64")) for end in ends]
+    return ibis.cases(*branches, else_=last)
