@@ -2,7 +2,8 @@
 
     python studies/race/approximate.py                          # every table and budget, ours and MST
     python studies/race/approximate.py --table tree --epsilon 1
-    python studies/race/approximate.py --peer "dpmm AIM" --limit 1200
+    python studies/race/approximate.py --peer "smartnoise AIM" --limit 1200
+    python studies/race/approximate.py --peer "Penstock confluence" --repetitions 3 --anew
     python studies/race/approximate.py --show                   # the table of what is there
     python studies/race/approximate.py --show --write           # and the pages in docs/studies
 
@@ -50,7 +51,7 @@ STORE = Path(__file__).resolve().with_suffix(".jsonl")
 """Kept with the project: whoever adds a run adds it to those of others."""
 
 OURS = Peer("Penstock confluence", "penstock_driver.py", "confluence-delta", None, OURS_WITH_DELTA)
-OTHERS = tuple(peer for peer in PEERS if peer.name in ("mbi MST", "dpmm MST", "dpmm AIM"))
+OTHERS = tuple(peer for peer in PEERS if peer.name in ("mbi MST", "dpmm MST", "smartnoise AIM", "dpmm AIM"))
 QUICK = tuple(peer for peer in OTHERS if not peer.on_request)
 
 
@@ -75,15 +76,19 @@ def main() -> None:
     parser.add_argument("--epsilon", action="append", choices=BUDGETS)
     parser.add_argument("--peer", action="append", choices=[peer.name for peer in (OURS, *OTHERS)])
     parser.add_argument("--repetitions", type=int, default=1)
-    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for each process")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="CPU seconds for each process")
+    parser.add_argument("--anew", action="store_true", help="forget the runs of before: the entry changed")
     parser.add_argument("--show", action="store_true", help="run nothing")
     parser.add_argument("--write", action="store_true", help="write the pages of the documentation")
     given = parser.parse_args()
     peers = [peer for peer in (OURS, *OTHERS) if peer.name in given.peer] if given.peer else [OURS, *QUICK]
     try:
         if not given.show:
-            for name in given.table or TABLES:
-                race(name, given.epsilon or BUDGETS, peers, given.repetitions, given.limit)
+            tables, budgets = given.table or TABLES, given.epsilon or BUDGETS
+            if given.anew:
+                forget(tables, budgets, peers)
+            for name in tables:
+                race(name, budgets, peers, given.repetitions, given.limit)
         found = kept()
         print(figures(found))
         if given.write:
@@ -117,7 +122,7 @@ def one(peer: Peer, table: Dataset, epsilon: str, place: Path, limit: float) -> 
         "--delta", DELTA, "--rho", str(rho), "--rows", str(table.rows), *peer.options,
     ]  # fmt: skip
     print(f"{table.name} ε {epsilon}: {peer.name}", file=sys.stderr, flush=True)
-    _, cpu, memory, failure = watched(command, place / "log.txt", limit, place)
+    _, cpu, memory, failure = watched(command, place / "log.txt", limit, place, of_cpu=True)
     if not failure and not out.exists():
         failure = "wrote no rows"
     scores = {} if failure else scored(out, table)
@@ -144,6 +149,15 @@ def keep(run: Run) -> None:
         file.write(json.dumps(asdict(run)) + "\n")
     outcome = run.failure or ", ".join(f"{key} {value:.4f}" for key, value in run.scores.items())
     print(f"  CPU {run.cpu:.1f} s, {run.memory:.0f} MiB; {outcome}", file=sys.stderr, flush=True)
+
+
+def forget(tables: Sequence[str], budgets: Sequence[str], peers: Sequence[Peer]) -> None:
+    """Leave out the runs of these entries."""
+    names = [peer.name for peer in peers]
+    stay = [
+        run for run in kept() if not (run.table in tables and run.epsilon in budgets and run.peer in names)
+    ]
+    STORE.write_text("".join(json.dumps(asdict(run)) + "\n" for run in stay), encoding="utf-8")
 
 
 def kept() -> list[Run]:
@@ -229,17 +243,32 @@ def _both(errors: Mapping[str, float]) -> str:
 
 
 def figures(found: Sequence[Run]) -> str:
-    """One line for each table and budget: pairs / triples and CPU seconds of everybody."""
+    """One line for each table and budget: pairs / triples and CPU seconds of everybody who ran."""
+    ran = {run.peer for run in found}
+    shown = [peer for peer in (OURS, *OTHERS) if peer.name in ran]
     rows = []
     for table in TABLES:
         for epsilon in BUDGETS:
-            known = [means(found, table, epsilon, peer.name) for peer in (OURS, *OTHERS)]
+            known = [means(found, table, epsilon, peer.name) for peer in shown]
             if any(known):
                 cells = [
                     f"{_both(one)}, {one['cpu']:.0f} s, {one['runs']:.0f}" if one else "-" for one in known
                 ]
                 rows.append([f"{table}, {epsilon}", *cells])
-    return "\n".join(markdown(["table, ε", *(peer.name for peer in (OURS, *OTHERS))], rows))
+    return "\n".join(markdown(["table, ε", *(peer.name for peer in shown)], rows))
+
+
+def one_by_one(found: Sequence[Run]) -> str:
+    """Our figures over those of another, for each of the others, table and budget."""
+    rows = [
+        [
+            f"{duel.peer}: {duel.table}, {duel.epsilon}",
+            *(number(duel.ratios[score]) for score in (*SCORES, "cpu")),
+            f"{duel.ours['runs']:.0f} / {duel.theirs['runs']:.0f}",
+        ]
+        for duel in duels(found)
+    ]
+    return "\n".join(markdown(["to: table, ε", "pairs", "triples", "CPU", "runs, ours / theirs"], rows))
 
 
 def page(found: Sequence[Run]) -> Page:
@@ -266,6 +295,7 @@ def page(found: Sequence[Run]) -> Page:
         ],
         tables=[
             f"## In short\n\n{in_short(found)}",
+            f"## Our figures over theirs\n\n{one_by_one(found)}",
             f"## Pairs / triples, CPU seconds and runs\n\n{figures(found)}",
         ],
     )

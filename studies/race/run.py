@@ -3,8 +3,8 @@
     python studies/race/run.py                              # both tables, epsilon 1, the light peers
     python studies/race/run.py --table nltcs --epsilon 0.1
     python studies/race/run.py --all --limit 1800           # also those that take long, after the others
-    python studies/race/run.py --peer "OpenDP AIM"          # one more, for the run that was made last
-    python studies/race/run.py --show                       # the table of that run
+    python studies/race/run.py --peer "OpenDP AIM"          # this one anew; the others stay as they were
+    python studies/race/run.py --show                       # the table: of everybody the last runs
     python studies/race/run.py --show --write               # all tables, as pages in docs/studies
 
 Peers see the training part (80 %) as integer codes with the number of codes of each column. Wall and CPU time
@@ -33,7 +33,6 @@ import polars as pl
 
 from frame.data import Dataset, MissingDataError, load
 from frame.page import Page
-from frame.store import RESULTS
 from race.environments import python_of
 from race.peers import PEERS, Peer
 from race.scores import bounds, scored
@@ -44,6 +43,8 @@ TABLES = ("nltcs", "adult-race")
 DELTA = 1e-5
 LIMIT = 900.0
 ROWS = 45_222  # of synthetic data; the complete records of Adult
+STORE = Path(__file__).resolve().with_name("race.jsonl")
+"""Kept with the project, so that one entry can be run anew beside the figures of all others."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class Run:
     memory: float  # the largest resident size of any of its processes, in MiB
     failure: str = ""
     scores: dict[str, float] = field(default_factory=dict)
+    runs: int = 1  # that these figures are the means of, where only means were kept
 
 
 def main() -> None:
@@ -68,7 +70,7 @@ def main() -> None:
     parser.add_argument("--table", action="append", choices=TABLES)
     parser.add_argument("--epsilon", action="append", help="1 by default")
     parser.add_argument("--all", action="store_true", help="also the peers that are run on request only")
-    parser.add_argument("--peer", action="append", help="this one, added to the run that was made last")
+    parser.add_argument("--peer", action="append", help="this one only")
     parser.add_argument("--repetitions", type=int, default=1)
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for each process")
     parser.add_argument("--show", action="store_true", help="run nothing")
@@ -86,8 +88,6 @@ def main() -> None:
             for epsilon in given.epsilon or ["1"]:
                 if not given.show:
                     begun = datetime.now(UTC).isoformat(timespec="seconds")
-                    if given.peer:
-                        begun = max((run.race for run in runs(name, epsilon)), default=begun)
                     race(name, epsilon, begun, peers, given.repetitions, given.limit)
                 print(table(name, epsilon, runs(name, epsilon), bounds(name, ROWS)))
         if given.write:
@@ -97,7 +97,7 @@ def main() -> None:
 
 
 def written() -> Page:
-    """The pages, from the last run of every table and budget."""
+    """The pages, from the last runs of everybody."""
     races = {(name, epsilon): runs(name, epsilon) for name in TABLES for epsilon in ("1", "0.1")}
     return page(
         {place: found for place, found in races.items() if found},
@@ -166,8 +166,11 @@ sys.exit(code if code >= 0 else 128 - code)
 """
 
 
-def watched(command: list[str], log: Path, limit: float, folder: Path) -> tuple[float, float, float, str]:
-    """Wall seconds, CPU seconds, peak memory, and why it failed ('' if it did not)."""
+def watched(
+    command: list[str], log: Path, limit: float, folder: Path, of_cpu: bool = False
+) -> tuple[float, float, float, str]:
+    """Wall seconds, CPU seconds, peak memory, and why it failed ('' if it did not); the limit is of wall
+    seconds, or of CPU seconds, which count on a machine that is busy otherwise."""
     started = time.perf_counter()
     peak = log.with_suffix(".peak")
     with log.open("wb") as file:
@@ -179,23 +182,35 @@ def watched(command: list[str], log: Path, limit: float, folder: Path) -> tuple[
             start_new_session=True,
         )
         late: list[tuple[float, float]] = []
+        timers: list[threading.Timer] = []
+        ended = threading.Event()
 
-        def stop() -> None:
-            late.append(used(process.pid))
+        def wait(seconds: float) -> None:
+            timers.append(threading.Timer(seconds, look))
+            timers[-1].start()
+
+        def look() -> None:
+            so_far = used(process.pid)
+            if of_cpu and so_far[0] < limit:
+                if not ended.is_set():
+                    wait(max(1.0, (limit - so_far[0]) / (os.cpu_count() or 1)))
+                return
+            late.append(so_far)
             os.killpg(process.pid, signal.SIGKILL)  # the session that was started for this process alone
 
-        timer = threading.Timer(limit, stop)
-        timer.start()
+        wait(limit / (os.cpu_count() or 1) if of_cpu else limit)
         try:
             _, status, usage = os.wait4(process.pid, 0)
         finally:
-            timer.cancel()
+            ended.set()
+            for timer in timers:
+                timer.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
     wall = time.perf_counter() - started
     failure = ""
     if late:
         cpu, memory = late[0]
-        return wall, cpu, memory, f"not finished after {limit:.0f} s"
+        return wall, cpu, memory, f"not finished after {limit:.0f} {'CPU ' if of_cpu else ''}s"
     if process.returncode:
         last = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
         failure = (last[-1] if last else f"exit code {process.returncode}")[:200]
@@ -228,14 +243,8 @@ def _rho(epsilon: str) -> float:
     return float(rho_of(Fraction(epsilon), Fraction(str(DELTA))))
 
 
-def _path(name: str, epsilon: str) -> Path:
-    return RESULTS / "race" / f"{name}-{epsilon}.jsonl"
-
-
 def keep(run: Run) -> None:
-    path = _path(run.table, run.epsilon)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
+    with STORE.open("a", encoding="utf-8") as file:
         file.write(json.dumps(asdict(run)) + "\n")
     outcome = run.failure or ", ".join(f"{key} {value:.4f}" for key, value in run.scores.items())
     print(
@@ -246,12 +255,12 @@ def keep(run: Run) -> None:
 
 
 def runs(name: str, epsilon: str) -> list[Run]:
-    """Those of the race that was begun last."""
-    path = _path(name, epsilon)
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    """Of everybody those of the race that they ran in last."""
+    lines = STORE.read_text(encoding="utf-8").splitlines() if STORE.exists() else []
     every = [Run(**json.loads(line)) for line in lines]
-    last = max((run.race for run in every), default="")
-    return [run for run in every if run.race == last]
+    every = [run for run in every if (run.table, run.epsilon) == (name, epsilon)]
+    last = {peer: max(run.race for run in every if run.peer == peer) for peer in {run.peer for run in every}}
+    return [run for run in every if run.race == last[run.peer]]
 
 
 if __name__ == "__main__":
