@@ -29,8 +29,9 @@ HOW = """## How the runs of November 2026 were made
   were printed (`studies/race/race.jsonl`). Ours, and *smartnoise MST* on NLTCS, ran anew on 17 November, ours
   because confluence has changed: on a machine that was very busy, so that wall seconds say nothing and CPU
   seconds are some tenths more than on one that is not.
-- On 16 November at ε 1 every entry had one core of a machine with two. The slow ones (the AIMs, all pairs, DataSynthesizer
-  with its automatic degree) ran on one of them while the others ran, one after another, on the other one.
+- On 16 November at ε 1 every entry had one core of a machine with two. The slow ones (the AIMs, all pairs,
+  DataSynthesizer with its automatic degree) ran on one of them while the others ran, one after another, on
+  the other one.
 - Most peers ran **once**, ours several times (the column `runs`). Until 16 November *smartnoise MST*, the
   fastest other one on NLTCS, took 14.5 CPU seconds there in the mean of six, and confluence as it was then
   1.1: it takes longer now.
