@@ -65,12 +65,16 @@ class WhenReady(threading.Thread):
         """It has gone off already, or the process has failed and never will."""
 
 
-def test_a_peer_that_takes_too_long_is_stopped_and_said_so(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.fixture
+def timers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """All timers are such ones."""
     WhenReady.told = tmp_path / "ready"
     os.mkfifo(WhenReady.told)
     monkeypatch.setattr(run.threading, "Timer", WhenReady)
+
+
+@pytest.mark.usefixtures("timers")
+def test_a_peer_that_takes_too_long_is_stopped_and_said_so(tmp_path: Path) -> None:
     work = f"{LARGE}\nopen('ready', 'w').close()\nwhile True: pass"
     *_, memory, failure = watched(python(work), tmp_path / "log", 3, tmp_path)
     assert failure == "not finished after 3 s"
@@ -150,13 +154,11 @@ def test_means_that_were_kept_weigh_as_many_runs_as_they_are_of() -> None:
     assert cells == ["pure ε", "2026-01-02", "4", "2.0", "2.0", "1.0", "200", ".0100", ".0300", ".8000"]
 
 
+@pytest.mark.usefixtures("timers")
 def test_a_limit_of_cpu_seconds_is_not_met_by_waiting(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The timer goes off; the process has used too little to be stopped, then enough."""
-    WhenReady.told = tmp_path / "ready"
-    os.mkfifo(WhenReady.told)
-    monkeypatch.setattr(run.threading, "Timer", WhenReady)
     so_far = iter((1.0, 2.0, 5.0))
     monkeypatch.setattr(run, "used", lambda session: (next(so_far), 7.0))
     work = "import itertools\nfor _ in itertools.count(): open('ready', 'w').close()"
