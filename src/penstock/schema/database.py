@@ -323,18 +323,22 @@ def _extended(text: Any) -> Any:
 
 
 def _ahead(text: Any) -> Any:
-    """How many seconds the written offset is ahead of UTC; none is written where the text has no sign."""
-    zero, size = _code(0), text.length()
-    bare = ibis.ifelse(text.substr(size - 3, 1) == ":", text.substr(0, size - 3).concat(text.right(2)), text)
-    wide, narrow = (bare.substr(bare.length() - digits - 1, digits + 1) for digits in (4, 2))
-    signed = bare.substr(11, 20)
-    long, short = (signed.re_search(rf"[+-][0-9]{{{digits}}}$") for digits in (4, 2))
-    hours = ibis.cases(
-        (long, _cast(wide.substr(1, 2), "int64") * 3600 + _cast(wide.substr(3, 2), "int64") * 60),
-        (short, _cast(narrow.substr(1, 2), "int64") * 3600),
-        else_=zero,
+    """How many seconds the written offset is ahead of UTC; none is written where the text has no sign.
+
+    Parts are cut out by patterns: a place that is counted from the end would write the text down many times.
+    """
+    clock = text.substr(11, 30)
+    long, short = r"^.*[+-]([0-9]{2}):?([0-9]{2})$", r"^.*[+-]([0-9]{2})$"
+    hours, minutes, alone = (
+        _cast(clock.re_replace(pattern, part), "int64")
+        for pattern, part in ((long, r"\1"), (long, r"\2"), (short, r"\1"))
     )
-    return ibis.ifelse(signed.contains("-"), -hours, hours)
+    found = ibis.cases(
+        (clock.re_search(long), hours * 3600 + minutes * 60),
+        (clock.re_search(short), alone * 3600),
+        else_=_code(0),
+    )
+    return found * ibis.ifelse(clock.contains("-"), _code(-1), _code(1))
 
 
 def _cast(text: Any, kind: str) -> Any:
