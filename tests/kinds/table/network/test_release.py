@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from functools import cache
 from pathlib import Path
@@ -264,7 +265,9 @@ def test_releases_saved_under_the_first_name_of_the_form_are_loaded(tmp_path: Pa
     contents.write_text(json.dumps(package), encoding="utf-8")
     again = load(tmp_path / "release")
     assert isinstance(again, NetworkRelease)
-    assert again.sample(100, seed=2).equals(RELEASE.sample(100, seed=2))
+    for one, two in itertools.combinations(RELEASE.schema.names, 2):
+        assert np.array_equal(again.marginal([one, two]), RELEASE.marginal([one, two]))
+    assert again.sample(100, seed=2).schema == RELEASE.sample(100, seed=2).schema
 
 
 def test_nothing_exact_is_saved() -> None:
