@@ -17,8 +17,12 @@ from penstock.kinds.itemsets.mining import superset_sums
 from penstock.kinds.itemsets.release import SetsRelease
 from penstock.kinds.itemsets.supports import RANGES, Sizes, gathered, likely, spread_by_size, whole
 from penstock.kinds.table.data import Table
+from penstock.kinds.table.network.encoding import Variable
+from penstock.kinds.table.network.network import Network
+from penstock.kinds.table.network.parents import Pair, Parent
 from penstock.learn.sluice import method, smoothing
-from penstock.learn.sluice.method import Sluice, as_sets, drawn_rows
+from penstock.learn.sluice.method import Sluice, as_sets
+from penstock.learn.sluice.rows import divided, drawn_rows
 from penstock.learn.sluice.smoothing import plausible
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
@@ -289,6 +293,34 @@ def test_few_columns_have_the_rows_that_are_expected_of_each_combination() -> No
         assert rows.shape == (2, many)
         counts = np.bincount(2 * rows[0] + rows[1], minlength=4)
         assert (np.abs(counts - many * shares.ravel()) < 1).all()
+
+
+def test_many_columns_divide_combinations_as_the_model_says() -> None:
+    """Whatever the seed: an item given its parents is off by less than a row, and so is any combination.
+
+    32 combinations of the six items before have the first one, so that it meets the seventh, which nothing
+    ties to it, as often as expected but for 33 rows.
+    """
+    variables = tuple(Variable(str(number), str(number), 2) for number in range(8))
+    chances = np.linspace(0.05, 0.6, 8)
+    pairs = tuple(Pair(number, (Parent(number - 1),) if number % 2 else ()) for number in range(8))
+    tables = tuple(
+        np.array([[1 - chance, chance], [0.25, 0.75]][: 2 if number % 2 else 1])
+        for number, chance in enumerate(chances)
+    )
+    has, counts = divided(Network(variables, pairs, tables), 100_000, np.random.default_rng(3))
+    assert counts.sum() == 100_000
+    assert len(np.unique(has, axis=1).T) == len(counts)
+    for number in range(8):
+        if not number % 2:
+            assert abs(has[number] @ counts - 100_000 * chances[number]) < 1
+            continue
+        for parent, chance in ((True, 0.75), (False, chances[number])):
+            among = counts[has[number - 1] == parent]
+            got = has[number][has[number - 1] == parent] @ among
+            assert abs(got - chance * among.sum()) < 1
+    together = (has[0] & has[6]) @ counts
+    assert abs(together - 100_000 * chances[0] * chances[6]) < 33
 
 
 def test_rounds_that_lead_away_from_the_sums_are_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -230,7 +230,8 @@ class ItemSetsRelease(Release):
         """`n` synthetic sets, laid out in rows like the original.
 
         As many as there are give every set exactly as often as it was released, in random order; another
-        number of them is drawn from these. Where nothing is known every set is one item, any of them.
+        number of them is drawn from these. Where nothing is known every set is one item, any of them. Where
+        rows are items, sets without any have no row, and all that there are make so many fewer.
         """
         return laid_out(self.schema, *self._drawn(n, rng), rng)
 
@@ -242,7 +243,7 @@ class ItemSetsRelease(Release):
         if not sets.total + empty:
             return np.ones(n, dtype=np.int64), rng.integers(len(self.universe), size=n)
         weights = np.append(sets.weights, empty)
-        if n == sets.total + empty:
+        if n in (sets.total + empty, sets.total + self.without_items):
             chosen = np.repeat(np.arange(len(weights)), weights)
         else:
             chosen = np.searchsorted(np.cumsum(weights), rng.integers(weights.sum(), size=n), side="right")

@@ -24,7 +24,6 @@ excludes each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
@@ -51,7 +50,7 @@ from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
 from penstock.kinds.itemsets.writing import refuse_unwritable, universe_of
 from penstock.kinds.table.confluence.method import Confluence
 from penstock.kinds.table.data import Table
-from penstock.kinds.table.release import TableRelease
+from penstock.learn.sluice.rows import drawn_rows
 from penstock.learn.sluice.smoothing import plausible
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
@@ -67,8 +66,6 @@ DENSE = 0.1
 """Sets that have a larger share of all items, on average, are described by their frequent items alone."""
 SPARSE = 0.1
 """Items are spread by chance if a smaller share of the sets has them."""
-FEW = 12
-"""Combinations of no more columns than this have their expected number of rows, and others are drawn."""
 MOST_DRAWN = 4_000_000
 """No more rows of the table are drawn; each stands for several sets where there seem to be more."""
 
@@ -175,20 +172,6 @@ class Sluice(Method[ItemSets]):
         largest = ItemSetLayout.of(sets.schema).largest
         found, empty = as_sets(rows, items, beside, supports // times, sizes, largest)
         return WeightedSets(found.sizes, found.items, found.weights * times), empty * times
-
-
-def drawn_rows(release: TableRelease, names: Sequence[str], many: int) -> NDArray[np.bool_]:
-    """So many synthetic rows: for each of the columns, which rows have it.
-
-    Where columns are few, every combination of them has as many rows as the model expects, but for rounding.
-    """
-    if len(names) > FEW:
-        drawn = release.sample(many, seed=0).select(names)
-        return np.array([column.to_numpy() for column in drawn])
-    reached = np.cumsum(release.marginal(names).ravel())
-    counts = np.diff(np.floor(reached / reached[-1] * many + 0.5).astype(np.int64), prepend=0)
-    places = np.arange(len(counts)) >> np.arange(len(names))[::-1, None] & 1
-    return np.repeat(places.astype(np.bool_), counts, axis=1)
 
 
 def as_sets(

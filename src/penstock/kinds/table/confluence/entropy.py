@@ -46,6 +46,8 @@ def fitted(
     base: Reals, constraints: Sequence[Constraint], total: float, *, ridge: float = RIDGE, steps: int = STEPS
 ) -> Reals:
     """The distribution over the cells of `base` (flat, any mass); zero cells of the base stay near zero."""
+    from scipy.sparse import csr_matrix
+
     prior = np.log(np.maximum(base / base.sum(), _SMALLEST / len(base)))
     if not constraints or total <= 0:
         return np.asarray(np.exp(prior) / np.exp(prior).sum())
@@ -53,11 +55,17 @@ def fitted(
     slack = np.concatenate([np.full(len(each.counts), ridge * each.deviation) for each in constraints])
     starts = np.cumsum([0, *(len(each.counts) for each in constraints[:-1])])
     places = np.stack([each.cells + start for each, start in zip(constraints, starts, strict=True)])
-    flat, rows = places.ravel(), len(constraints)
+    rows, cells = places.shape
+    # which parameters each cell of the table has, and the other way round: products with these take a
+    # fraction of the time of sums over lists of places, and add up in the same order
+    by_cell = csr_matrix(
+        (np.ones(places.size), places.T.ravel(), np.arange(0, places.size + 1, rows)),
+        shape=(cells, len(targets)),
+    )
+    by_parameter = by_cell.T.tocsr()
 
     def sums(table: Reals) -> Reals:
-        spread = np.broadcast_to(table, (rows, len(table))).ravel()
-        return np.asarray(np.bincount(flat, spread, len(targets)), dtype=np.float64)
+        return np.asarray(by_parameter @ table, dtype=np.float64)
 
     start = np.exp(prior - prior.max())
     # scaled so that the curvature is about the same in every direction
@@ -66,7 +74,7 @@ def fitted(
 
     def dual(point: Reals) -> tuple[float, Reals]:
         theta = point * scale
-        logs = prior + theta[places].sum(axis=0)
+        logs = prior + by_cell @ theta
         peak = logs.max()
         table = np.exp(logs - peak)
         mass = table.sum()
@@ -76,7 +84,7 @@ def fitted(
         return float(value / total), gradient * scale / total
 
     point = minimised(dual, np.zeros(len(targets)), steps)
-    logs = prior + (point * scale)[places].sum(axis=0)
+    logs = prior + by_cell @ (point * scale)
     table = np.exp(logs - logs.max())
     return np.asarray(table / table.sum(), dtype=np.float64)
 
