@@ -14,12 +14,12 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import numpy as np
 
-from frame.store import RESULTS
 from penstock.catalogue import method as known_method
 from penstock.contracts.plug import method_class
 from penstock.kinds.itemsets.data import ItemSets
@@ -29,6 +29,7 @@ from penstock.kinds.itemsets.release import ItemSetsRelease
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from set_data import NAMES, STM_RECORDS, Baskets, load, shaped
+from set_methods import write_tables
 from set_pages import (
     BESIDE,
     BUDGETS,
@@ -51,7 +52,9 @@ from set_pages import (
 )
 from set_speed import scale, speed
 
-PLACE = RESULTS / "diffpart.json"
+PLACE = Path(__file__).with_name("set_results.json")
+"""Kept with the code, so that the pages can be made again anywhere. `error` alone, and `runs` as a range, are
+figures of earlier runs, of which only the tables were left."""
 
 
 class Truth:
@@ -180,6 +183,7 @@ def main() -> int:
         keep("scale", scale(SCALE))
     if given.write:
         page(known).write()
+        write_tables(known["errors"])
     return 0
 
 

@@ -1,4 +1,9 @@
-"""Item sets of the literature, as the study of DiffPart reads them, and made-up ones of a given shape."""
+"""Item sets of the literature, as the study of DiffPart reads them, and made-up ones of a given shape.
+
+The universe of a dataset here is the items that occur in it, since no list of all that could was published.
+So the figures are those of data whose public list happens to have no further items; with real records a list
+must never be made like that.
+"""
 
 from __future__ import annotations
 
@@ -87,10 +92,11 @@ def _mushroom() -> Baskets:
     return Baskets("mushroom", pl.DataFrame({"items": texts}), len(known))
 
 
-def shaped(records: int, items: int = STM_ITEMS, seed: int = 0) -> Baskets:
+def shaped(records: int, items: int = STM_ITEMS, seed: int = 0, together: float = 0.7) -> Baskets:
     """Made-up sets with the size, universe and mean length of the transit data, which are not public.
 
     Items are grouped: most of a set's items come from the neighbourhood of its first one, as stations do.
+    With `together` 0 they are independent of each other, the i-th most frequent with a share like 1/i^0.8.
     """
     rng = np.random.default_rng(seed)
     sizes = np.minimum(rng.geometric(1 / 5.3, records), STM_LONGEST)
@@ -99,7 +105,7 @@ def shaped(records: int, items: int = STM_ITEMS, seed: int = 0) -> Baskets:
     homes = order[rng.choice(items, size=records, p=popularity / popularity.sum())]
     near = np.repeat(homes, sizes) + np.round(rng.laplace(0, 6, int(sizes.sum()))).astype(np.int64)
     far = order[rng.choice(items, size=len(near), p=popularity / popularity.sum())]
-    drawn = np.where(rng.random(len(near)) < 0.7, np.clip(near, 0, items - 1), far)
+    drawn = np.where(rng.random(len(near)) < together, np.clip(near, 0, items - 1), far)
     pairs = np.unique(np.repeat(np.arange(records), sizes) * items + drawn)
     owner, place = pairs // items, pairs % items
     frame = pl.DataFrame({"owner": owner, "items": place.astype(str)})

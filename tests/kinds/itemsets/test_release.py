@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from penstock.evaluation import evaluate
 from penstock.kinds.itemsets.baselines.histogram import SetHistogram
 from penstock.kinds.itemsets.evaluation import relative_error, workload
 from penstock.kinds.itemsets.mining import frequent, rules, supports_of, utility
-from penstock.kinds.itemsets.release import ItemSetsRelease
+from penstock.kinds.itemsets.release import ItemSetsRelease, SetsRelease
 from penstock.kinds.itemsets.weighted import WeightedSets
 from penstock.kinds.itemsets.writing import parse
 from penstock.releases import Manifest, Model
@@ -212,6 +213,21 @@ def test_rows_of_items_come_back_as_rows_of_items() -> None:
     rows = release.sample(50, seed=1)
     assert rows.columns == ["basket", "product"]
     assert rows["basket"].n_unique() == 50
+
+
+def test_rows_of_items_are_the_released_sets_although_some_have_none() -> None:
+    """Sets without an item have no row; those that have one come as often as they were released."""
+    schema = Schema.from_yaml(
+        "kind: itemsets\nitems: {item: product, transaction: basket}\n"
+        "fields: [{name: product, constraints: {enum: [milk, tea]}}]"
+    )
+    frame = pl.DataFrame({"basket": [i // 2 for i in range(800)], "product": ["milk", "tea"] * 400})
+    made = penstock.release(frame, schema, epsilon=2, method="diffpart", seed=1)
+    assert isinstance(made, SetsRelease)
+    release = replace(made, empty=30)
+    drawn = release.sample(seed=1).group_by("basket").agg(pl.col("product").cast(pl.String).sort())
+    found = drawn["product"].list.join(",").value_counts(name="count").sort("product").rows()
+    assert found == release.compact().select("items", "count").sort("items").rows()
 
 
 def test_where_nothing_was_found_sets_are_still_drawn_and_the_release_says_so() -> None:

@@ -121,11 +121,19 @@ def _groups(release: ItemSetsRelease) -> Picture | None:
         parents,
         values,
         caption="Tree of the items: to the right, groups become smaller. The value is how many of the "
-        "released sets meet a group.",
+        f"released sets meet a group.{_stopped(release) if told_apart else ''}",
         amount="sets",
         most=SHOWN_NODES,
         short=short,
     )
+
+
+def _stopped(release: ItemSetsRelease) -> str:
+    """How far the records were divided, of what was released."""
+    divided, left_out = (getattr(release, name, 0) for name in ("divided", "left_out"))
+    told = f" {divided:,} parts of the records were divided, and none of what came of it has items of a "
+    told += "group that is met by 0 sets."
+    return told + (f" {left_out:,} parts that passed were left out." if left_out else "")
 
 
 def _declared(release: ItemSetsRelease) -> dict[tuple[int, int], str]:
