@@ -1,6 +1,7 @@
 """Streams: how far off pan-private counts are, how fast they are fed, and what they cost beside no privacy.
 
     python studies/streams.py --table            the table of PP-Bucket, over so many runs (--runs)
+    python studies/streams.py --bars             how often bars cover the truth, for other streams (--runs)
     python studies/streams.py --bounds           errors against the lower bound, as a picture in docs/assets
     python studies/streams.py --speed            updates a second, in Python
     python studies/streams.py --day              a day's log through the command line, in bounded memory
@@ -125,6 +126,41 @@ def bucket_table(runs: int) -> None:
             )
     keep("table", figures)
     titles = ("width", "ids", f"ours, {runs} runs", "its own bars say", "stated, 20 runs", "ratio", "covered")
+    table(titles, rows)
+
+
+# How often bars cover the truth --------------------------------------------------------------------------
+
+BARS = (
+    # ids, width, relation, epsilon of the state, epsilon of the answer, ids that occur
+    *((50_000, 512, "replace", "1", "1", present) for present in (0, 500, 5_000, 50_000)),
+    *((200_000, 1024, "add-remove", "1/2", "1/8", present) for present in (0, 2_000, 40_000)),
+    *((100_000, 4096, "add-remove", "3", "1", present) for present in (0, 3_000, 30_000)),
+    *((2_000, 32, "replace", "2", "1", present) for present in (0, 200, 2_000)),
+)
+
+
+def bars(runs: int) -> None:
+    """Streams that the length of the bars was not chosen on."""
+    rows, figures = [], {}
+    for ids, width, relation, state, answer, present in BARS:
+        told = []
+        for seed in range(runs):
+            epsilon = Fraction(state) + Fraction(answer)
+            share = Fraction(state) / epsilon
+            made = schema(ids, 9, relation)
+            living = DistinctCounter(made, epsilon=epsilon, state_share=share, width=width, seed=seed)
+            living.update(np.random.default_rng(seed).permutation(ids)[:present])
+            reading = living.answer(seed=50_000 + seed)
+            told.append((reading.value, reading.error))
+        values, errors = np.array(told).T
+        covered = float(np.mean(np.abs(values - present) <= errors))
+        mean, deviation, bar = float(values.mean()), float(values.std(ddof=1)), float(np.median(errors))
+        figures[f"{ids}/{width}/{relation}/{state}/{answer}/{present}"] = [mean, deviation, bar, covered]
+        facts = (f"{ids:,}", f"{width:,}", relation, state, answer, f"{present:,}")
+        rows.append((*facts, f"{mean:,.0f} ± {deviation:,.0f}", f"{bar:,.0f}", f"{100 * covered:.1f} %"))
+    keep("bars", {"runs": runs, "cells": figures})
+    titles = ("ids", "width", "relation", "ε state", "ε answer", "present", "told", "median bar", "covered")
     table(titles, rows)
 
 
@@ -363,7 +399,7 @@ def _line(
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for part in ("table", "bounds", "speed", "day"):
+    for part in ("table", "bars", "bounds", "speed", "day"):
         asked.add_argument(f"--{part}", action="store_true")
     asked.add_argument("--peer", metavar="PYTHON")
     asked.add_argument("--runs", type=int, default=100)
@@ -372,6 +408,8 @@ def main() -> None:
     said = asked.parse_args()
     if said.table:
         bucket_table(said.runs)
+    if said.bars:
+        bars(said.runs)
     if said.bounds:
         bounds(min(said.runs, 20))
     if said.speed:
