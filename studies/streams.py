@@ -2,6 +2,7 @@
 
     python studies/streams.py --table            the table of PP-Bucket, over so many runs (--runs)
     python studies/streams.py --bars             how often bars cover the truth, for other streams (--runs)
+    python studies/streams.py --moments          the same for the L2 sketch (--runs)
     python studies/streams.py --bounds           errors against the lower bound, as a picture in docs/assets
     python studies/streams.py --speed            updates a second, in Python
     python studies/streams.py --day              a day's log through the command line, in bounded memory
@@ -31,7 +32,7 @@ from numpy.typing import NDArray
 
 from penstock.privacy.laws.modular import contrast
 from penstock.schema import Schema
-from penstock.stream import DensityInserts, DistinctCounter, IncidenceCounter, StableSketch
+from penstock.stream import DensityInserts, DistinctCounter, IncidenceCounter, SecondMoment, StableSketch
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "streams.json"
@@ -162,6 +163,36 @@ def bars(runs: int) -> None:
     keep("bars", {"runs": runs, "cells": figures})
     titles = ("ids", "width", "relation", "ε state", "ε answer", "present", "told", "median bar", "covered")
     table(titles, rows)
+
+
+MOMENTS = (
+    # rows, epsilon, ids that occur once each, relation
+    (8, 4, 20_000, "add-remove"),
+    (32, 4, 20_000, "add-remove"),
+    (32, 1, 0, "replace"),
+    (32, 8, 200_000, "add-remove"),
+    (128, 2, 5_000, "replace"),
+)
+
+
+def moments(runs: int) -> None:
+    rows, figures = [], {}
+    for number, epsilon, present, relation in MOMENTS:
+        told = []
+        for seed in range(runs):
+            made = schema(1_000_000, 1, relation)
+            living = SecondMoment(made, epsilon=epsilon, rows=number, seed=seed)
+            living.update(np.random.default_rng(seed).integers(0, 1 << 40, present))
+            reading = living.answer(seed=60_000 + seed)
+            told.append((reading.value, reading.error))
+        values, errors = np.array(told).T
+        covered = float(np.mean(np.abs(values - present) <= errors))
+        mean, deviation, bar = float(values.mean()), float(values.std(ddof=1)), float(np.median(errors))
+        figures[f"{number}/{epsilon}/{present}/{relation}"] = [mean, deviation, bar, covered]
+        facts = (str(number), relation, str(epsilon), f"{present:,}", f"{mean:,.0f} ± {deviation:,.0f}")
+        rows.append((*facts, f"{bar:,.0f}", f"{100 * covered:.1f} %"))
+    keep("moments", {"runs": runs, "cells": figures})
+    table(("rows", "relation", "ε", "second moment", "told", "median bar", "covered"), rows)
 
 
 # Errors against the lower bound ----------------------------------------------------------------------
@@ -399,7 +430,7 @@ def _line(
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for part in ("table", "bars", "bounds", "speed", "day"):
+    for part in ("table", "bars", "moments", "bounds", "speed", "day"):
         asked.add_argument(f"--{part}", action="store_true")
     asked.add_argument("--peer", metavar="PYTHON")
     asked.add_argument("--runs", type=int, default=100)
@@ -410,6 +441,8 @@ def main() -> None:
         bucket_table(said.runs)
     if said.bars:
         bars(said.runs)
+    if said.moments:
+        moments(said.runs)
     if said.bounds:
         bounds(min(said.runs, 20))
     if said.speed:

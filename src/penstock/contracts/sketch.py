@@ -28,7 +28,7 @@ Counters = NDArray[Any]
 NORMAL_95 = 1.96
 """So many standard errors on either side are the bar of an answer."""
 LAPLACE_95 = 2.1183
-"""The same where the error may be a single Laplace one, ln 20 / sqrt 2; of a sum of several it covers more."""
+"""The same where the error may be a single Laplace one: ln 20 / sqrt 2. For sums of them it is enough."""
 
 
 @dataclass(frozen=True)

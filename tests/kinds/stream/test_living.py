@@ -14,12 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kinds.stream.streams import dump, held_by, schema
 
+from penstock.contracts.sketch import Setting
 from penstock.errors import DataError, LedgerError, PenstockError, ReleaseError, SchemaError, UsageError
+from penstock.kinds.stream.continual import Intervals
 from penstock.kinds.stream.folder import BOOK, COUNTERS
 from penstock.kinds.stream.forgetting import overwrite_freed
 from penstock.kinds.stream.occupancy import Levels
 from penstock.privacy.ledger.ledger import Ledger
+from penstock.privacy.mechanisms import noise
 from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.unit import Relation
 from penstock.stream import (
     ContinualCounter,
     DensityInserts,
@@ -82,7 +86,7 @@ def test_levels_are_weighed_together() -> None:
         assert abs(value - ids) < 0.01 * abs(ids) + 5
         assert least < value < most
     value, least, most = levels.estimate(np.full(17, 2048.0))
-    assert least < value <= most <= 100_000
+    assert least < value <= 100_000 <= most
 
 
 def test_statistics_of_totals_are_as_far_off_as_predicted() -> None:
@@ -127,6 +131,14 @@ def test_the_insert_only_baseline_is_as_far_off_as_its_theorem_says() -> None:
     predicted = 2 / sqrt(4000)
     assert 0.55 * predicted < np.std(found, ddof=1) < 1.45 * predicted
     assert abs(np.mean(found) - 0.25) < 5 * predicted / sqrt(40)
+
+
+def test_a_plain_tree_counter_has_the_stated_deviation() -> None:
+    """1,024 steps, one noise at epsilon 1, a prefix of all 11 levels: sqrt(22) 11 = 51.6."""
+    tree = Intervals(steps=1024)
+    setting = Setting(10, 1, Relation.ADD_REMOVE, key=1, state=Fraction(1))
+    each = noise.standard_deviation(tree.scale(setting, Fraction(1)), 1)
+    assert round(each * sqrt(tree.levels), 1) == 51.6
 
 
 def test_a_running_count_stays_within_its_bound() -> None:

@@ -63,12 +63,12 @@ class Levels:
         """The number of ids that explains the counts best, and the ends of a 95 % interval around it."""
         noise = sqrt(self.width / 4 + 2 * self.scale**2)
         unit = max(1.0, noise / ((self.stayed - self.moved) * float(np.linalg.norm(self.chances))))
-        ids = unit * np.sinh(np.linspace(-asinh(_FAR), asinh(self.most / unit), _POINTS))
+        ids = unit * np.sinh(np.linspace(-asinh(_FAR), asinh((self.most + 1) / unit), _POINTS))
         for depth in (_AWAY, _INSIDE):  # a coarse look, and a finer one around what it found
             inside, _ = self._inside(counts, ids, depth)
             ids = np.linspace(ids[max(inside[0] - 1, 0)], ids[min(inside[-1] + 1, _POINTS - 1)], _POINTS)
         inside, best = self._inside(counts, ids, _INSIDE)
-        return float(ids[best]), float(ids[inside[0]]), float(ids[inside[-1]])
+        return min(float(ids[best]), float(self.most)), float(ids[inside[0]]), float(ids[inside[-1]])
 
     def _inside(self, counts: Numbers, ids: Numbers, depth: float) -> tuple[NDArray[np.intp], int]:
         """Which numbers of ids explain the counts almost as well as the best of them, and which that is."""
