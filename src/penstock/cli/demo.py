@@ -126,6 +126,7 @@ def demo(
 
 def _live(out: str, epsilon: str, data_only: str | None) -> None:
     """The story of a stream: nobody keeps the log, and what remembers it is erased in the end."""
+    from penstock.catalogue import default_sketch
     from penstock.cli.draft import write
     from penstock.cli.screen import clean, screen
     from penstock.demo import log_schema, quarters_of_a_day
@@ -143,7 +144,7 @@ def _live(out: str, epsilon: str, data_only: str | None) -> None:
     tell = screen()
     tell.print(f"\n[bold]{what}[/] Its custodian is you, your desk {clean(office)}/.")
     tell.print(f"What is public about it you have written down in {clean(schema)}.")
-    _account(ledger, "readers", "--unit", "id")
+    _account(ledger, "readers", "--unit", default_sketch(_LIVING).unit)
     step(
         "Open the stream: its counters begin as noise, which is paid for",
         *("stream", "open", out, "--schema", str(schema), "--epsilon", epsilon, "--answers", "4"),
