@@ -98,10 +98,10 @@ def one_run(width: int, seed: int) -> list[tuple[float, float]]:
     return found
 
 
-def bucket_table(runs: int) -> None:
+def bucket_table(runs: int, widths: Sequence[int] = WIDTHS) -> None:
     figures: dict[str, dict[str, float]] = {}
     rows = []
-    for width in WIDTHS:
+    for width in widths:
         told = np.array([one_run(width, seed) for seed in range(runs)])
         for number, size in enumerate(SIZES):
             values, predicted = told[:, number, 0], float(np.median(told[:, number, 1]))
@@ -433,12 +433,13 @@ def main() -> None:
     for part in ("table", "bars", "moments", "bounds", "speed", "day"):
         asked.add_argument(f"--{part}", action="store_true")
     asked.add_argument("--peer", metavar="PYTHON")
+    asked.add_argument("--widths", type=int, nargs="+", choices=WIDTHS, default=WIDTHS)
     asked.add_argument("--runs", type=int, default=100)
     asked.add_argument("--updates", type=int, default=100_000_000)
     asked.add_argument("--ids", type=int, default=10_000_000)
     said = asked.parse_args()
     if said.table:
-        bucket_table(said.runs)
+        bucket_table(said.runs, said.widths)
     if said.bars:
         bars(said.runs)
     if said.moments:
