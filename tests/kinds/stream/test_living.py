@@ -64,7 +64,7 @@ def test_distinct_counts_are_as_far_off_as_the_table_says() -> None:
 def test_a_bar_covers_the_truth_as_often_as_it_says(width: int, present: int) -> None:
     """Of 60 bars at 95 %, fewer than 47 cover the truth with a probability below 10^-6.
 
-    Reading the first level that is not full, as printed, covers 3,000 ids in 256 counters 38 times of 60.
+    Reading the first level that is not full, as printed, fails this for 3,000 ids in 256 counters.
     """
     covered = 0
     for seed in range(60):
