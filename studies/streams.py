@@ -141,6 +141,13 @@ BARS = (
 )
 
 
+def summary(told: list[tuple[float, float]], truth: float) -> tuple[float, float, float, float]:
+    """Of values and their bars: mean, standard deviation, median bar, and how often they cover the truth."""
+    values, errors = np.array(told).T
+    covered = float(np.mean(np.abs(values - truth) <= errors))
+    return float(values.mean()), float(values.std(ddof=1)), float(np.median(errors)), covered
+
+
 def bars(runs: int) -> None:
     """Streams that the length of the bars was not chosen on."""
     rows, figures = [], {}
@@ -154,9 +161,7 @@ def bars(runs: int) -> None:
             living.update(np.random.default_rng(seed).permutation(ids)[:present])
             reading = living.answer(seed=50_000 + seed)
             told.append((reading.value, reading.error))
-        values, errors = np.array(told).T
-        covered = float(np.mean(np.abs(values - present) <= errors))
-        mean, deviation, bar = float(values.mean()), float(values.std(ddof=1)), float(np.median(errors))
+        mean, deviation, bar, covered = summary(told, present)
         figures[f"{ids}/{width}/{relation}/{state}/{answer}/{present}"] = [mean, deviation, bar, covered]
         facts = (f"{ids:,}", f"{width:,}", relation, state, answer, f"{present:,}")
         rows.append((*facts, f"{mean:,.0f} ± {deviation:,.0f}", f"{bar:,.0f}", f"{100 * covered:.1f} %"))
@@ -185,9 +190,7 @@ def moments(runs: int) -> None:
             living.update(np.random.default_rng(seed).integers(0, 1 << 40, present))
             reading = living.answer(seed=60_000 + seed)
             told.append((reading.value, reading.error))
-        values, errors = np.array(told).T
-        covered = float(np.mean(np.abs(values - present) <= errors))
-        mean, deviation, bar = float(values.mean()), float(values.std(ddof=1)), float(np.median(errors))
+        mean, deviation, bar, covered = summary(told, present)
         figures[f"{number}/{epsilon}/{present}/{relation}"] = [mean, deviation, bar, covered]
         facts = (str(number), relation, str(epsilon), f"{present:,}", f"{mean:,.0f} ± {deviation:,.0f}")
         rows.append((*facts, f"{bar:,.0f}", f"{100 * covered:.1f} %"))
