@@ -1,6 +1,8 @@
 """Streams: how far off pan-private counts are, how fast they are fed, and what they cost beside no privacy.
 
     python studies/streams.py --table            the table of PP-Bucket, over so many runs (--runs)
+    python studies/streams.py --bars             how often bars cover the truth, for other streams (--runs)
+    python studies/streams.py --moments          the same for the L2 sketch (--runs)
     python studies/streams.py --bounds           errors against the lower bound, as a picture in docs/assets
     python studies/streams.py --speed            updates a second, in Python
     python studies/streams.py --day              a day's log through the command line, in bounded memory
@@ -30,7 +32,7 @@ from numpy.typing import NDArray
 
 from penstock.privacy.laws.modular import contrast
 from penstock.schema import Schema
-from penstock.stream import DensityInserts, DistinctCounter, IncidenceCounter, StableSketch
+from penstock.stream import DensityInserts, DistinctCounter, IncidenceCounter, SecondMoment, StableSketch
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "streams.json"
@@ -96,10 +98,10 @@ def one_run(width: int, seed: int) -> list[tuple[float, float]]:
     return found
 
 
-def bucket_table(runs: int) -> None:
+def bucket_table(runs: int, widths: Sequence[int] = WIDTHS) -> None:
     figures: dict[str, dict[str, float]] = {}
     rows = []
-    for width in WIDTHS:
+    for width in widths:
         told = np.array([one_run(width, seed) for seed in range(runs)])
         for number, size in enumerate(SIZES):
             values, predicted = told[:, number, 0], float(np.median(told[:, number, 1]))
@@ -126,6 +128,74 @@ def bucket_table(runs: int) -> None:
     keep("table", figures)
     titles = ("width", "ids", f"ours, {runs} runs", "its own bars say", "stated, 20 runs", "ratio", "covered")
     table(titles, rows)
+
+
+# How often bars cover the truth --------------------------------------------------------------------------
+
+BARS = (
+    # ids, width, relation, epsilon of the state, epsilon of the answer, ids that occur
+    *((50_000, 512, "replace", "1", "1", present) for present in (0, 500, 5_000, 50_000)),
+    *((200_000, 1024, "add-remove", "1/2", "1/8", present) for present in (0, 2_000, 40_000)),
+    *((100_000, 4096, "add-remove", "3", "1", present) for present in (0, 3_000, 30_000)),
+    *((2_000, 32, "replace", "2", "1", present) for present in (0, 200, 2_000)),
+)
+
+
+def summary(told: list[tuple[float, float]], truth: float) -> tuple[float, float, float, float]:
+    """Of values and their bars: mean, standard deviation, median bar, and how often they cover the truth."""
+    values, errors = np.array(told).T
+    covered = float(np.mean(np.abs(values - truth) <= errors))
+    return float(values.mean()), float(values.std(ddof=1)), float(np.median(errors)), covered
+
+
+def bars(runs: int) -> None:
+    """Streams that the length of the bars was not chosen on."""
+    rows, figures = [], {}
+    for ids, width, relation, state, answer, present in BARS:
+        told = []
+        for seed in range(runs):
+            epsilon = Fraction(state) + Fraction(answer)
+            share = Fraction(state) / epsilon
+            made = schema(ids, 9, relation)
+            living = DistinctCounter(made, epsilon=epsilon, state_share=share, width=width, seed=seed)
+            living.update(np.random.default_rng(seed).permutation(ids)[:present])
+            reading = living.answer(seed=50_000 + seed)
+            told.append((reading.value, reading.error))
+        mean, deviation, bar, covered = summary(told, present)
+        figures[f"{ids}/{width}/{relation}/{state}/{answer}/{present}"] = [mean, deviation, bar, covered]
+        facts = (f"{ids:,}", f"{width:,}", relation, state, answer, f"{present:,}")
+        rows.append((*facts, f"{mean:,.0f} ± {deviation:,.0f}", f"{bar:,.0f}", f"{100 * covered:.1f} %"))
+    keep("bars", {"runs": runs, "cells": figures})
+    titles = ("ids", "width", "relation", "ε state", "ε answer", "present", "told", "median bar", "covered")
+    table(titles, rows)
+
+
+MOMENTS = (
+    # rows, epsilon, ids that occur once each, relation
+    (8, 4, 20_000, "add-remove"),
+    (32, 4, 20_000, "add-remove"),
+    (32, 1, 0, "replace"),
+    (32, 8, 200_000, "add-remove"),
+    (128, 2, 5_000, "replace"),
+)
+
+
+def moments(runs: int) -> None:
+    rows, figures = [], {}
+    for number, epsilon, present, relation in MOMENTS:
+        told = []
+        for seed in range(runs):
+            made = schema(1_000_000, 1, relation)
+            living = SecondMoment(made, epsilon=epsilon, rows=number, seed=seed)
+            living.update(np.random.default_rng(seed).integers(0, 1 << 40, present))
+            reading = living.answer(seed=60_000 + seed)
+            told.append((reading.value, reading.error))
+        mean, deviation, bar, covered = summary(told, present)
+        figures[f"{number}/{epsilon}/{present}/{relation}"] = [mean, deviation, bar, covered]
+        facts = (str(number), relation, str(epsilon), f"{present:,}", f"{mean:,.0f} ± {deviation:,.0f}")
+        rows.append((*facts, f"{bar:,.0f}", f"{100 * covered:.1f} %"))
+    keep("moments", {"runs": runs, "cells": figures})
+    table(("rows", "relation", "ε", "second moment", "told", "median bar", "covered"), rows)
 
 
 # Errors against the lower bound ----------------------------------------------------------------------
@@ -363,15 +433,20 @@ def _line(
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for part in ("table", "bounds", "speed", "day"):
+    for part in ("table", "bars", "moments", "bounds", "speed", "day"):
         asked.add_argument(f"--{part}", action="store_true")
     asked.add_argument("--peer", metavar="PYTHON")
+    asked.add_argument("--widths", type=int, nargs="+", choices=WIDTHS, default=WIDTHS)
     asked.add_argument("--runs", type=int, default=100)
     asked.add_argument("--updates", type=int, default=100_000_000)
     asked.add_argument("--ids", type=int, default=10_000_000)
     said = asked.parse_args()
     if said.table:
-        bucket_table(said.runs)
+        bucket_table(said.runs, said.widths)
+    if said.bars:
+        bars(said.runs)
+    if said.moments:
+        moments(said.runs)
     if said.bounds:
         bounds(min(said.runs, 20))
     if said.speed:

@@ -35,6 +35,7 @@ MEANT: dict[tuple[str, str], str] = {
     ("cli/demo.py", "table"): "the demo's own data",
     ("cli/demo.py", "points"): "the demo's own data",
     ("cli/demo.py", "calls"): "the demo's own data",
+    ("cli/demo.py", "stream"): "the demo's own data",
     ("kinds/calls/audits.py", "grid"): "a way to count places, on a grid",
     ("kinds/calls/where.py", "grid"): "a way to count places, on a grid",
     ("kinds/calls/where.py", "tree"): "a way to count places, on a tree",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -82,6 +83,46 @@ def test_the_id_may_be_a_word_of_each_line(state: Path, feed: Feed) -> None:
     assert feed(b'10.0.0.7 - - [01/Jan] "GET /"\n10.0.0.7 x\n', "--field", "1").code == 0
     load(state).update(["10.0.0.7"], -2)
     assert np.load(state / "counters.npy").tolist() == before
+
+
+def test_lines_may_stand_in_a_file(state: Path, cli: Cli) -> None:
+    before = np.load(state / "counters.npy").tolist()
+    Path("day.log").write_bytes(b"ann\t2\nbob\nann\t-2\nbob\t-1\n")
+    assert json.loads(cli("stream", "feed", state, "day.log", "--json").out)["updates"] == 4
+    assert np.load(state / "counters.npy").tolist() == before
+    missing = cli("stream", "feed", state, "night.log")
+    assert (missing.code, missing.sentences) == (1, 2), missing.err
+    assert cli("stream", "feed", state, ".").code == 1
+
+
+def test_the_demo_counts_a_day_and_keeps_no_line_of_it(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("penstock.demo.log.READERS", 400)
+    done = cli("demo", "--kind", "stream", "--out", "readers")
+    assert done.code == 0, done.err
+    ran = re.findall(r"^\$ penstock (\w+ \w+)", done.out, re.MULTILINE)
+    day = ["stream feed", "stream ask"] * 4
+    assert ran == [
+        "ledger init",
+        "ledger limit",
+        "stream open",
+        *day,
+        "stream show",
+        "stream close",
+        "ledger show",
+    ]
+    page = re.search(r"Its report: +(\S+)", done.out)
+    assert page is not None
+    assert "Answers over time" in Path(page[1]).read_text(encoding="utf-8")
+    assert {path.name for path in Path("readers").iterdir()} == {"stream.json", "report.html"}
+    left = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(b"192.0.2.9" in each for each in left)
+    assert str(tmp_path).encode() not in Path("readers/stream.json").read_bytes()
+    assert cli("demo", "--kind", "stream", "--out", "readers").code == 1
+    assert cli("demo", "--kind", "stream", "--data-only", "day.log").code == 0
+    assert Path("day.log").read_text(encoding="utf-8").startswith("192.0.2.9 - - [02/Mar/2026:00:00:00")
 
 
 def test_a_line_that_cannot_be_read_stops_the_feeding_and_all_before_it_are_fed(

@@ -21,7 +21,8 @@ def demo(
         str,
         typer.Option(
             metavar="KIND",
-            help="table: a household survey; points: bicycle rides on a map; calls: phones in a city.",
+            help="table: a household survey; points: bicycle rides on a map; calls: phones in a city; "
+            "stream: a web server's log.",
         ),
     ] = "table",
     epsilon: Annotated[
@@ -46,26 +47,26 @@ def demo(
 
         penstock demo
         penstock demo --kind points --out rides-release
+        penstock demo --kind stream --out readers
         penstock demo --data-only survey.csv
     """
     from penstock.cli.draft import write
-    from penstock.cli.screen import clean, note, screen
+    from penstock.cli.screen import clean, screen
     from penstock.errors import UsageError
     from penstock.releases import check_destination
 
+    if kind == _LIVING:
+        _live(out, epsilon, data_only)
+        return
     story = next((each for each in _STORIES if each.kind == kind), None)
     if story is None:
-        known = " or ".join(each.kind for each in _STORIES)
+        known = " or ".join((*(each.kind for each in _STORIES), _LIVING))
         raise UsageError(f"The demo has made-up data of kind {known}, not '{kind}'.")
     if data_only is not None:
-        if Path(data_only).exists():
-            raise UsageError(f"'{data_only}' exists already; choose another file.")
-        write(Path(data_only), story.data().write_csv())
-        note(f"{clean(data_only)}: {story.what}")
+        _data_only(data_only, story.data().write_csv(), story.what)
         return
     check_destination(out)
-    office = Path(f"{out.rstrip('/')}-custodian")
-    office.mkdir(parents=True, exist_ok=True)
+    office = _desk(out)
     data, schema, ledger = (
         office / story.file,
         office / f"{Path(story.file).stem}.schema.yaml",
@@ -91,9 +92,7 @@ def demo(
     tell.print(
         f"You compare the draft with what is public anyway, correct it, and keep it as {clean(schema)}."
     )
-    if not ledger.exists():
-        step("Open a ledger, and decide what these data may cost in all", "ledger", "init", str(ledger))
-    step("", "ledger", "limit", str(ledger), account, "--epsilon", "10")
+    _account(ledger, account)
     step(
         "Release: everything is checked first, then paid for, then written",
         "release",
@@ -122,12 +121,90 @@ def demo(
         str(office / "evaluation.html"),
     )
     step("And the ledger remembers", "ledger", "show", str(ledger))
-    endings = (
+    _ending(out, office / "evaluation.html")
+
+
+def _live(out: str, epsilon: str, data_only: str | None) -> None:
+    """The story of a stream: nobody keeps the log, and what remembers it is erased in the end."""
+    from penstock.catalogue import default_sketch
+    from penstock.cli.draft import write
+    from penstock.cli.screen import clean, screen
+    from penstock.demo import log_schema, quarters_of_a_day
+    from penstock.releases import check_destination
+
+    parts = quarters_of_a_day()
+    what = f"A day of a library's web server: {sum(map(len, parts)):,} requests of readers who do not exist."
+    if data_only is not None:
+        _data_only(data_only, "".join(line for part in parts for line in part), what)
+        return
+    check_destination(out)
+    office = _desk(out)
+    schema, ledger = office / "readers.schema.yaml", office / "ledger.db"
+    write(schema, log_schema())
+    tell = screen()
+    tell.print(f"\n[bold]{what}[/] Its custodian is you, your desk {clean(office)}/.")
+    tell.print(f"What is public about it you have written down in {clean(schema)}.")
+    _account(ledger, "readers", "--unit", default_sketch(_LIVING).unit)
+    step(
+        "Open the stream: its counters begin as noise, which is paid for",
+        *("stream", "open", out, "--schema", str(schema), "--epsilon", epsilon, "--answers", "4"),
+        *("--ledger", str(ledger), "--account", "readers"),
+    )
+    remark = "A server would pipe its log: tail -f access.log | penstock stream feed ... --field 1"
+    known: set[str] = set()
+    for until, part in zip(("6 in the morning", "noon", "6 in the evening", "midnight"), parts, strict=True):
+        requests = office / "requests.log"
+        write(requests, "".join(part))
+        step(remark, "stream", "feed", out, str(requests), "--field", "1")
+        requests.unlink()
+        known |= {line.partition(" ")[0] for line in part}
+        remark = ""
+        step(
+            f"How many different readers until {until}? You happen to know: {len(known):,}",
+            "stream",
+            "ask",
+            out,
+        )
+    step("What anybody may see of it", "stream", "show", out)
+    step("Erase the counters; answers and receipt stay", "stream", "close", out)
+    step("And the ledger remembers", "ledger", "show", str(ledger))
+    _ending(out, None)
+
+
+def _data_only(path: str, text: str, what: str) -> None:
+    from penstock.cli.draft import write
+    from penstock.cli.screen import clean, note
+    from penstock.errors import UsageError
+
+    if Path(path).exists():
+        raise UsageError(f"'{path}' exists already; choose another file.")
+    write(Path(path), text)
+    note(f"{clean(path)}: {what}")
+
+
+def _desk(out: str) -> Path:
+    """Where the custodian keeps what nobody else should see."""
+    office = Path(f"{out.rstrip('/')}-custodian")
+    office.mkdir(parents=True, exist_ok=True)
+    return office
+
+
+def _account(ledger: Path, account: str, *more: str) -> None:
+    if not ledger.exists():
+        step("Open a ledger, and decide what these data may cost in all", "ledger", "init", str(ledger))
+    step("", "ledger", "limit", str(ledger), account, "--epsilon", "10", *more)
+
+
+def _ending(out: str, evaluation: Path | None) -> None:
+    from penstock.cli.screen import clean, screen
+
+    tell = screen()
+    tell.print()
+    endings = [
         ("The release, to publish", f"{out.rstrip('/')}/"),
         ("Its report", Path(out).resolve() / "report.html"),
-        ("For your eyes only", (office / "evaluation.html").resolve()),
-    )
-    tell.print()
+        *([] if evaluation is None else [("For your eyes only", evaluation.resolve())]),
+    ]
     for what, place in endings:
         tell.print(f"{what + ':':25} [bold]{clean(place)}[/]", soft_wrap=True)
 
@@ -171,6 +248,7 @@ class _Story:
         return DATASETS[self.made_up][1]()
 
 
+_LIVING = "stream"
 _STORIES = (
     _Story(
         "table",

@@ -124,6 +124,10 @@ def _parameters(given: list[str], known: Any, sketch: str) -> dict[str, Any]:
 
 def feed(
     state: State,
+    lines: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE]", show_default=False, help="Read this instead of standard input."),
+    ] = None,
     field: Annotated[
         int | None,
         typer.Option(
@@ -151,7 +155,7 @@ def feed(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Feed the lines of standard input to a stream, until it ends.
+    """Feed the lines of standard input, or of a file, to a stream, until they end.
 
     A line is an id, which is then inserted once; or an id, a tab and a whole number, such as -1 to take it
     out again. Each line is forgotten as soon as it is counted. Ctrl-C ends the feeding, and whatever was read
@@ -160,21 +164,25 @@ def feed(
     [bold]Examples[/bold]
 
         tail -f access.log | penstock stream feed visitors.state --field 1
+        penstock stream feed visitors.state yesterday.log --field 1
         cut -d, -f1 log.csv | penstock stream feed visitors.state
         tail -f clicks.log | penstock stream feed clicks.state --step-every 60
     """
     import sys
+    from contextlib import nullcontext
 
     from penstock.cli.screen import clean, note, print_json
     from penstock.kinds.stream.feeding import feed as pour
+    from penstock.kinds.stream.feeding import opened
     from penstock.kinds.stream.living import load
     from penstock.kinds.stream.page import write_page
 
     with load(state) as living:
         living.refuse_change()
-        if sys.stdin.isatty():
+        if lines is None and sys.stdin.isatty():
             note("Reading from the terminal; end with Ctrl-D.")
-        fed = pour(living, sys.stdin.buffer.fileno(), field=field, every=every, step=step_every)
+        with nullcontext(sys.stdin.buffer) if lines is None else opened(lines) as source:
+            fed = pour(living, source.fileno(), field=field, every=every, step=step_every)
         if step_every is not None:
             write_page(living, state)
     if as_json:

@@ -25,6 +25,10 @@ from penstock.privacy.unit import Relation
 from penstock.schema import Schema
 
 Counters = NDArray[Any]
+NORMAL_95 = 1.96
+"""So many standard errors on either side are the bar of an answer."""
+LAPLACE_95 = 2.1183
+"""The same where the error may be a single Laplace one: ln 20 / sqrt 2. For sums of them it is enough."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,8 @@ class Sketch(Declared, ABC):
     """Whether noise can be drawn anew on top of the old."""
     ahead: ClassVar[bool] = False
     """Whether all answers are paid for when the stream is opened."""
+    draws: ClassVar[bool] = False
+    """Whether feeding draws noise of its own."""
     trusts_totals: ClassVar[bool] = False
     """Whether the guarantee, and not only accuracy, rests on the largest total that the schema states."""
     largest_state: ClassVar[Fraction | None] = None

@@ -1,13 +1,16 @@
 """Made-up data to try Penstock on, without a network and without anybody's secrets."""
 
+from penstock.demo.log import log_schema, quarters_of_a_day
 from penstock.demo.phones import phones, phones_schema
 from penstock.demo.survey import survey, survey_schema
 from penstock.demo.town import rides, rides_schema
 from penstock.demo.visits import visits, visits_schema
 
 __all__ = [
+    "log_schema",
     "phones",
     "phones_schema",
+    "quarters_of_a_day",
     "rides",
     "rides_schema",
     "survey",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
@@ -12,10 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kinds.stream.streams import dump, held_by, schema
 
+from penstock.contracts.sketch import Setting
 from penstock.errors import DataError, LedgerError, PenstockError, ReleaseError, SchemaError, UsageError
+from penstock.kinds.stream.continual import Intervals
 from penstock.kinds.stream.folder import BOOK, COUNTERS
+from penstock.kinds.stream.forgetting import overwrite_freed
+from penstock.kinds.stream.occupancy import Levels
 from penstock.privacy.ledger.ledger import Ledger
+from penstock.privacy.mechanisms import noise
 from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.unit import Relation
 from penstock.stream import (
     ContinualCounter,
     DensityInserts,
@@ -37,8 +45,9 @@ def state_of(living: Living) -> list[int]:  # type: ignore[type-arg]
 def test_distinct_counts_are_as_far_off_as_the_table_says() -> None:
     """A cell of the table over few runs: 20,000 further ids come and go, totals up to 49.
 
-    40 runs: the mean of D = 10,000 within 5 standard errors, the deviation within 45 % of 1,179 (for normal
-    estimates beyond that once in 10^6 runs); studies/streams.py has the whole table over 100 runs.
+    40 runs: the mean of D = 10,000 within 5 standard errors, the deviation no more than 45 % above the 1,179
+    that are stated, which it is less than because all levels are read, and not so small that noise is missing
+    (for normal estimates beyond that once in 10^6 runs); studies/streams.py has the whole table.
     """
     found = []
     for seed in range(40):
@@ -48,18 +57,36 @@ def test_distinct_counts_are_as_far_off_as_the_table_says() -> None:
         counter.update(ids[10_000:], -(1 + ids[10_000:] % 49))
         found.append(counter.answer(seed=1000 + seed).value)
     assert abs(np.mean(found) - 10_000) < 5 * 1179 / sqrt(40) + 100
-    assert 0.55 * 1179 < np.std(found, ddof=1) < 1.45 * 1179
+    assert 0.45 * 980 < np.std(found, ddof=1) < 1.45 * 1179
 
 
-def test_a_bar_covers_the_truth_about_as_often_as_it_says() -> None:
-    """Of 60 bars at 95 %, fewer than 47 cover the truth with a probability below 10^-6."""
+@pytest.mark.parametrize(("width", "present"), [(256, 3000), (256, 0), (4096, 50_000)])
+def test_a_bar_covers_the_truth_as_often_as_it_says(width: int, present: int) -> None:
+    """Of 60 bars at 95 %, fewer than 47 cover the truth with a probability below 10^-6.
+
+    Reading the first level that is not full, as printed, fails this for 3,000 ids in 256 counters.
+    """
     covered = 0
     for seed in range(60):
-        counter = DistinctCounter(schema("add-remove"), epsilon=2, seed=seed)
-        counter.update(np.arange(50_000))
+        counter = DistinctCounter(schema(), epsilon=2, width=width, seed=seed)
+        counter.update(np.arange(present))
         reading = counter.answer(seed=1000 + seed)
-        covered += abs(reading.value - 50_000) <= reading.error
+        covered += abs(reading.value - present) <= reading.error
     assert covered >= 47
+
+
+def test_levels_are_weighed_together() -> None:
+    """Numbers without noise give the ids back; no level is chosen, and no answer exceeds all ids."""
+    chances = np.array([2.0 ** -min(level + 1, 16) for level in range(17)])
+    levels = Levels(4096, chances, 0.62, 0.5, 2.0, 100_000)
+    for ids in (-500, 0, 700, 40_000):
+        loads = ids * chances / 4096
+        empty = np.where(loads < 0, 1 - loads, np.exp(-np.maximum(loads, 0)))
+        value, least, most = levels.estimate(4096 * (0.5 + 0.12 * empty))
+        assert abs(value - ids) < 0.01 * abs(ids) + 5
+        assert least < value < most
+    value, least, most = levels.estimate(np.full(17, 2048.0))
+    assert least < value <= 100_000 <= most
 
 
 def test_statistics_of_totals_are_as_far_off_as_predicted() -> None:
@@ -104,6 +131,14 @@ def test_the_insert_only_baseline_is_as_far_off_as_its_theorem_says() -> None:
     predicted = 2 / sqrt(4000)
     assert 0.55 * predicted < np.std(found, ddof=1) < 1.45 * predicted
     assert abs(np.mean(found) - 0.25) < 5 * predicted / sqrt(40)
+
+
+def test_a_plain_tree_counter_has_the_stated_deviation() -> None:
+    """1,024 steps, one noise at epsilon 1, a prefix of all 11 levels: sqrt(22) 11 = 51.6."""
+    tree = Intervals(steps=1024)
+    setting = Setting(10, 1, Relation.ADD_REMOVE, key=1, state=Fraction(1))
+    each = noise.standard_deviation(tree.scale(setting, Fraction(1)), 1)
+    assert round(each * sqrt(tree.levels), 1) == 51.6
 
 
 def test_a_running_count_stays_within_its_bound() -> None:
@@ -233,6 +268,7 @@ def test_mistakes_cost_nothing(changed: dict[str, object], why: str, tmp_path: P
     ("ids", "deltas", "why"),
     [
         ([1, 2], [1, 99], "by more than 49"),
+        ([1, 2], [1, -(1 << 63)], "by more than 49"),
         ([1, 2], [1], "one change for each id"),
         ([1.5], 1, "whole numbers or texts"),
         ([-1], 1, "0 or more"),
@@ -291,6 +327,57 @@ def test_noise_that_was_drawn_anew_leaves_counts_unbiased() -> None:
 
 
 # Nothing is remembered ---------------------------------------------------------------------------------
+
+
+REMNANTS = """
+import numpy as np
+from penstock.schema import Schema
+from penstock.stream import DistinctCounter
+
+MASK = np.uint64(0x5A5A5A5A)
+schema = Schema.from_yaml("{kind: stream, relation: replace, stream: {ids: 100000, most: 9}}")
+counter = DistinctCounter(schema, epsilon=4, width=512)
+first = np.array(counter._counters[1, 200:206])
+masked = first ^ np.uint32(MASK)
+first[:] = 0
+counter.update(np.arange(50_000))
+found = 0
+with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
+    for line in maps:
+        where, rights, *_ = line.split()
+        low, high = (int(each, 16) for each in where.split("-"))
+        if not rights.startswith("rw"):
+            continue
+        try:
+            memory.seek(low)
+            piece = memory.read(high - low)
+        except (OSError, OverflowError, ValueError):
+            continue
+        for kind in (np.uint32, np.uint64):
+            words = np.frombuffer(piece, dtype=kind)
+            (here,) = np.nonzero((words[:-6] ^ kind(MASK)) == kind(masked[0]))
+            found += sum(bool(((words[at : at + 6] ^ kind(MASK)) == masked).all()) for at in here.tolist())
+print(found)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process through /proc")
+def test_freed_memory_holds_no_noise(tmp_path: Path) -> None:
+    """Whoever found the first counters beside the present ones would know every update."""
+    if not overwrite_freed():
+        pytest.skip("the C library cannot overwrite what is freed; the page of limits says so")
+    done = subprocess.run([sys.executable, "-c", REMNANTS], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "0"
+
+
+def test_a_seed_of_updates_that_draw_is_told_on_the_receipt(tmp_path: Path) -> None:
+    made = schema("add-remove", ids=100)
+    density = DensityInserts(made, epsilon=2, folder=tmp_path / "d")
+    density.update([1])
+    assert density.receipt.publishable
+    density.update([1], seed=3)
+    assert not density.receipt.publishable
+    assert not load(tmp_path / "d", writing=False).receipt.publishable
 
 
 def test_no_object_holds_a_generator_or_an_update(tmp_path: Path) -> None:

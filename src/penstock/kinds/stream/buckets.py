@@ -12,25 +12,25 @@ makes these numbers private even for somebody who has seen the state.
 
 An empty counter is likely with probability p1, any other with p0: what was added is a random multiple, which
 is not zero because the modulus is a prime above all totals. Hence the number of likely counters on a level
-tells how many of them are empty, and that how many ids there are, as in linear counting.
+tells how many of them are empty, and that how many ids there are, as in linear counting (`occupancy`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log, sqrt
 from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.parameters import Whole
-from penstock.contracts.sketch import Counters, Estimate, Setting, Sketch
+from penstock.contracts.sketch import NORMAL_95, Counters, Estimate, Setting, Sketch
 from penstock.errors import SchemaError
 from penstock.kinds.stream.data import Fed
 from penstock.kinds.stream.hashing import lowest_one, scattered
 from penstock.kinds.stream.layout import StreamLayout
 from penstock.kinds.stream.living import Living
+from penstock.kinds.stream.occupancy import Levels
 from penstock.kinds.stream.residues import PIECE, add
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.modular import TwoLevels, half, likely_residues, shares
@@ -39,7 +39,6 @@ from penstock.privacy.randomness.generator import Law, Randomness
 from penstock.schema import Schema
 
 MERSENNE = (1 << 31) - 1
-_FULL = 0.25  # a level is read when a quarter of its counters is empty
 
 
 @dataclass(frozen=True)
@@ -121,22 +120,14 @@ class Buckets(Sketch):
         stayed = 0.5 + kept * (_together(setting.drawn) - 0.5)
         return stayed, (half(self.prime) - stayed) / (self.prime - 1)
 
-    def estimate(self, setting: Setting, counts: NDArray[np.int64], deviation: float) -> tuple[float, float]:
-        """How many ids there are, and the standard error of that, from noisy numbers of likely counters."""
-        stayed, moved = self.shares(setting)
-        empty = (counts / self.width - moved) / (stayed - moved)
+    def chances(self, setting: Setting) -> NDArray[np.float64]:
+        """How often an id meets each level."""
         levels = self.levels(setting)
-        level = next((at for at, share in enumerate(empty) if share >= _FULL), levels - 1)
-        chance = 2.0 ** -min(level + 1, levels - 1) if levels > 1 else 1.0
-        share = min(1.0, max(float(empty[level]), 1 / self.width))
-        value = -self.width * log(max(float(empty[level]), 1 / self.width)) / chance
-        load = -log(share)
-        of_counts = sqrt(self.width / 4 + deviation**2) / (self.width * (stayed - moved))
-        # how many counters so many ids leave empty, and how many ids meet the level, are chance as well
-        of_hashes = max(0.0, share * (1 - (1 + load) * share)) / self.width
-        of_level = load * self.width * (1 - chance) / chance**2
-        error = (self.width / chance / share) ** 2 * (of_counts**2 + of_hashes) + of_level
-        return value, sqrt(error)
+        return np.array([2.0 ** -min(level + 1, levels - 1) for level in range(levels)])
+
+    def reading(self, setting: Setting, scale: float) -> Levels:
+        """What the noisy numbers of likely counters are read with; `scale` is that of their noise."""
+        return Levels(self.width, self.chances(setting), *self.shares(setting), scale, setting.ids)
 
 
 def _together(times: int) -> float:
@@ -172,9 +163,10 @@ class DistinctCounter(Living[Buckets]):
             1,
             because="an id stands in one counter, which is likely or not whatever noise it began with",
         )
-        scale = noise.standard_deviation(sealed.sensitivity.l1, pay.left[0])
+        levels = sketch.reading(setting, float(sealed.sensitivity.l1 / pay.left[0]))
         counts = noise.counts(sealed, pay=pay)
-        value, deviation = sketch.estimate(setting, counts, scale)
+        value, least, most = levels.estimate(counts.astype(np.float64))
+        deviation = max(most - value, value - least) / NORMAL_95
         if question == "density":
-            return Estimate(value / setting.ids, deviation / setting.ids, "of all ids")
-        return Estimate(value, deviation, "ids")
+            return Estimate(value / setting.ids, deviation / setting.ids, "of all ids", conservative=True)
+        return Estimate(value, deviation, "ids", conservative=True)

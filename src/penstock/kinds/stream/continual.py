@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.parameters import Whole
-from penstock.contracts.sketch import Counters, Estimate, Setting, Sketch
+from penstock.contracts.sketch import LAPLACE_95, Counters, Estimate, Setting, Sketch
 from penstock.errors import UsageError
 from penstock.kinds.stream import folder as place
 from penstock.kinds.stream.book import Reading, now
@@ -162,7 +162,9 @@ class ContinualCounter(Living[Intervals]):
         both = (self.setting.state, Fraction(self._book.epsilon_out))
         each = [noise.standard_deviation(self.sketch.scale(self.setting, share), 1) ** 2 for share in both]
         deviation = sqrt(len(self.sketch.parts(step)) * sum(each))
-        return Reading("count", None, value, 1.96 * deviation, "events", now(), Fraction(0))
+        return Reading(
+            "count", None, value, LAPLACE_95 * deviation, "events", now(), Fraction(0), conservative=True
+        )
 
     def answer(self, question: str | None = None, at: int | None = None, **_: Any) -> Reading:
         """The count after the last step that is over; it was paid for at the opening."""

@@ -41,6 +41,7 @@ class Bits(Sketch):
     mechanism: ClassVar[str] = "randomised bits"
     largest_state: ClassVar[Fraction | None] = LARGEST_STATE
     redrawable: ClassVar[bool] = False
+    draws: ClassVar[bool] = True
 
     sample: Annotated[int | None, Whole(least=1, most=members.MOST)] = None
 

@@ -13,7 +13,7 @@ import select
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from penstock.errors import DataError, UsageError
 from penstock.kinds.stream.hashing import LONG, from_letters, from_texts
 from penstock.kinds.stream.living import Living
 from penstock.lifetime import undisturbed
+from penstock.releases.disk import reason
 
 _AT_ONCE = 4 << 20
 _LONGEST_LINE = 1 << 20
@@ -73,6 +74,14 @@ def feed(
     finally:
         living.flush()
     return Fed(number, False)
+
+
+def opened(path: str) -> BinaryIO:
+    """A file of lines; DataError where there is none."""
+    try:
+        return open(path, "rb", buffering=0)
+    except OSError as problem:
+        raise DataError(f"'{path}' cannot be read: {reason(problem)}. Nothing was fed.") from None
 
 
 def _lines(text: bytes, *, ended: bool) -> tuple[bytes, bytes]:

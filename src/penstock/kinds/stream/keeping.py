@@ -43,7 +43,6 @@ class Kept(ABC, Generic[S]):
     _folder: Path | None
     _lock: place.Lock | None
 
-
     @classmethod
     def info(cls) -> SketchInfo:
         """Its entry in the catalogue."""
@@ -106,7 +105,6 @@ class Kept(ABC, Generic[S]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._book.readings)} told, {self.left})"
 
-
     def _drawn(
         self, around: Counters, label: str, paying: LedgerAccount | None, source: Randomness
     ) -> Counters:
@@ -122,7 +120,9 @@ class Kept(ABC, Generic[S]):
             sensitivity=f"{setting.touched} {self.info().unit}{'' if setting.touched == 1 else 's'}",
             detail=f"{prod(around.shape):,} counters",
         )
-        counters = drawing.draw(law).astype(around.dtype)
+        drawn = drawing.draw(law)
+        counters = drawn.astype(around.dtype)
+        drawn[...] = 0
         self._write_down(budget, label)
         return counters
 

@@ -17,11 +17,12 @@ from typing import Any, Self
 import numpy as np
 
 from penstock import catalogue
-from penstock.contracts.sketch import Estimate
+from penstock.contracts.sketch import NORMAL_95, Estimate
 from penstock.errors import DataError, UsageError
 from penstock.kinds.stream import folder as place
 from penstock.kinds.stream.book import Book, Reading, now
 from penstock.kinds.stream.data import Fed
+from penstock.kinds.stream.forgetting import overwrite_freed
 from penstock.kinds.stream.hashing import numbered, whole_numbers
 from penstock.kinds.stream.keeping import Kept, S
 from penstock.kinds.stream.paying import (
@@ -66,6 +67,7 @@ class Living(Kept[S]):
         seed: int | None = None,
         **parameters: Any,
     ) -> None:
+        overwrite_freed()
         info = self.info()
         self.sketch = self.sketch_class(**known_parameters(info, self.sketch_class, parameters))
         refuse_schema(info, schema)
@@ -123,7 +125,6 @@ class Living(Kept[S]):
             if folder is not None:
                 self._move_to(place.create(folder, self._book, self._counters))
 
-
     def update(self, ids: Any, deltas: Any = 1, *, seed: int | None = None) -> None:
         """Add `deltas` to the totals of `ids`: whole numbers or texts, one or an array of them.
 
@@ -133,7 +134,7 @@ class Living(Kept[S]):
         words = numbered(ids)
         changes = whole_numbers(deltas, words.size)
         setting = self.setting
-        if changes.size and int(np.abs(changes).max()) > setting.most:
+        if changes.size and max(int(changes.max()), -int(changes.min())) > setting.most:
             raise DataError(
                 f"An update changes a total by more than {setting.most:,}, the largest total that the schema "
                 "allows. Nothing of this call was fed."
@@ -146,6 +147,9 @@ class Living(Kept[S]):
             )
         self.refuse_change()
         self.sketch.refuse_updates(setting, words, changes)
+        if seed is not None and self.sketch.draws and self._book.publishable:
+            with self._booking():
+                self._keep(self._book.model_copy(update={"publishable": False}))
         with drawing(seed) as source:
             self.sketch.feed(setting, self._counters, words, changes, source)
 
@@ -180,7 +184,7 @@ class Living(Kept[S]):
                 fed = Fed(self._seen(), self.setting)
                 found = self.asked(fed, name, at, pay.rest(label))
                 charge, entry = charged(pay, label)
-            error = 1.96 * found.deviation
+            error = NORMAL_95 * found.deviation
             reading = Reading(name, at, found.value, error, found.text, now(), price, found.conservative)
             self._settle(charge, entry)
             self._keep(self._book.with_reading(reading))
@@ -219,6 +223,7 @@ class Living(Kept[S]):
             # The book first: a crash in between costs accuracy, and hides no charge.
             self._keep(self._book.model_copy(update={"publishable": before.publishable and seed is None}))
             self._counters[...] = counters
+            counters[...] = 0
             place.written(self._counters)
 
     def merge(self, other: object) -> None:
@@ -264,7 +269,8 @@ class Living(Kept[S]):
         with self._booking():
             self._counters[...] = 0
             self._counters = np.zeros(0, dtype=self._counters.dtype)
-            self._keep(self._book.model_copy(update={"closed": now()}))
+            # what is left may be published, and where the ledger stands is nobody's business
+            self._keep(self._book.model_copy(update={"closed": now(), "ledger": None}))
             if self._folder is not None:
                 place.erase(self._folder)
             self._lock = None
@@ -300,6 +306,7 @@ class Living(Kept[S]):
     @classmethod
     def _of(cls, folder: Path, book: Book, *, writing: bool) -> Self:
         """The stream in a folder; called by `load`."""
+        overwrite_freed()
         made = cls.__new__(cls)
         parameters = known_parameters(cls.info(), cls.sketch_class, book.parameters)
         made.sketch = cls.sketch_class(**parameters)

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
 from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.parameters import Whole
-from penstock.contracts.sketch import Counters, Estimate, Setting, Sketch
+from penstock.contracts.sketch import NORMAL_95, Counters, Estimate, Setting, Sketch
 from penstock.errors import SchemaError
 from penstock.kinds.stream.data import Fed
 from penstock.kinds.stream.hashing import scattered
@@ -32,6 +31,8 @@ from penstock.privacy.laws.additive import LaplaceAround
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.randomness.generator import Law, Randomness
 from penstock.schema import Schema
+
+_LAPLACE = 3  # the fourth cumulant of Laplace noise over its squared variance
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,10 @@ class Signs(Sketch):
         """By how much a few updates move each row. Doubles hold the sums exactly: they stay below 2^46."""
         moved = []
         amounts = deltas.astype(np.float64)
+        hashed = scattered(ids, setting.key)
         for word in range(-(-self.rows // 64)):
-            bits = scattered(ids, setting.key + word * 0x1000003)
+            # after a first hash: ids that differ where two keys do would share their signs
+            bits = scattered(hashed, (setting.key >> 64) + word)
             rows = min(64, self.rows - 64 * word)
             heads = ((bits[:, None] >> np.arange(rows, dtype=np.uint64)) & np.uint64(1)).astype(np.float64)
             moved.append(2 * (amounts @ heads) - amounts.sum())
@@ -115,6 +118,25 @@ class SecondMoment(Living[Signs]):
         fresh = noise.standard_deviation(sealed.sensitivity.l1, pay.left[0])
         rows = noise.counts(sealed, pay=pay).astype(np.float64)
         first = noise.standard_deviation(sketch.moved(setting), setting.state)
-        squares = rows**2
-        value = float(squares.mean()) - setting.drawn * first**2 - fresh**2
-        return Estimate(value, float(squares.std(ddof=1)) / sqrt(sketch.rows), "the second moment")
+        mean = float(np.mean(rows**2))
+        known = setting.drawn * first**2 + fresh**2
+        fourth = _LAPLACE * (setting.drawn * first**4 + fresh**4)
+        return Estimate(
+            mean - known, _reach(mean, known, fourth, sketch.rows) / NORMAL_95, "the second moment", True
+        )
+
+
+def _reach(mean: float, known: float, fourth: float, rows: int) -> float:
+    """How far from the mean of squared rows their expectation may be, at 95 %.
+
+    Rows are normal but for their noise, whose tails are heavier by `fourth`: such squares vary like fewer
+    squares of normal numbers. The longer of the two sides of the interval that these have.
+
+    >>> _reach(1.0, 0.0, 0.0, 32) < _reach(1.0, 1.0, 1.5, 32) < _reach(1.0, 1.0, 1.5, 8)
+    True
+    """
+    from scipy.special import gammaincinv
+
+    free = rows / (1 + fourth / 2 / max(mean, known) ** 2)
+    least, most = (mean * free / (2 * float(gammaincinv(free / 2, share))) for share in (0.975, 0.025))
+    return max(most - mean, mean - least)
