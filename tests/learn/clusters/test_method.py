@@ -223,7 +223,9 @@ def test_the_evaluation_stands_between_a_random_start_and_no_noise() -> None:
     assert score.ceiling <= score.value < score.floor
     assert compared.details["clusters"] == 3
     assert sum(compared.details["points_nearest"]) == frame.height
-    assert "Sizes" in compared.report()
+    told = compared.report()
+    assert "Sizes" in told
+    assert "a ceiling, which is Lloyd&#x27;s algorithm without noise" in told.replace("&#39;", "&#x27;")
 
 
 def test_without_noise_it_is_lloyds_algorithm() -> None:
