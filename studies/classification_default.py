@@ -11,7 +11,7 @@ default of tables, whose schema names the target (`penstock.learn.trained_on`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
@@ -112,19 +112,20 @@ STATEMENTS = (
 )
 
 
-def summary(results: Results) -> str:
-    """A row for each table and budget, a column for each method."""
-    lines = [f"| error | ε | {' | '.join(METHODS)} |", "|---|--:|" + "--:|" * len(METHODS)]
-    for tables in HALVES.values():
-        for name in tables:
-            for each in BUDGETS:
-                shown = [results.mean(f"predict-{name}", method, each, "error") for method in METHODS]
-                lines.append(f"| {name} | {each} | {' | '.join(_told(one) for one in shown)} |")
+def errors(results: Results, methods: Iterable[str]) -> str:
+    """A row for each table and budget, a column for each method; empty where nothing was measured."""
+    names = list(methods)
+    lines = [f"| error | ε | {' | '.join(names)} |", "|---|--:|" + "--:|" * len(names)]
+    for name in TABLES:
+        for each in BUDGETS:
+            shown = [results.mean(f"predict-{name}", method, each, "error") for method in names]
+            told = ["" if isnan(one) else f"{one:.4f}" for one in shown]
+            lines.append(f"| {name} | {each} | {' | '.join(told)} |")
     return "\n".join(lines)
 
 
-def _told(value: float) -> str:
-    return "" if isnan(value) else f"{value:.4f}"
+def summary(results: Results) -> str:
+    return errors(results, METHODS)
 
 
 def study() -> Study:

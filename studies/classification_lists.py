@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from classification_default import BUDGETS, HALVES, MAJORITY, NAMES, Wrong
+from classification_default import BUDGETS, HALVES, MAJORITY, METRICS, NAMES, errors
 from frame.command import main
 from frame.data import data_of
 from frame.results import Results, Summary
 from frame.statements import Statement, Verdict, count_of
-from frame.study import Method, Metric, Study
+from frame.study import Method, Study
 from penstock import catalogue
 from penstock.contracts.plug import method_class
 from penstock.engine import Marginal
@@ -102,7 +102,6 @@ METHODS: dict[str, Method] = {
     MAJORITY: Listed(method="majority-label"),
 }
 VARIED = tuple(METHODS)[1:-1]
-METRICS: dict[str, Metric] = {"error": Wrong()}
 
 
 def relative(results: Results, method: str, half: str, budgets: Sequence[str]) -> list[float]:
@@ -190,15 +189,8 @@ STATEMENTS = (
 
 
 def summary(results: Results) -> str:
-    """A row for each table and budget, a column for each list; then gains over the published list."""
-    lines = [f"| error | ε | {' | '.join(METHODS)} |", "|---|--:|" + "--:|" * len(METHODS)]
-    for tables in HALVES.values():
-        for name in tables:
-            for each in BUDGETS:
-                shown = [results.mean(f"predict-{name}", method, each, "error") for method in METHODS]
-                told = ["" if isnan(one) else f"{one:.4f}" for one in shown]
-                lines.append(f"| {name} | {each} | {' | '.join(told)} |")
-    return "\n".join([*lines, "", gains(results)])
+    """All errors, then gains over the published list."""
+    return "\n".join([errors(results, METHODS), "", gains(results)])
 
 
 def gains(results: Results) -> str:

@@ -27,13 +27,15 @@ def main(study: Study | Callable[[], Study], arguments: Sequence[str] | None = N
     parser.add_argument("--repetitions", type=int, help="how often each cell is run")
     parser.add_argument("--dataset", action="append", help="only this dataset; can be given several times")
     parser.add_argument("--budget", action="append", help="only this epsilon; can be given several times")
+    parser.add_argument("--method", action="append", help="only this method; can be given several times")
     parser.add_argument("--jobs", type=int, default=1, help=f"processes, at most {MOST_PROCESSES}")
     parser.add_argument("--seconds", type=float, help="start no further run after this time")
     parser.add_argument("--show", action="store_true", help="run nothing, only show what is there")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results of this study")
     given = parser.parse_args(arguments)
     try:
-        chosen = narrowed(study if isinstance(study, Study) else study(), given.dataset, given.budget)
+        whole = study if isinstance(study, Study) else study()
+        chosen = narrowed(whole, given.dataset, given.budget, given.method)
     except MissingDataError as missing:
         raise SystemExit(str(missing)) from None
     repetitions = chosen.full if given.full else given.repetitions
@@ -65,15 +67,29 @@ def all_of(studies: Sequence[str], page: Callable[[], Page], arguments: Sequence
         page().write()
 
 
-def narrowed(study: Study, datasets: Sequence[str] | None, budgets: Sequence[str] | None) -> Study:
-    """The study on some of its datasets and budgets only."""
+def narrowed(
+    study: Study,
+    datasets: Sequence[str] | None,
+    budgets: Sequence[str] | None,
+    methods: Sequence[str] | None = None,
+) -> Study:
+    """The study on some of its datasets and budgets only, with some of its methods."""
     from dataclasses import replace
 
-    for given, known, what in ((datasets, study.datasets, "dataset"), (budgets, study.budgets, "budget")):
+    for given, known, what in (
+        (datasets, study.datasets, "dataset"),
+        (budgets, study.budgets, "budget"),
+        (methods, study.methods, "method"),
+    ):
         for one in given or ():
             if one not in known:
                 raise SystemExit(f"{study.name} has no {what} '{one}'; it has {', '.join(known)}.")
-    return replace(study, datasets=datasets or study.datasets, budgets=budgets or study.budgets)
+    return replace(
+        study,
+        datasets=datasets or study.datasets,
+        budgets=budgets or study.budgets,
+        methods={name: study.methods[name] for name in methods or study.methods},
+    )
 
 
 def _progress(done: int, total: int, cell: Cell, seconds: float) -> None:

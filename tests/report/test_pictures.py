@@ -167,3 +167,9 @@ def test_a_picture_that_is_shown_by_itself_has_the_house_style() -> None:
     shown = picture._repr_html_()
     assert LIGHT["layout"]["font"]["color"] in shown
     assert picture.figure.layout.template.layout.font.color is None  # and is as it was
+
+
+def test_a_map_has_one_scale_unless_it_would_be_a_strip() -> None:
+    for width, same in ((2.0, True), (3.0, True), (5.0, False), (0.2, False)):
+        layout = maps.grid_map("map", [0.0, width], [0.0, 1.0], [[1.0]]).figure.layout
+        assert (layout.yaxis.scaleanchor == "x") is same

@@ -221,6 +221,14 @@ def test_a_dataset_that_the_study_does_not_have_is_refused() -> None:
         narrowed(study(Drawn()), ["big"], None)
 
 
+def test_a_study_can_be_run_with_some_of_its_methods() -> None:
+    whole = study(Drawn())
+    (first, *_) = whole.methods
+    assert list(narrowed(whole, None, None, [first]).methods) == [first]
+    with pytest.raises(SystemExit, match="no method 'best'"):
+        narrowed(whole, None, None, ["best"])
+
+
 def test_splits_are_disjoint_and_the_same_every_time() -> None:
     whole, train, test = load("made-up"), load("made-up train"), load("made-up test")
     assert (train.rows, test.rows) == (1600, 400)

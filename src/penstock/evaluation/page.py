@@ -65,7 +65,7 @@ def _overview(scores: Sequence[Score], ceiling: str) -> Section:
         blocks,
         short="Scores",
         lead="Every score stands between a floor, which needs no release at all, and a ceiling, which is "
-        f"{ceiling}. A score at the ceiling cannot be improved.",
+        f"{ceiling}. A score at the ceiling has lost nothing to noise.",
     )
 
 

@@ -14,6 +14,7 @@ from penstock import catalogue
 from penstock.errors import QueryError, UsageError
 from penstock.privacy.budgets.receipt import Receipt
 from penstock.releases.package import penstock_version
+from penstock.releases.predicting import Predicting
 from penstock.releases.published import Published
 from penstock.report.numbers import percent
 from penstock.report.page import (
@@ -250,11 +251,16 @@ def _commands(release: Published, folder: str) -> list[tuple[str, str]]:
     example = release.example()
     if release.can_query and example:
         lines.append(("Ask it", f"penstock query {place} {shlex.quote(example)}"))
+    predicts = isinstance(release, Predicting)
+    if predicts:
+        lines.append(("Predict for new rows", f"penstock predict {place} new.csv -o predicted.csv"))
     code = ["from penstock import load", "", f"release = load({folder!r})"]
     if release.can_sample:
         code.append(f"{drawn} = release.sample({release.sampled_often:_})")
     if release.can_query and example:
         code.append(f"answer = release.query({example!r})")
+    if predicts:
+        code.append("predicted = release.predict(rows)  # a Polars frame of new rows")
     lines.append(("The same in Python", "\n".join(code)))
     return lines
 

@@ -17,6 +17,9 @@ from penstock.report.picture import Picture
 from penstock.report.pictures import Numbers, finite
 from penstock.report.theme import SEQUENTIAL, figure, safe
 
+STRIP = 3
+"""A map with one side so many times as long as the other would be a strip."""
+
 
 def grid_map(
     title: str,
@@ -186,7 +189,10 @@ def _by_order(numbers: Numbers, area: Numbers) -> Numbers:
 def _map_layout(
     left: float, right: float, low: float, high: float, x_name: str, y_name: str
 ) -> dict[str, Any]:
+    """To the same scale both ways, unless one side would be a strip: those are of different units."""
     tall = (high - low) / ((right - left) or 1.0)
+    same = 1 / STRIP <= tall <= STRIP
+    tall = tall if same else 0.6
     return {
         "height": int(min(620, max(320, 640 * tall))),
         "dragmode": "pan",
@@ -203,7 +209,7 @@ def _map_layout(
             "fixedrange": False,
             "nticks": 6,
             "range": [low, high],
-            "scaleanchor": "x",
+            **({"scaleanchor": "x"} if same else {}),
             "constrain": "domain",
         },
     }

@@ -258,6 +258,7 @@ def test_the_report_shows_features_labels_and_a_tree(release: CellsRelease) -> N
     assert sum(row[1] for row in pictures[titles[0]].rows) == release.counts.sum()
     drawn = [row[0] for row in pictures["rich as a small tree"].rows]
     assert any(label.startswith("school ") and "→" in label for label in drawn)
+    assert "penstock predict my-release new.csv" in release.report()
 
 
 def test_a_target_must_be_named() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.engine.databases import sqlite_table
 
 import penstock
 from penstock.errors import PenstockError, UsageError
@@ -222,7 +223,9 @@ def test_the_evaluation_stands_between_a_random_start_and_no_noise() -> None:
     assert score.ceiling <= score.value < score.floor
     assert compared.details["clusters"] == 3
     assert sum(compared.details["points_nearest"]) == frame.height
-    assert "Sizes" in compared.report()
+    told = compared.report()
+    assert "Sizes" in told
+    assert "a ceiling, which is Lloyd&#x27;s algorithm without noise" in told.replace("&#39;", "&#x27;")
 
 
 def test_without_noise_it_is_lloyds_algorithm() -> None:
@@ -265,3 +268,22 @@ def test_a_grid_has_places_in_more_fields_than_arrays_have_axes() -> None:
     assert places.shape == (6, 63)
     assert places[:, 60].tolist() == [-0.5] * 3 + [0.5] * 3
     assert np.allclose(places[:3, 62], [-2 / 3, 0, 2 / 3])
+
+
+@pytest.mark.parametrize("given", [{"preset": "eugkm"}, {"preset": "dplloyd", "rounds": 1}])
+def test_a_database_clusters_as_many_fields_as_are_allowed(given: dict[str, Any]) -> None:
+    """SQLite has neither wide numbers nor deep expressions; two bins a field keep its questions short."""
+    rng = np.random.default_rng(0)
+    names = [f"x{number}" for number in range(64)]
+    described = {"type": "number", "bins": {"count": 2}, "constraints": {"minimum": -1, "maximum": 1}}
+    schema = Schema.model_validate({"kind": "points", "fields": [{"name": x, **described} for x in names]})
+    rows = rng.choice([-0.7, 0.7], (60, 1)) + rng.normal(0, 0.05, (60, 64))
+    frame = pl.DataFrame(rows, schema=names)
+    one, two = (
+        penstock.release(data, schema, epsilon=100, method="kmeans", parameters={"k": 2, **given}, seed=1)
+        for data in (frame, sqlite_table(frame))
+    )
+    assert isinstance(one, ClustersRelease)
+    assert isinstance(two, ClustersRelease)
+    assert one.centres.shape == (2, 64)
+    assert np.array_equal(one.centres, two.centres)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import exp, log
 
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
+from penstock.audit.harness import Status, examine
 from penstock.kinds.points.data import REACH, STEPS, Points
 from penstock.learn.clusters.audits import Rounds, proofs
 from penstock.learn.clusters.rounds import noisy_round, weight
@@ -156,3 +158,11 @@ def test_every_shipped_round_keeps_its_promise_and_every_broken_one_is_beyond_it
             assert worst > 1.5, target.name
         else:
             assert 0.999 < worst <= 1.0 + 1e-12, target.name
+
+
+@pytest.mark.parametrize("what", ["directions", "number"])
+def test_what_is_looked_up_without_noise_is_found_out_by_whole_releases(what: str) -> None:
+    (target,) = (one for one in proofs() if one.name == f"broken-kmeans-{what}-read-exactly")
+    verdict = examine(replace(target, effort=1), 120)
+    assert verdict.status is Status.REFUTED
+    assert verdict.failure <= 1.01e-6

@@ -85,7 +85,9 @@ class ClassifierEvaluation(Evaluator):
             "majority": floor,
             "noise-free": own,
         }
-        return Findings(scores, len(truth), details, _sections(release, confusion))
+        return Findings(
+            scores, len(truth), details, _sections(release, confusion), "what is learned without noise"
+        )
 
 
 def _learned(

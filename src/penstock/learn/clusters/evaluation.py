@@ -107,4 +107,4 @@ class ClustersEvaluation(Evaluator):
             short="Centres",
             lead="Beside those that are found on the records themselves.",
         )
-        return Findings((score,), rows.height, details, [where, section])
+        return Findings((score,), rows.height, details, [where, section], "Lloyd's algorithm without noise")
