@@ -3,6 +3,7 @@
 python studies/linear.py                    # all that is missing, two runs of each
 python studies/linear.py --half choosing    # only the tables to choose by
 python studies/linear.py --show             # what is there already
+python studies/linear.py --task numbers --runs 8 --only regression --only posterior-regression
 python studies/linear.py --speed            # CPU seconds of a fit of a million rows and 50 columns
 
 Tables and their public schemas are those of the suite (`frame.suite`) and made-up linear ones; nothing is
@@ -156,13 +157,15 @@ def answers(task: str, release: Any, test: Dataset) -> Any:
 Cell = tuple[str, str, str, str, str, int]  # task, table, target, method, epsilon, run
 
 
-def cells(halves: tuple[str, ...], tasks: tuple[str, ...] = ("labels", "numbers")) -> Iterator[Cell]:
+def cells(
+    halves: tuple[str, ...], tasks: tuple[str, ...] = ("labels", "numbers"), runs: int = RUNS
+) -> Iterator[Cell]:
     for half in halves:
         for task, tables in (("labels", LABELS), ("numbers", NUMBERS)):
             if task not in tasks:
                 continue
             for name, target in tables[half]:
-                for run in range(RUNS):
+                for run in range(runs):
                     for method, made in methods(task, target).items():
                         for epsilon in BUDGETS if made is not None else ("",):
                             yield task, name, target, method, epsilon, run
@@ -243,6 +246,8 @@ def main(write: Callable[[str], None] = print) -> None:
     parser.add_argument("--half", choices=("choosing", "confirming"))
     parser.add_argument("--task", choices=("labels", "numbers"), help="only these")
     parser.add_argument("--seconds", type=float, default=1e9, help="start no fit after this time")
+    parser.add_argument("--runs", type=int, default=RUNS, help="runs of each cell")
+    parser.add_argument("--only", action="append", metavar="METHOD", help="run no other methods")
     parser.add_argument("--show", action="store_true", help="run nothing")
     parser.add_argument("--speed", action="store_true", help="only measure how long fits take")
     given = parser.parse_args()
@@ -253,7 +258,9 @@ def main(write: Callable[[str], None] = print) -> None:
     tasks = ("labels", "numbers") if given.task is None else (given.task,)
     results, held, began = stored(), dict[str, Any](), time.monotonic()
     STORE.parent.mkdir(parents=True, exist_ok=True)
-    for cell in () if given.show else cells(halves, tasks):
+    for cell in () if given.show else cells(halves, tasks, given.runs):
+        if given.only is not None and cell[3] not in given.only:
+            continue
         if cell not in results and time.monotonic() - began < given.seconds:
             results[cell] = ran(cell, held)
             with STORE.open("a", encoding="utf-8") as file:

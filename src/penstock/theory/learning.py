@@ -6,8 +6,8 @@ replaced, so one draw is an exponential mechanism and costs 2 lam (b - a)/n: a r
 (2 (b - a)) costs epsilon. The same draw minimises Catoni's bound on the risk, so privacy and generalisation
 ask for the same thing.
 
-Evaluated on records, a bound is as private as they are. `GibbsLearner` (`penstock.learn`) releases it only
-where it is paid for.
+Evaluated on records, a bound is as private as they are. `PrivateGibbs` (`penstock.learn`) and `gibbs-rule`
+release it only where it is paid for.
 
 References: O. Catoni, "PAC-Bayesian supervised classification" (IMS 2007); D. McAllester, "Some PAC-Bayesian
 theorems" (1999), in A. Maurer's form (2004).

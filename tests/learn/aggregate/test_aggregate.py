@@ -210,6 +210,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
         {"output_bounds": [(0, 1)] * 3},
         {"output_bounds": "wide"},
         {"blocks": 0},
+        {"blocks": 10**12},
         {"size": -1},
         {"relation": "remove"},
         {"rows_in_order": True},

@@ -16,13 +16,17 @@ from hypothesis.extra.numpy import arrays
 from penstock.audit.neighbours import Pair
 from penstock.audit.sensitivity import moves
 from penstock.kinds.table.data import Table
+from penstock.kinds.table.rows import CodedRows
 from penstock.learn.linear.features import STEPS, Features, Problem
 from penstock.learn.linear.functional import (
+    MOST_RECORDS,
     FunctionalMechanism,
     Spread,
     middle,
     pairs,
+    product_sums,
     products,
+    response_sums,
     responses,
     solved,
     totals,
@@ -70,6 +74,21 @@ def test_a_replaced_record_moves_them_twice_as_far(target: str) -> None:
     for what in (products, responses):
         found = moves(lambda records, what=what: what(table(records, facts).coded_rows(), problem), swapped)
         assert found.contradictions == []
+
+
+@pytest.mark.parametrize("target", ["c", "y"])
+def test_sums_over_billions_of_records_are_exact_and_never_wrap_around(target: str) -> None:
+    """Rows of a database stand for as many records as they say; more than 64 bits have room for fail."""
+    problem = Problem.of(Schema.from_yaml(MIXED), target)
+    few = {"a": np.array([0, 1]), "c": np.array([2, 0]), "x": np.array([0, 4]), "y": np.array([3, 0])}
+    once, often = (
+        problem.examples(CodedRows(few, np.array([1, 1]) * times, 2)) for times in (1, MOST_RECORDS // 2)
+    )
+    for sums in (product_sums, response_sums):
+        exact = [int(each) * (MOST_RECORDS // 2) for each in sums(once).ravel()]
+        assert sums(often).ravel().tolist() == exact
+        with pytest.raises(OverflowError):
+            sums(problem.examples(CodedRows(few, np.array([1, MOST_RECORDS]), 2)))
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 5, 20])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.learn.search.losses import HUBER, LOGISTIC, SQUARED, STEP_BITS, Loss
-from penstock.learn.search.vectors import LIMIT, MOST_RECORDS
+from penstock.learn.search.vectors import COARSER, LIMIT, MOST_RECORDS, coarser
 
 ONE = 1 << STEP_BITS
 LOSSES = pytest.mark.parametrize("loss", [LOGISTIC, HUBER, SQUARED], ids=lambda loss: loss.name)
@@ -39,9 +39,11 @@ def test_no_two_arguments_differ_by_more_than_the_steepest_slope(loss: Loss, one
     assert min(first, second) >= 0
     assert abs(first - second) <= loss.steepest * abs(one - two)
     assert max(first, second) <= loss.most(LIMIT)
+    cut = abs((first >> COARSER) - (second >> COARSER))  # what is added up
+    assert cut <= coarser(loss.steepest * abs(one - two))
 
 
 @LOSSES
 def test_sums_of_the_losses_of_all_records_fit_into_64_bits(loss: Loss) -> None:
-    assert loss.most(LIMIT) * MOST_RECORDS < 2**63
+    assert coarser(loss.most(LIMIT)) * MOST_RECORDS < 2**63
     assert abs(loss.steepest / (loss.one >> STEP_BITS) - (2 if loss is SQUARED else 1)) < 0.02

@@ -170,10 +170,11 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             )
         if self.rows_in_order and len(self.attributes) > 1:
             raise UsageError("With rows_in_order there can be one attribute only. Nothing was spent.")
-        for name, given in (("blocks", self.blocks), ("size", self.size)):
-            if given is not None and (not isinstance(given, int) or not 1 <= given <= 10**12):
+        for name, given, most in (("blocks", self.blocks, MOST_BLOCKS), ("size", self.size, 10**12)):
+            whole = isinstance(given, int) and not isinstance(given, bool)
+            if given is not None and not (whole and 1 <= given <= most):
                 raise UsageError(
-                    f"{name} must be a whole number from 1 on, not {given!r}. Nothing was spent."
+                    f"{name} must be a whole number from 1 to {most:,}, not {given!r}. Nothing was spent."
                 )
         try:
             return Relation(self.relation)

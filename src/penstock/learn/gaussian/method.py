@@ -33,7 +33,7 @@ from penstock.errors import BudgetError, UsageError
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.rows import CodedRows
 from penstock.learn.linear.features import STEPS, Problem, target_column
-from penstock.learn.linear.functional import exact_product
+from penstock.learn.linear.functional import product_sums, response_sums
 from penstock.learn.linear.release import LinearRelease, predictor
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
@@ -248,17 +248,10 @@ def _shape(problem: Problem) -> tuple[int]:
 
 def _counted(problem: Problem) -> Callable[[CodedRows], Numbers]:
     """Products of all features row by row, and then those with the response, in squared steps."""
-    number = problem.features.number
 
     def counted(raw: CodedRows) -> Numbers:
         examples = problem.examples(raw)
-        products = np.zeros((number, number), dtype=np.int64)
-        responses = np.zeros((number, 1), dtype=np.int64)
-        for here, steps in examples.parts():
-            weights = None if examples.weights is None else examples.weights[here]
-            products += exact_product(steps, steps, weights)
-            responses += exact_product(steps, examples.responses(here), weights)
-        return np.concatenate([products.ravel(), responses.ravel()])
+        return np.concatenate([product_sums(examples).ravel(), response_sums(examples).ravel()])
 
     return counted
 

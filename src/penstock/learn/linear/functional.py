@@ -35,7 +35,7 @@ from penstock.contracts.method import Method
 from penstock.contracts.parameters import Number, Share, Text
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.rows import CodedRows
-from penstock.learn.linear.features import STEPS, Problem, Task, target_column
+from penstock.learn.linear.features import STEPS, Examples, Problem, Task, target_column
 from penstock.learn.linear.release import LinearRelease, predictor
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.budgets.budget import Budget
@@ -49,6 +49,8 @@ Numbers = NDArray[np.int64]
 
 EXACT = 1 << 53
 """Doubles hold whole numbers up to here."""
+MOST_RECORDS = 1 << 34
+"""The sums of the products of so many records fit into 64 bits: none is larger than STEPS**2."""
 FOR_MEAN = Fraction(1, 10)
 """The share of epsilon that goes to the mean of the numbers."""
 SPREAD = 0.1
@@ -169,12 +171,7 @@ def products(rows: Sealed[CodedRows], problem: Problem) -> Sealed[Numbers]:
     one, two = pairs(problem)
 
     def counted(raw: CodedRows) -> Numbers:
-        examples = problem.examples(raw)
-        total = np.zeros((problem.features.number,) * 2, dtype=np.int64)
-        for here, steps in examples.parts():
-            weights = None if examples.weights is None else examples.weights[here]
-            total += exact_product(steps, steps, weights)
-        return total[one, two]
+        return product_sums(problem.examples(raw))[one, two]
 
     return rows.claim(
         counted,
@@ -192,22 +189,17 @@ def responses(rows: Sealed[CodedRows], problem: Problem) -> Sealed[Numbers]:
     For labels a record counts with its features in the column of its label. With two labels one column is
     enough, in which it counts with its features or with minus its features.
     """
-    features, columns = problem.features, problem.answers
+    features = problem.features
     most = int(np.abs(problem.values).max()) if problem.task == "numbers" else STEPS
 
     def counted(raw: CodedRows) -> Numbers:
-        examples = problem.examples(raw)
-        total = np.zeros((features.number, columns), dtype=np.int64)
-        for here, steps in examples.parts():
-            weights = None if examples.weights is None else examples.weights[here]
-            total += exact_product(steps, examples.responses(here), weights)
-        return total.ravel()
+        return response_sums(problem.examples(raw)).ravel()
 
     bound = int(features.sum_bound * STEPS) * most
     return rows.claim(
         counted,
         _times(rows.sensitivity, bound, int(features.largest * STEPS) * most),
-        shape=(features.number * columns,),
+        shape=(features.number * problem.answers,),
         dtype=np.int64,
         because="a record adds its features times its response, in one column; their absolute values add up "
         "to no more than those of any possible record, and a unit moves as many records as the rows say",
@@ -218,9 +210,11 @@ def totals(rows: Sealed[CodedRows], problem: Problem) -> Sealed[Numbers]:
     """The number of records and the sum of their numbers, both in steps, sealed."""
 
     def counted(raw: CodedRows) -> Numbers:
-        examples = problem.examples(raw)
-        heavy = np.ones(examples.length) if examples.weights is None else examples.weights
-        return np.array([STEPS * int(heavy.sum()), int(heavy @ examples.responses()[:, 0])], dtype=np.int64)
+        examples = roomy(problem.examples(raw))
+        held = examples.weights
+        heavy = np.ones(examples.length, np.int64) if held is None else held.astype(np.int64)
+        sum_of_all = heavy @ examples.responses()[:, 0].astype(np.int64)
+        return np.array([STEPS * heavy.sum(), sum_of_all], dtype=np.int64)
 
     most = int(np.abs(problem.values).max())
     return rows.claim(
@@ -237,6 +231,31 @@ def _times(records: Sensitivity, together: int, largest: int) -> Sensitivity:
     """Of sums to which a record adds so much together, and no more than `largest` to any one of them."""
     l1 = records.l1 * together
     return Sensitivity.of(l1, linf=min(l1, records.l1 * largest))
+
+
+def product_sums(examples: Examples) -> Numbers:
+    """Raw: the sums of the products of every two features, in squared steps."""
+    total = np.zeros((examples.problem.features.number,) * 2, dtype=np.int64)
+    for here, steps in roomy(examples).parts():
+        weights = None if examples.weights is None else examples.weights[here]
+        total += exact_product(steps, steps, weights)
+    return total
+
+
+def response_sums(examples: Examples) -> Numbers:
+    """Raw: the sums of the products of every feature with every response, in squared steps."""
+    total = np.zeros((examples.problem.features.number, examples.problem.answers), dtype=np.int64)
+    for here, steps in roomy(examples).parts():
+        weights = None if examples.weights is None else examples.weights[here]
+        total += exact_product(steps, examples.responses(here), weights)
+    return total
+
+
+def roomy(examples: Examples) -> Examples:
+    """Raw: the records, which must not be more than 64 bits have room for; sums would wrap around."""
+    if (examples.length if examples.weights is None else examples.weights.sum()) > MOST_RECORDS:
+        raise OverflowError("so many products cannot be added up in 64 bits")
+    return examples
 
 
 def exact_product(one: Reals, two: Reals, weights: Reals | None) -> Numbers:

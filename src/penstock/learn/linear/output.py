@@ -31,7 +31,7 @@ from penstock.kinds.table.rows import CodedRows
 from penstock.learn.linear.features import Problem, target_column
 from penstock.learn.linear.losses import LossName, loss_of
 from penstock.learn.linear.perturbation import noisy_minimum
-from penstock.learn.linear.private_erm import LARGEST_RIDGE
+from penstock.learn.linear.private_erm import LARGEST_RIDGE, SMALLEST_RIDGE
 from penstock.learn.linear.release import LinearRelease, predictor
 from penstock.learn.linear.ridges import MOST_RIDGES, chosen, equally
 from penstock.privacy.budgets.amounts import Amount, exact
@@ -68,7 +68,7 @@ class OutputPerturbation(Method[Table]):
 
     target: Annotated[str | None, Text()] = None
     loss: LossName = "logistic"
-    ridge: Annotated[Amount | None, Exact(least=Fraction(1, 10**6), most=LARGEST_RIDGE)] = None
+    ridge: Annotated[Amount | None, Exact(least=SMALLEST_RIDGE, most=LARGEST_RIDGE)] = None
     ridges: Annotated[int, Whole(1, MOST_RIDGES)] = 1
     choice_share: Annotated[Amount, Share()] = "1/10"
 

@@ -43,7 +43,8 @@ Reals = NDArray[np.float64]
 
 RIDGE = 5
 """The ridge for each 1/epsilon and each record that a unit moves, where none is given."""
-LARGEST_RIDGE = 10**9
+SMALLEST_RIDGE, LARGEST_RIDGE = Fraction(1, 1000), 10**9
+"""How long a search for the minimum can take at most grows with the number of records over the ridge."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class PrivateERM(Method[Table]):
 
     target: Annotated[str | None, Text()] = None
     loss: LossName = "logistic"
-    ridge: Annotated[Amount | None, Exact(least=Fraction(1, 10**6), most=LARGEST_RIDGE)] = None
+    ridge: Annotated[Amount | None, Exact(least=SMALLEST_RIDGE, most=LARGEST_RIDGE)] = None
     ridges: Annotated[int, Whole(1, MOST_RIDGES)] = 1
     choice_share: Annotated[Amount, Share()] = "1/10"
     determinant: Determinant = "tight"

@@ -25,6 +25,7 @@ from penstock.learn.aggregate import audits as aggregate
 from penstock.learn.linear.features import Problem
 from penstock.learn.search.judged import Encoding, Judged
 from penstock.learn.search.losses import HUBER, SQUARED, WEIGHT_BITS, Loss
+from penstock.learn.search.vectors import coarser
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice
 from penstock.privacy.randomness.generator import Randomness
@@ -130,7 +131,7 @@ def _over_records(known: Sensitivity, judged: Judged, records: Records) -> Sensi
     ages = np.array([record[0] for record in records], dtype=np.int64)
     features = judged.problem.features
     seen = Encoding((np.array([[features.constant]]), features.lookups[0][np.unique(ages)]))
-    moves = judged.loss.steepest * seen.diameter(np.array(PAIR) * STEP)
+    moves = coarser(judged.loss.steepest * seen.diameter(np.array(PAIR) * STEP))
     return Sensitivity.scores(max(1, moves), len(PAIR), spread=max(1, moves))
 
 

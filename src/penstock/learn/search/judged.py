@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from penstock.kinds.table.rows import CodedRows
 from penstock.learn.linear.features import Problem
 from penstock.learn.search.losses import Loss
-from penstock.learn.search.vectors import Vectors
+from penstock.learn.search.vectors import Vectors, coarser
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
@@ -96,11 +96,11 @@ class Judged:
         """Minus the sum of the losses of all records, for each candidate."""
         encoding = Encoding.of(self.problem)
         reach = int(encoding.furthest(candidates).max()) + Vectors.furthest(self.problem)
-        apart = self.loss.steepest * encoding.diameter(candidates)
+        apart = coarser(self.loss.steepest * encoding.diameter(candidates))
         return self.rows.claim(
             self._raw(lambda vectors: -vectors.sums(candidates, self.loss)),
             Sensitivity.scores(
-                self.rows.sensitivity.linf * self.loss.most(reach),
+                self.rows.sensitivity.linf * coarser(self.loss.most(reach)),
                 len(candidates),
                 monotone=self.rows.relation is Relation.ADD_REMOVE,
                 spread=self.rows.sensitivity.l1 * apart,
@@ -109,21 +109,23 @@ class Judged:
             dtype=np.int64,
             because="a record's loss is no less than 0 and no more than at the furthest product that the "
             "public tables allow, and the losses of one record for two candidates differ by no more than the "
-            "steepest slope times the most by which its products with them can differ. Records coming or "
-            "going move all scores in one direction; a record in another's place does what both would do",
+            "steepest slope times the most by which its products with them can differ, in coarser units and "
+            "rounded up, since each loss is cut off by itself. Records coming or going move all scores in "
+            "one direction; a record in another's place does what both would do",
         )
 
     def falls(self, here: Whole, step: int) -> Sealed[Whole]:
         """By how much the losses fall with a step along each coordinate, back along each, and staying."""
         encoding = Encoding.of(self.problem)
-        moved: Fraction = self.rows.sensitivity.l1 * self.loss.steepest * step * encoding.largest
+        moved: Fraction = self.rows.sensitivity.l1 * coarser(self.loss.steepest * step * encoding.largest)
         return self.rows.claim(
             self._raw(lambda vectors: vectors.falls(here, step, self.loss)),
             Sensitivity.scores(moved, 2 * encoding.width + 1),
             shape=(2 * encoding.width + 1,),
             dtype=np.int64,
             because="a step along a coordinate moves the product of a record by the step times a number of "
-            "the public tables, and its loss by no more than the steepest slope times that, up or down; a "
+            "the public tables, and its loss by no more than the steepest slope times that, up or down, in "
+            "coarser units and rounded up, since each loss is cut off by itself; a "
             "record in another's place does what both would do",
         )
 

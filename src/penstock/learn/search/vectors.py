@@ -23,7 +23,9 @@ AT_ONCE = 1 << 18
 """So many losses are held at a time."""
 LIMIT = 16 << STEP_BITS
 """Arguments of a loss are moved into this range, which brings none of them further apart."""
-MOST_RECORDS = 1 << 28
+COARSER = 8
+"""The loss of a record is cut off to units that are so many bits coarser, before losses are added up."""
+MOST_RECORDS = 1 << 36
 """The sums of the losses of so many records fit into 64 bits: no slope is steeper than 2**8."""
 
 
@@ -96,6 +98,15 @@ class Vectors:
         return found
 
 
+def coarser(amount: int) -> int:
+    """The most that two losses can differ by after they were cut off, where they differed by so much before.
+
+    >>> coarser(0), coarser(1), coarser(256), coarser(257)
+    (0, 1, 1, 2)
+    """
+    return -(-amount >> COARSER)
+
+
 def _within(loss: Loss, arguments: Whole) -> Whole:
-    """The losses of arguments that were moved into the range that sums have room for."""
-    return loss.of(np.clip(arguments, -LIMIT, LIMIT))
+    """The losses of arguments that were moved into the range that sums have room for, each cut off."""
+    return loss.of(np.clip(arguments, -LIMIT, LIMIT)) >> COARSER
