@@ -19,7 +19,7 @@ from penstock.audit.pan_privacy import Machine, joint_loss
 from penstock.audit.target import Kind, Promise, Target
 from penstock.audit.transcript import Recording, Transcript
 from penstock.contracts.sketch import Setting
-from penstock.kinds.stream.audits import box, broken, machines
+from penstock.kinds.stream.audits import box, machines, mistakes
 from penstock.kinds.stream.audits.machines import STREAMS, Small, Update
 from penstock.kinds.stream.continual import Intervals
 from penstock.kinds.stream.data import Fed
@@ -122,13 +122,13 @@ def _targets() -> list[Target]:
         ),
     ]
     for mistake, summary, make in (
-        ("no-fresh-noise", "answers have no noise of their own", broken.without_fresh_noise),
-        ("not-halved", "the noise of the state is for one id, where neighbours touch two", broken.not_halved),
-        ("answered-for-one", "the noise of an answer is for one id", broken.answered_for_one),
-        ("kept-generator", "the generator's state stays in memory", broken.kept_generator),
-        ("kept-checkpoint", "an older state stays on the disk", broken.kept_checkpoint),
-        ("buffered", "updates wait in memory", broken.buffered),
-        ("never-reduced", "sums are not reduced modulo the prime", broken.never_reduced),
+        ("no-fresh-noise", "answers have no noise of their own", mistakes.without_fresh_noise),
+        ("not-halved", "the noise of the state is for one id, where neighbours touch two", mistakes.not_halved),
+        ("answered-for-one", "the noise of an answer is for one id", mistakes.answered_for_one),
+        ("kept-generator", "the generator's state stays in memory", mistakes.kept_generator),
+        ("kept-checkpoint", "an older state stays on the disk", mistakes.kept_checkpoint),
+        ("buffered", "updates wait in memory", mistakes.buffered),
+        ("never-reduced", "sums are not reduced modulo the prime", mistakes.never_reduced),
     ):
         found.append(
             _broken(
@@ -143,14 +143,14 @@ def _targets() -> list[Target]:
         _broken(
             "broken-pp-incidence-kept-generator",
             "the generator's state stays in memory",
-            lambda: broken.kept_generator(machines.incidence(Relation.REPLACE)),
+            lambda: mistakes.kept_generator(machines.incidence(Relation.REPLACE)),
             Relation.REPLACE,
             MOVES,
         ),
         _broken(
             "broken-pp-incidence-answered-for-one",
             "the noise of an answer is for one id",
-            lambda: broken.answered_for_one(machines.incidence(Relation.REPLACE)),
+            lambda: mistakes.answered_for_one(machines.incidence(Relation.REPLACE)),
             Relation.REPLACE,
             MOVES,
         ),
@@ -166,7 +166,7 @@ def _targets() -> list[Target]:
         _broken(
             "broken-density-inserts-doubled",
             "a bit that occurred tells twice as much",
-            lambda: broken.doubled_bias(machines.bits()),
+            lambda: mistakes.doubled_bias(machines.bits()),
             Relation.ADD_REMOVE,
             tuple(machines.inserts()),
         ),
