@@ -82,6 +82,8 @@ def race(ours: float) -> dict[str, Any]:
         found |= {f"Penstock|{epsilon}": [ours] * 2, f"diffprivlib|{epsilon}": [0.09] * 2}
         found |= {f"Penstock seconds|{epsilon}": 1.0, f"diffprivlib seconds|{epsilon}": 1.0}
     speed = {"opening": 1.0, "grown": 10 * ours, "hybrid": 1.0, "scikit-learn": 0.65, "points": 10}
+    for columns in (6, 10):
+        speed |= {f"grown|{columns}": 10 * ours, f"scikit-learn|{columns}": 0.65}
     scale = {"points": 10, "file MiB": 1.0}
     for preset in ("grown", "hybrid", "dplloyd"):
         facts = {"cpu": 1.0, "peak MiB": 40_000 * ours, "rows of an answer": 4, "NICV": 0.1}
