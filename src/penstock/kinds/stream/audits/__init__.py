@@ -123,7 +123,11 @@ def _targets() -> list[Target]:
     ]
     for mistake, summary, make in (
         ("no-fresh-noise", "answers have no noise of their own", mistakes.without_fresh_noise),
-        ("not-halved", "the noise of the state is for one id, where neighbours touch two", mistakes.not_halved),
+        (
+            "not-halved",
+            "the noise of the state is for one id, where neighbours touch two",
+            mistakes.not_halved,
+        ),
         ("answered-for-one", "the noise of an answer is for one id", mistakes.answered_for_one),
         ("kept-generator", "the generator's state stays in memory", mistakes.kept_generator),
         ("kept-checkpoint", "an older state stays on the disk", mistakes.kept_checkpoint),
