@@ -78,11 +78,15 @@ def _asked(reading: Reading) -> str:
 
 
 def drawn(question: str, told: list[Reading]) -> Picture:
-    """Answers to one question with their error bars, over the time at which they were asked."""
+    """Answers to one question with their error bars, over the time at which they were asked.
+
+    Answers of one second would hide each other, so they stand in the order in which they were asked.
+    """
     import plotly.graph_objects as go
 
+    at_once = len({each.asked for each in told}) < len(told)
     trace = go.Scatter(
-        x=[each.asked for each in told],
+        x=[f"answer {number}" if at_once else each.asked for number, each in enumerate(told, start=1)],
         y=[each.value for each in told],
         error_y={"type": "data", "array": [each.error for each in told], "thickness": 1.5},
         mode="lines+markers",
@@ -95,7 +99,7 @@ def drawn(question: str, told: list[Reading]) -> Picture:
         showlegend=False,
         height=300,
         margin={"l": 8, "r": 12, "t": 10, "b": 8},
-        xaxis={"type": "date"},
+        xaxis={"type": "category" if at_once else "date"},
         yaxis={"showgrid": True, "rangemode": "tozero", "title": {"text": safe(told[0].text)}},
     )
     sure = "at least" if told[-1].conservative else "about"
