@@ -10,7 +10,9 @@ from penstock.kinds.stream.page import drawn
 
 def told(*seconds: int) -> list[Reading]:
     return [
-        Reading("distinct", None, 10.0 * second, 2.0, "ids", f"2026-01-02T03:04:{second:02d}+00:00", Fraction(1))
+        Reading(
+            "distinct", None, 10.0 * second, 2.0, "ids", f"2026-01-02T03:04:{second:02d}+00:00", Fraction(1)
+        )
         for second in seconds
     ]
 

@@ -50,7 +50,7 @@ class PredictorEvaluation(Evaluator):
             scores, details = _numbers(release, problem, codes, training, held)
         else:
             scores, details = _labels(release, problem, codes, training, held)
-        return Findings(scores, original.height, details)
+        return Findings(scores, original.height, details, ceiling="what is learned without noise")
 
 
 def _features(problem: Problem, codes: Mapping[str, NDArray[Any]], rows: NDArray[np.intp]) -> Reals:
