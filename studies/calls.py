@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,7 @@ def releases(path: Path, book: Book) -> None:
         for run in range(RUNS):
             book.once(
                 f"WHERE, {side} x {side}|-|{run}",
-                lambda t=tables, r=run: measured(plain(t, described), original, r),
+                partial(measured, plain(tables, described), original, run),
             )
     even = where(counted, region, 40, 10).but(
         home=np.full(1600, 1 / 1600),
@@ -132,8 +133,12 @@ def releases(path: Path, book: Book) -> None:
                 budget = Budget(epsilon, randomness=Randomness.seeded(1000 * run + 7))
                 book.once(
                     f"{name}|{epsilon}|{run}",
-                    lambda m=make, b=budget, r=run: measured(m().fit(calls, b), original, r),
+                    partial(_fitted, make, calls, budget, original, run),
                 )
+
+
+def _fitted(make: Any, calls: Calls, budget: Budget, original: Any, run: int) -> dict[str, Any]:
+    return measured(make().fit(calls, budget), original, run)
 
 
 def homes(book: Book, callers: int = 250_000) -> None:
@@ -148,25 +153,19 @@ def homes(book: Book, callers: int = 250_000) -> None:
     region = Region.of(schema(DAYS))
     x = ((places["lon"] - region.west) / (region.east - region.west) * (1 << 20)).astype(np.int64)
     y = ((places["lat"] - region.south) / (region.north - region.south) * (1 << 20)).astype(np.int64)
-    coarse = np.bincount(np.asarray(cell_of(x, y, HOME_GRID)), minlength=HOME_GRID**2).reshape(
-        HOME_GRID, HOME_GRID
-    )
+    coarse = np.bincount(np.asarray(cell_of(x, y, HOME_GRID)), minlength=HOME_GRID**2).astype(np.float64)
     for side in HOME_SIDES:
         counts = np.bincount(np.asarray(cell_of(x, y, side)), minlength=side**2)
         merged = np.asarray(cell_of(*_middles(side), HOME_GRID))
         for epsilon in HOME_EPSILONS:
             book.once(
                 f"home, Algorithm 2, {side} x {side}|{epsilon}|0",
-                lambda c=counts, m=merged, e=epsilon: _home_emd(
-                    c, m, float(e), coarse, region, accumulate=True
-                ),
+                partial(_home_emd, counts, merged, float(epsilon), coarse, region, accumulate=True),
             )
             if side == HOME_SIDES[-1]:
                 book.once(
                     f"home, noise not accumulated, {side} x {side}|{epsilon}|0",
-                    lambda c=counts, m=merged, e=epsilon: _home_emd(
-                        c, m, float(e), coarse, region, accumulate=False
-                    ),
+                    partial(_home_emd, counts, merged, float(epsilon), coarse, region, accumulate=False),
                 )
 
 
@@ -188,12 +187,13 @@ def _home_emd(
     else:
         risen = np.maximum.accumulate(np.cumsum(counts) + noise)
         shares = np.diff(np.maximum(risen, 0), prepend=0.0) / max(risen[-1], 1.0)
-    found = np.bincount(merged, weights=np.maximum(shares, 0), minlength=HOME_GRID**2).reshape(
-        HOME_GRID, HOME_GRID
-    )
+    weights = np.bincount(merged, weights=np.maximum(shares, 0), minlength=HOME_GRID**2)
+    found: Reals = weights.astype(np.float64).reshape(HOME_GRID, HOME_GRID)
     true = np.cumsum(counts) / counts.sum()
     return {
-        "emd": earth_movers_distance(coarse.astype(float), found, region.cell_size(HOME_GRID)),
+        "emd": earth_movers_distance(
+            coarse.reshape(HOME_GRID, HOME_GRID), found, region.cell_size(HOME_GRID)
+        ),
         "ks": float(np.abs(np.cumsum(shares) - true).max()),
     }
 
@@ -215,7 +215,8 @@ def tree_homes(path: Path, book: Book) -> None:
                 merged = np.bincount(
                     np.asarray(cell_of(*_middles(128), SIDE)), weights=shares, minlength=SIDE**2
                 )
-                return {"emd": earth_movers_distance(original, merged.reshape(SIDE, SIDE), cell)}
+                found: Reals = merged.astype(np.float64).reshape(SIDE, SIDE)
+                return {"emd": earth_movers_distance(original, found, cell)}
 
             book.once(f"home at 0.05, {name}|0.05|{run}", once)
 

@@ -56,7 +56,8 @@ class Callers:
 class Counted(Protocol):
     """Calls that were read: what is known of the callers, and all calls by the hour."""
 
-    callers: Callers
+    @property
+    def callers(self) -> Callers: ...
 
     def hourly(self, groups: Groups, *, shared: bool) -> Numbers:
         """Raw: for every hour of the day and every group the calls there, or the steps that callers give."""
