@@ -10,6 +10,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import BinaryIO
 
 import polars as pl
 import pytest
@@ -419,8 +420,8 @@ def test_the_environment_can_ask_for_tracebacks(
 def test_rows_that_cannot_be_written_leave_the_old_file(
     cli: Cli, release_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def half(rows: pl.DataFrame, path: Path) -> None:
-        path.write_text("half")
+    def half(rows: pl.DataFrame, stream: BinaryIO, **options: object) -> None:
+        stream.write(b"half")
         raise OSError("No space left on device (os error 28)")
 
     target = tmp_path / "rows.csv"

@@ -51,6 +51,10 @@ class Seen:
     ranges: Reals
     commutes: Reals
 
+    @property
+    def places(self) -> dict[str, Reals]:
+        return {"home": self.home, "work": self.work}
+
     def hour_map(self, hour: int) -> Reals:
         return _square(self.hours[hour])
 
@@ -88,7 +92,7 @@ class CallsEvaluation(Evaluator):
             )
         ]
         for name in ("home", "work"):
-            one, two, three = (getattr(each, name) for each in (original, synthetic, again))
+            one, two, three = (each.places[name] for each in (original, synthetic, again))
             if one.sum() > 0:
                 scores.append(
                     Score(
@@ -283,7 +287,7 @@ def _sections(
             f"{title} {name}",
             across,
             up,
-            _square(getattr(seen, name)).T,
+            _square(seen.places[name]).T,
             x_name=layout.longitude,
             y_name=layout.latitude,
             amount="callers",

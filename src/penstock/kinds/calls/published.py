@@ -77,7 +77,7 @@ class PublishedWhere(Method[Calls]):
     >>> method = PublishedWhere(side=8, commute_side=2)
     >>> release = method.fit(calls, Budget("0.33", randomness=Randomness.seeded(1)))
     >>> release.receipt.epsilon, release.parameters["replace"]
-    (Fraction(33, 100), '27/40')
+    (Fraction(33, 100), '33/50')
     """
 
     name: ClassVar[str] = "dp-where-published"

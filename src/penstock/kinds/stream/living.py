@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from contextlib import nullcontext
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -98,9 +99,10 @@ class Living(Kept[S]):
             )
         self._folder = None
         self._lock = None
+        known = asdict(self.sketch)
         self._book = Book(
             sketch=info.name,
-            parameters={each.name: getattr(self.sketch, each.name) for each in self.sketch.parameters()},
+            parameters={each.name: known[each.name] for each in self.sketch.parameters()},
             schema_yaml=schema.to_yaml(),
             key="0",
             epsilon=str(budget.epsilon),
@@ -304,20 +306,24 @@ class Living(Kept[S]):
         return name
 
     @classmethod
-    def _of(cls, folder: Path, book: Book, *, writing: bool) -> Self:
+    def kept_in(cls, folder: Path, book: Book, *, writing: bool) -> Self:
         """The stream in a folder; called by `load`."""
         overwrite_freed()
         made = cls.__new__(cls)
         parameters = known_parameters(cls.info(), cls.sketch_class, book.parameters)
         made.sketch = cls.sketch_class(**parameters)
-        made._folder, made._book = folder, book
-        made._lock = place.lock(folder) if writing and book.closed is None else None
-        blank = made.sketch.blank(book.setting)
+        made.go_on(folder, book, writing=writing)
+        return made
+
+    def go_on(self, folder: Path, book: Book, *, writing: bool) -> None:
+        """Take over what is kept in a folder."""
+        self._folder, self._book = folder, book
+        self._lock = place.lock(folder) if writing and book.closed is None else None
+        blank = self.sketch.blank(book.setting)
         closed = book.closed is not None
-        made._counters = (
+        self._counters = (
             np.zeros(0, dtype=blank.dtype) if closed else place.counters_of(folder, blank, writing=writing)
         )
-        return made
 
 
 def load(folder: str | Path, *, writing: bool = True) -> Living[Any]:
@@ -326,7 +332,7 @@ def load(folder: str | Path, *, writing: bool = True) -> Living[Any]:
     With ``writing=False`` it can be asked while another process feeds it.
     """
     book = place.load_book(folder)
-    return living_class(book.sketch)._of(absolute(folder), book, writing=writing)
+    return living_class(book.sketch).kept_in(absolute(folder), book, writing=writing)
 
 
 def living_class(name: str) -> type[Living[Any]]:

@@ -58,7 +58,8 @@ def test_a_release_says_how_its_views_were_found_and_by_which_method() -> None:
     release = Confluence().fit(table_of(mixed_rows(500, [3, 4]), schema_of([3, 4])), paid(1))
     assert release.method == "confluence"
     assert release.form == "network"
-    assert set(release.parameters) <= {"views", "pairs"}
+    assert set(release.parameters) <= {"views", "pairs", "rows"}
+    assert release.parameters["rows"] == "balanced"
     assert release.parameters["views"] in ("all pairs", "chosen pairs", "none")
 
 

@@ -58,7 +58,7 @@ from penstock.kinds.table.network.conditionals import Measured, measure
 from penstock.kinds.table.network.encoding import Encoding, encoded
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Parent, ParentSet
-from penstock.kinds.table.network.release import NetworkRelease
+from penstock.kinds.table.network.release import BALANCED, NetworkRelease
 from penstock.kinds.table.network.ruled import precedence, ruled, ruled_out_of
 from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.support import Support
@@ -185,7 +185,7 @@ class _Fit:
         self.variables = self.encoding.variables
         self.support = Support.of(table.schema)
         self.seen = [Parent(number) for number in range(len(self.variables))]
-        self.parameters: dict[str, object] = {}
+        self.parameters: dict[str, object] = {"rows": BALANCED}
         self.n = 1
 
     def release(self) -> NetworkRelease:

@@ -38,8 +38,9 @@ TOLERATED = 0.001  # share of rows that break a rule and are drawn again
 SAMPLED = 1 << 18  # rows behind an answer that exact inference is too wide for
 STUDIED = ("confluence",)
 """The methods whose models' errors were studied (docs/studies/suite-bars.md)."""
-BALANCED = ("confluence",)
-"""The methods whose rows are balanced; those of published methods are drawn as published."""
+BALANCED = "balanced"
+"""What the parameter `rows` of a release says whose rows are balanced; others are drawn one by one, those of
+published methods and of releases from before alike."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -102,7 +103,8 @@ class NetworkRelease(TableRelease):
         return np.asarray(joint * scale).reshape([self.encoding.sizes[name] for name in names])
 
     def draw_codes(self, n: int, rng: np.random.Generator) -> Codes:
-        codes, valid = self.encoding.codes(self._kept.sample(n, rng, balance=self.method in BALANCED), n)
+        balance = self.parameters.get("rows") == BALANCED
+        codes, valid = self.encoding.codes(self._kept.sample(n, rng, balance=balance), n)
         again = np.flatnonzero(~valid)
         if again.size:
             try:
