@@ -251,8 +251,8 @@ def test_files_that_are_not_tables(tmp_path: Path) -> None:
     whole = (tmp_path / "whole.parquet").read_bytes()
     cases: list[tuple[Any, str]] = [
         (tmp_path / "gone.csv", "no such file"),
-        (tmp_path / "nothing", "no Parquet file"),
-        (f"{tmp_path}/*.pq", "no Parquet file"),
+        (tmp_path / "nothing", "no file of records"),
+        (f"{tmp_path}/*.pq", "no file of records"),
         (written(tmp_path / "a.xlsx", b"PK\x03\x04"), "unknown type of file"),
         (written(tmp_path / "b.parquet", b"a,b\n1,2\n"), "not a Parquet file"),
         (written(tmp_path / "c.parquet", b""), "is empty"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import tempfile
 import weakref
@@ -100,7 +101,11 @@ class Duck:
     def parquet(self, files: Sequence[str], *, hive: bool) -> ir.Table:
         """Parquet files as one table, read only when it is asked something."""
         return self.backend.read_parquet(
-            list(files), table_name="source", hive_partitioning=hive, hive_types_autocast=False
+            list(files),
+            table_name="source",
+            hive_partitioning=hive,
+            hive_types_autocast=False,
+            union_by_name=len(files) > 1,  # a column that nobody asks for may be missing in some
         )
 
 
@@ -198,9 +203,18 @@ def _connected(url: str, shown: str) -> Any:
             f"pip install 'penstock[{_EXTRAS.get(scheme, scheme)}]'."
         ) from None
     except Exception as problem:
+        reason = _without_parts(first_line(problem), rest)
         raise DataError(
-            f"{shown}: the database cannot be opened ({first_line(problem)}). Check the URL and the server."
+            f"{shown}: the database cannot be opened ({reason}). Check the URL and the server."
         ) from None
+
+
+def _without_parts(message: str, address: str) -> str:
+    """A driver's message without the parts of a password that it took for a port or a path."""
+    secret = address.rpartition("@")[0].partition(":")[2]
+    for part in re.split(r"[:@/?#]", secret):
+        message = message.replace(part, "***") if part else message
+    return message
 
 
 def _database_file(rest: str, shown: str) -> Path:

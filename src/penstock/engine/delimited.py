@@ -99,16 +99,16 @@ class Delimited:
                     break
         return found
 
-    def dataset(self) -> pyarrow.dataset.Dataset:
-        """The records as an Arrow dataset of text columns, read lazily and as often as asked."""
-        import pyarrow as pa
+    @property
+    def written(self) -> tuple[object, ...]:
+        """What the parser must know: files in which it is the same are read alike."""
+        return self.names, self.separator, self.skipped
+
+    def format(self) -> pyarrow.dataset.CsvFileFormat:
+        """How the file is written, for an Arrow dataset of text columns."""
         import pyarrow.dataset
 
-        columns = pa.schema([(name, pa.string()) for name in self.names])
-        if self.empty:
-            return pyarrow.dataset.dataset(columns.empty_table())
-        options = pyarrow.dataset.CsvFileFormat(**self._options())
-        return pyarrow.dataset.dataset(str(self.path), format=options, schema=columns)
+        return pyarrow.dataset.CsvFileFormat(**self._options())
 
     def read(self, names: Sequence[str]) -> pa.Table:
         """Some columns in the order asked for; DataError says what is wrong with the file and where."""
@@ -116,7 +116,7 @@ class Delimited:
         import pyarrow.csv
 
         if self.empty or not names:
-            return self.dataset().to_table(columns=list(names))
+            return pa.schema([(name, pa.string()) for name in names]).empty_table()
         try:
             # The parser of the dataset without the dataset, whose import costs a third of a second.
             return pyarrow.csv.read_csv(str(self.path), **self._options(names))
@@ -146,8 +146,12 @@ class Delimited:
 
     def diagnosis(self, problem: Exception) -> DataError:
         """The first thing wrong with the file, found by going through it slowly."""
+        return self.fault() or self.unexplained(problem)
+
+    def fault(self) -> DataError | None:
+        """What is wrong with the file, as far as one can tell; None where nothing is found."""
         try:
-            return self._undecodable() or self._ragged() or self._unexplained(problem)
+            return self._undecodable() or self._ragged()
         except (OSError, EOFError) as failure:
             return DataError(f"{self.path}: the file cannot be read ({failure}). Check the file.")
 
@@ -193,7 +197,8 @@ class Delimited:
                 )
         return None
 
-    def _unexplained(self, problem: Exception) -> DataError:
+    def unexplained(self, problem: Exception) -> DataError:
+        """What to say when nothing is found."""
         return DataError(
             f"{self.path}: the file cannot be read as CSV ({type(problem).__name__}). "
             "Check that quotes are closed and that no row is longer than 8 MiB."

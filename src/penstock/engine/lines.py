@@ -9,7 +9,8 @@ from typing import IO, TYPE_CHECKING
 
 from penstock.engine.connection import Duck
 from penstock.engine.delimited import GZIP, binary
-from penstock.engine.source import PACKED, Source
+from penstock.engine.files import PACKED
+from penstock.engine.source import Source
 from penstock.errors import DataError
 
 if TYPE_CHECKING:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.engine.connection import Duck, first_line, named_table
-from penstock.engine.delimited import GZIP, Delimited
 from penstock.engine.header import FIRST, Header, refuse_record, told
 from penstock.engine.pandas_frame import plain, single, typed
 from penstock.errors import DataError, without_password
@@ -25,14 +24,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
-_TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
-_PARQUET = (".parquet", ".pq")
-_ACCEPTED = (
-    "a CSV file (.csv, .csv.gz, .tsv), a Parquet file or folder, a pandas or Polars frame, an Arrow table, "
-    "an Ibis table, or a database URL with a table name"
+ACCEPTED = (
+    "a CSV file (.csv, .csv.gz, .tsv), a Parquet or Arrow file, a folder or pattern of such files, a Delta "
+    "or Iceberg table, a pandas or Polars frame, an Arrow table, an Ibis table, or a database URL with a "
+    "table name"
 )
-# How much longer a packed file is as text, roughly: only to choose an engine.
-PACKED = 6
 
 
 class Source(ABC):
@@ -43,7 +39,9 @@ class Source(ABC):
     confirmed: bool = True
     """Whether the names are surely names: declared in a database, or confirmed by the custodian."""
     textual: bool = False
-    """Whether the source is a text file, which may lack a header."""
+    """Whether the source is text in files, which may lack a header."""
+    piecewise: bool = False
+    """Whether records are coded in pieces on their way into a database, not inside it."""
 
     @abstractmethod
     def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame:
@@ -63,6 +61,10 @@ class Source(ABC):
     def cells(self, names: Sequence[str]) -> pl.DataFrame:
         """Raw: these columns for data with one value in a cell, where a list is just an odd value."""
         return self.frame(names)
+
+    def pieces(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Raw: these columns, some records at a time and in their order."""
+        yield self.frame(names)
 
     def first(self, count: int) -> pl.DataFrame:
         """Raw: all columns of the first records, for a look before reading them all."""
@@ -129,53 +131,10 @@ def _opened(source: Any, table: str | None, header: Header) -> Source:
     if isinstance(source, str | os.PathLike):
         if not os.fspath(source):  # as a path it would mean whatever lies in the current folder
             raise DataError("The name of the file is empty. Give the file with the records.")
-        return _from_path(Path(source), header)
+        from penstock.engine.files import from_path
+
+        return from_path(Path(source), header)
     return _from_object(source)
-
-
-def _from_path(path: Path, header: Header) -> Source:
-    try:
-        path.exists()
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "strerror", None) or problem
-        raise DataError(f"{path!s:.100}: this is not the name of a file ({reason}). Check it.") from None
-    if any(mark in str(path) for mark in "*?[") and not path.exists():
-        found = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
-        return _from_parquet(path, path.parent, [one for one in found if one.is_file()])
-    if path.is_dir():
-        found = sorted(one for kind in _PARQUET for one in path.rglob(f"*{kind}"))
-        hidden = [one for one in found if one.name.startswith(("_", "."))]
-        return _from_parquet(path, path, [one for one in found if one not in hidden])
-    if not path.exists():
-        raise DataError(f"{path}: there is no such file. Check the path.")
-    if not path.is_file():
-        # A pipe can be read only once, and reading one that nobody writes to would never end.
-        raise DataError(f"{path}: this is a pipe or a device, not a file. Save the records in a file first.")
-    try:
-        with path.open("rb") as stream:
-            magic = stream.read(4)
-    except OSError as problem:
-        raise DataError(f"{path}: the file cannot be opened ({problem.strerror}). Check it.") from None
-    if not magic:
-        raise DataError(f"{path}: the file is empty. Give a file with a header row of column names.")
-    if magic == b"PAR1":
-        return ParquetSource(str(path), [path], path.parent)
-    name = path.name.lower()
-    if name.endswith(_PARQUET):
-        raise DataError(f"{path}: this is not a Parquet file. Check the file, or write it anew.")
-    if name.endswith(_TEXT):
-        packed = magic[:2] == GZIP
-        if packed != name.endswith(".gz"):
-            says, remedy = ("packed with gzip", "end in .gz") if packed else ("not packed", "not end in .gz")
-            raise DataError(f"{path}: the file is {says}. Rename it: its name should {remedy}.")
-        return TextSource(path, packed=packed, header=header)
-    raise DataError(f"{path}: unknown type of file. Give {_ACCEPTED}.")
-
-
-def _from_parquet(path: Path, root: Path, files: list[Path]) -> Source:
-    if not files:
-        raise DataError(f"{path}: no Parquet file is there. Give a folder or pattern with .parquet files.")
-    return ParquetSource(str(path), files, root)
 
 
 def _from_object(source: Any) -> Source:
@@ -188,106 +147,7 @@ def _from_object(source: Any) -> Source:
         return PandasSource(source)
     if module == "pyarrow" and hasattr(source, "schema"):
         return FrameSource(_from_arrow(source), "the Arrow table")
-    raise DataError(f"Records cannot be read from {type(source).__name__!r}. Give {_ACCEPTED}.")
-
-
-class TextSource(Source):
-    """A delimited text file, every column as text."""
-
-    textual = True
-
-    def __init__(self, path: Path, *, packed: bool = False, header: Header = None) -> None:
-        self._file = Delimited.open(path, header)
-        self.label, self.names = str(path), self._file.names
-        self._length = path.stat().st_size * (PACKED if packed else 1)
-
-    @property
-    def length(self) -> int:
-        return self._length
-
-    def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame:
-        return _polars(self._file.read(self.names if names is None else names))
-
-    def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
-        _refuse_equal_but_for_case(self)
-        table = (duck or Duck()).registered(self._file.dataset())
-        return table.select(*(self.names if names is None else names))
-
-    def first(self, count: int) -> pl.DataFrame:
-        import polars as pl
-
-        return pl.DataFrame(self._file.first(count), dict.fromkeys(self.names, pl.String), orient="row")
-
-    def failure(self, problem: Exception) -> DataError:
-        return self._file.diagnosis(problem)
-
-    @property
-    def empty(self) -> bool:
-        return self._file.empty
-
-
-class ParquetSource(Source):
-    """One or many Parquet files; folders named key=value add the column key, as text."""
-
-    def __init__(self, label: str, files: Sequence[Path], root: Path) -> None:
-        import polars as pl
-
-        self.label, self._files = label, [str(file) for file in files]
-        keys = {part.partition("=")[0] for part in files[0].relative_to(root).parts[:-1] if "=" in part}
-        self._hive = bool(keys)
-        try:
-            self._scan = pl.scan_parquet(
-                self._files,
-                glob=False,
-                hive_partitioning=self._hive,
-                hive_schema=dict.fromkeys(sorted(keys), pl.String) if keys else None,
-            )
-            self.names = tuple(self._scan.collect_schema().names())
-        except (pl.exceptions.PolarsError, OSError) as problem:
-            raise self.failure(problem) from None
-
-    @property
-    def length(self) -> int:
-        return sum(Path(file).stat().st_size for file in self._files) * PACKED
-
-    def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame:
-        import polars as pl
-
-        try:
-            return self._scan.select(self.names if names is None else list(names)).collect()
-        except (pl.exceptions.PolarsError, OSError) as problem:
-            raise self.failure(problem) from None
-
-    def first(self, count: int) -> pl.DataFrame:
-        import polars as pl
-
-        try:
-            return self._scan.head(count).collect()
-        except (pl.exceptions.PolarsError, OSError) as problem:
-            raise self.failure(problem) from None
-
-    def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
-        _refuse_equal_but_for_case(self)
-        try:
-            table = (duck or Duck()).parquet(self._files, hive=self._hive)
-        except Exception as problem:
-            raise self.failure(problem) from None
-        return table.select(*(self.names if names is None else names))
-
-    @property
-    def empty(self) -> bool:
-        import polars as pl
-
-        try:
-            return bool(self._scan.select(pl.len()).collect().item() == 0)
-        except (pl.exceptions.PolarsError, OSError) as problem:
-            raise self.failure(problem) from None
-
-    def failure(self, problem: Exception) -> DataError:
-        reason = first_line(problem)
-        if "duplicate" in reason or "more than one occurrence" in reason:
-            return DataError(f"{self.label}: a column name occurs twice. Rename one of them.")
-        return DataError(f"{self.label}: the Parquet file cannot be read ({reason}). Write it anew.")
+    raise DataError(f"Records cannot be read from {type(source).__name__!r}. Give {ACCEPTED}.")
 
 
 class FrameSource(Source):
@@ -300,7 +160,7 @@ class FrameSource(Source):
         return self._frame if names is None else self._frame.select(list(names))
 
     def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
-        _refuse_equal_but_for_case(self)
+        refuse_equal_but_for_case(self)
         return (duck or Duck()).registered(self.frame(names).to_arrow())
 
     @property
@@ -331,7 +191,7 @@ class PandasSource(Source):
         return self._columns(names, single)
 
     def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
-        _refuse_equal_but_for_case(self)
+        refuse_equal_but_for_case(self)
         return (duck or Duck()).registered(self.cells(names or self.names).to_arrow())
 
     @property
@@ -356,7 +216,7 @@ class DatabaseSource(Source):
 
     def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame:
         try:
-            return _polars(self.table(names).to_pyarrow())
+            return in_polars(self.table(names).to_pyarrow())
         except Exception as problem:
             raise self.failure(problem) from None
 
@@ -389,12 +249,12 @@ def _from_arrow(table: Any) -> pl.DataFrame:
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
     if not isinstance(table, pa.Table):
-        raise DataError(f"Records cannot be read from {type(table).__name__!r}. Give {_ACCEPTED}.")
+        raise DataError(f"Records cannot be read from {type(table).__name__!r}. Give {ACCEPTED}.")
     _refuse_repeated("the Arrow table", table.column_names)
-    return _polars(table)
+    return in_polars(table)
 
 
-def _polars(table: Any) -> pl.DataFrame:
+def in_polars(table: Any) -> pl.DataFrame:
     import polars as pl
 
     frame = pl.from_arrow(table)
@@ -410,7 +270,7 @@ def _refuse_repeated(label: str, names: Iterable[str]) -> None:
         seen.add(name)
 
 
-def _refuse_equal_but_for_case(source: Source) -> None:
+def refuse_equal_but_for_case(source: Source) -> None:
     seen: dict[str, str] = {}
     for name in source.names:
         other = seen.setdefault(name.casefold(), name)

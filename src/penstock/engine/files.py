@@ -1,0 +1,421 @@
+"""Files of records: text, Parquet or Arrow, one of them or many in a folder, as one source.
+
+Files of one source hold the same columns: a column that is asked for and is not in every file, with the same
+type, is refused, whichever engine counts. A folder named key=value adds the column key, as text. Text is
+read by one parser for every engine (`penstock.engine.delimited`).
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from penstock.engine.connection import Duck, first_line
+from penstock.engine.delimited import GZIP, Delimited
+from penstock.engine.header import Header
+from penstock.engine.source import ACCEPTED, Source, in_polars, refuse_equal_but_for_case
+from penstock.errors import DataError
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+    import polars as pl
+
+PACKED = 6
+"""How much longer a packed file is as text, roughly: only to choose an engine."""
+
+_WILD = "*?["
+_NOTHING = "__HIVE_DEFAULT_PARTITION__"  # how Hive and Spark write a folder for records without a value
+TEXT, PARQUET, ARROW = "text", "Parquet", "Arrow"
+_ENDINGS = {
+    TEXT: (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".txt", ".txt.gz"),
+    PARQUET: (".parquet", ".pq"),
+    ARROW: (".arrow", ".feather", ".ipc"),
+}
+_MAGIC = {b"PAR1": PARQUET, b"ARRO": ARROW}
+_STRAY = (".txt", ".txt.gz")  # more often a note to the reader than records, where nobody named the file
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of the files of a source, with the columns that its folders add."""
+
+    path: Path
+    keys: tuple[tuple[str, str | None], ...] = ()
+
+    @classmethod
+    def below(cls, root: Path, path: Path) -> Part:
+        """The file with the columns of the folders between `root` and it.
+
+        >>> Part.below(Path("people"), Path("people/year=2024/place=New%20York/1.parquet")).keys
+        (('year', '2024'), ('place', 'New York'))
+        """
+        pairs = (part.partition("=") for part in path.relative_to(root).parts[:-1])
+        return cls(
+            path,
+            tuple(
+                (unquote(key), None if text == _NOTHING else unquote(text))
+                for key, equals, text in pairs
+                if equals
+            ),
+        )
+
+
+def from_path(path: Path, header: Header) -> Source:
+    """The source behind a path: a file, a folder, a pattern, or the folder of a Delta or Iceberg table."""
+    try:
+        path.exists()
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise DataError(f"{path!s:.100}: this is not the name of a file ({reason}). Check it.") from None
+    if any(mark in str(path) for mark in _WILD) and not path.exists():
+        root = _fixed(path)
+        found = root.glob(str(path.relative_to(root)))
+        return _together(path, root, [each for each in found if each.is_file() and _ending(each)], header)
+    if path.is_dir():
+        from penstock.engine.lakes import lake
+
+        return lake(path) or _together(path, path, list(_files_below(path)), header)
+    if not path.exists():
+        raise DataError(f"{path}: there is no such file. Check the path.")
+    return _opened(str(path), [Part(path)], _checked(path), header)
+
+
+def _fixed(pattern: Path) -> Path:
+    """The folders of a pattern above its first wildcard."""
+    plain = []
+    for part in pattern.parts[:-1]:
+        if any(mark in part for mark in _WILD):
+            break
+        plain.append(part)
+    return Path(*plain)
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Files that look like records; what begins with a dot or an underscore is a tool's own."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        for name in names:
+            path = Path(place) / name
+            if _ending(path) and not name.startswith((".", "_")) and not name.lower().endswith(_STRAY):
+                yield path
+
+
+def _together(path: Path, root: Path, files: list[Path], header: Header) -> Source:
+    if not files:
+        known = ", ".join(ending for endings in _ENDINGS.values() for ending in endings[:1])
+        raise DataError(
+            f"{path}: no file of records is there. Give a folder or pattern with files that end in {known}."
+        )
+    files.sort()
+    kinds: dict[str, Path] = {}
+    for file in files:
+        kinds.setdefault(_ending(file), file)
+    if len(kinds) > 1:
+        one, two = list(kinds)[:2]
+        raise DataError(
+            f"{path}: {kinds[one].name} is {one} and {kinds[two].name} is {two}. Give a pattern that names "
+            f"files of one type, such as '{path if path.is_dir() else root}/*{files[0].suffix}'."
+        )
+    for file in files:
+        _checked(file)
+    parts = [Part.below(root, file) for file in files]
+    keys = [name for name, _ in parts[0].keys]
+    for part in parts:
+        if [name for name, _ in part.keys] != keys:
+            raise DataError(
+                f"{part.path}: its folders name other columns than those of {parts[0].path}. Files of one "
+                "source lie in folders that are named alike, such as year=2024."
+            )
+    return _opened(str(path), parts, next(iter(kinds)), header)
+
+
+def _opened(label: str, parts: Sequence[Part], kind: str, header: Header) -> Source:
+    if kind == TEXT:
+        return TextSource(label, parts, header)
+    return ParquetSource(label, parts) if kind == PARQUET else ArrowSource(label, parts)
+
+
+def _ending(path: Path) -> str:
+    """What kind of file a name promises; empty where it promises none."""
+    name = path.name.lower()
+    return next((kind for kind, endings in _ENDINGS.items() if name.endswith(endings)), "")
+
+
+def _checked(path: Path) -> str:
+    """What kind of file it is, by its first bytes and its name; DataError where they disagree."""
+    if not path.is_file():
+        # A pipe can be read only once, and reading one that nobody writes to would never end.
+        raise DataError(f"{path}: this is a pipe or a device, not a file. Save the records in a file first.")
+    try:
+        with path.open("rb") as stream:
+            magic = stream.read(4)
+    except OSError as problem:
+        raise DataError(f"{path}: the file cannot be opened ({problem.strerror}). Check it.") from None
+    if not magic:
+        raise DataError(f"{path}: the file is empty. Give a file with a header row of column names.")
+    if magic in _MAGIC:
+        return _MAGIC[magic]
+    kind, name = _ending(path), path.name.lower()
+    if kind == ARROW:
+        raise DataError(f"{path}: this is not an Arrow file, or is an Arrow stream. Write it as a file.")
+    if kind == PARQUET:
+        raise DataError(f"{path}: this is not a Parquet file. Check the file, or write it anew.")
+    if kind == TEXT:
+        packed = magic[:2] == GZIP
+        if packed != name.endswith(".gz"):
+            says, remedy = ("packed with gzip", "end in .gz") if packed else ("not packed", "not end in .gz")
+            raise DataError(f"{path}: the file is {says}. Rename it: its name should {remedy}.")
+        return TEXT
+    raise DataError(f"{path}: unknown type of file. Give {ACCEPTED}.")
+
+
+class FileSource(Source):
+    """Some files with the same columns."""
+
+    def __init__(self, label: str, parts: Sequence[Part], held: Sequence[str]) -> None:
+        keys = tuple(name for name, _ in parts[0].keys)
+        for name in keys:
+            if name in held or keys.count(name) > 1:
+                raise DataError(
+                    f"{label}: the folders give a column '{name}' that is there already. Rename the folders."
+                )
+        self.label, self.names, self._parts, self._held = label, (*held, *keys), parts, tuple(held)
+
+    @property
+    def length(self) -> int:
+        return sum(part.path.stat().st_size * _growth(part.path) for part in self._parts)
+
+    def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
+        refuse_equal_but_for_case(self)
+        asked = list(self.names if names is None else names)
+        try:
+            table = self._counted_in(duck or Duck(), asked)
+        except DataError:
+            raise
+        except Exception as problem:
+            raise self.failure(problem) from None
+        return table.select(*asked)
+
+    @abstractmethod
+    def _counted_in(self, duck: Duck, names: Sequence[str]) -> ir.Table:
+        """All columns, or at least those named, as a table that is read when it is asked something."""
+
+    def _dataset(self, kind: Any, parts: Sequence[Part], columns: Any) -> Any:
+        """The files as one Arrow dataset, with the columns of their folders."""
+        import pyarrow as pa
+        import pyarrow.dataset
+        import pyarrow.fs
+
+        here = pyarrow.fs.LocalFileSystem()
+        keys = [(name, pa.string()) for name, _ in self._parts[0].keys]
+        whole = pa.schema([*columns, *(pa.field(name, kind_of) for name, kind_of in keys)])
+        fragments = []
+        for part in parts:
+            guarantee = None
+            for name, text in part.keys:
+                field = pyarrow.dataset.field(name)
+                known = field.is_null() if text is None else field == text
+                guarantee = known if guarantee is None else guarantee & known
+            fragments.append(kind.make_fragment(str(part.path), here, guarantee))
+        return pyarrow.dataset.FileSystemDataset(fragments, whole, kind, here)
+
+
+class TextSource(FileSource):
+    """Delimited text, every column as text."""
+
+    textual = True
+    piecewise = True
+
+    def __init__(self, label: str, parts: Sequence[Part], header: Header = None) -> None:
+        self._files = [Delimited.open(part.path, header) for part in parts]
+        first = self._files[0]
+        for file in self._files[1:]:
+            if sorted(file.names) != sorted(first.names):  # names are not quoted: they may be values
+                raise DataError(
+                    f"{file.path}: its columns are not those of {first.path}. Files of one source have the "
+                    "same columns; correct this one, or leave it out."
+                )
+        super().__init__(label, parts, first.names)
+
+    def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame:
+        import pyarrow as pa
+
+        asked = list(self.names if names is None else names)
+        held = [name for name in asked if name in self._held]
+        tables = []
+        for file, part in zip(self._files, self._parts, strict=True):
+            table = file.read(held)
+            if part.keys and not held:  # without a column a table does not know how many rows it has
+                table = file.read([file.names[0]])
+            for name, text in part.keys:
+                if name in asked:
+                    table = table.append_column(name, pa.repeat(pa.scalar(text, pa.string()), len(table)))
+            tables.append(table.select(asked))
+        return in_polars(pa.concat_tables(tables))
+
+    def pieces(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+        for dataset in self._datasets():
+            yield from (in_polars(batch) for batch in scanned(dataset, names))
+
+    def _counted_in(self, duck: Duck, names: Sequence[str]) -> ir.Table:
+        import pyarrow.dataset
+
+        found = self._datasets()
+        return duck.registered(found[0] if len(found) == 1 else pyarrow.dataset.dataset(found))
+
+    def _datasets(self) -> list[Any]:
+        """Files that are written alike are one dataset."""
+        import pyarrow as pa
+
+        alike: dict[Any, list[tuple[Delimited, Part]]] = {}
+        for file, part in zip(self._files, self._parts, strict=True):
+            alike.setdefault(file.written, []).append((file, part))
+        columns = [pa.field(name, pa.string()) for name in self._held]
+        return [
+            self._dataset(group[0][0].format(), [part for file, part in group if not file.empty], columns)
+            for group in alike.values()
+        ]
+
+    def first(self, count: int) -> pl.DataFrame:
+        import polars as pl
+
+        file = self._files[0]
+        frame = pl.DataFrame(file.first(count), dict.fromkeys(file.names, pl.String), orient="row")
+        added = [pl.lit(text, pl.String).alias(name) for name, text in self._parts[0].keys]
+        return frame.with_columns(added).select(self.names)
+
+    def failure(self, problem: Exception) -> DataError:
+        for file in self._files:
+            found = file.fault()
+            if found is not None:
+                return found
+        return self._files[0].unexplained(problem)
+
+    @property
+    def empty(self) -> bool:
+        return all(file.empty for file in self._files)
+
+
+class ColumnarSource(FileSource):
+    """Files that declare their columns and the types of them."""
+
+    kind = ""
+
+    def __init__(self, label: str, parts: Sequence[Part]) -> None:
+        self.label = label
+        self._columns = self._declared(parts[0].path)
+        super().__init__(label, parts, tuple(self._columns))
+
+    @abstractmethod
+    def _scan(self, path: Path) -> pl.LazyFrame:
+        """One file, read lazily."""
+
+    def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame:
+        return self._collected(lambda records: records, self.names if names is None else names)
+
+    def first(self, count: int) -> pl.DataFrame:
+        return self._collected(lambda records: records.head(count), self.names)
+
+    @property
+    def empty(self) -> bool:
+        return self.first(1).is_empty()
+
+    def _collected(
+        self, reduced: Callable[[pl.LazyFrame], pl.LazyFrame], names: Sequence[str]
+    ) -> pl.DataFrame:
+        import polars as pl
+
+        asked = list(names)
+        self._refuse_drift(asked)
+        try:
+            return reduced(
+                pl.concat(
+                    self._scan(part.path)
+                    .with_columns(pl.lit(text, pl.String).alias(name) for name, text in part.keys)
+                    .select(asked)
+                    for part in self._parts
+                )
+            ).collect()
+        except (pl.exceptions.PolarsError, OSError) as problem:
+            raise self.failure(problem) from None
+
+    def _declared(self, path: Path) -> dict[str, pl.DataType]:
+        """The columns of one file, by its own header."""
+        import polars as pl
+
+        try:
+            return dict(self._scan(path).collect_schema())
+        except (pl.exceptions.PolarsError, OSError) as problem:
+            raise self.failure(problem) from None
+
+    def _refuse_drift(self, names: Sequence[str]) -> None:
+        """Columns that are asked for are in every file, and of one type."""
+        for part in self._parts[1:]:
+            columns = self._declared(part.path)
+            for name in names:
+                if name not in self._columns:
+                    continue
+                if name not in columns:
+                    raise DataError(
+                        f"{part.path}: the column '{name}' of {self._parts[0].path.name} is missing. Files "
+                        "of one source have the same columns; correct this one, or leave it out."
+                    )
+                if columns[name] != self._columns[name]:
+                    raise DataError(
+                        f"{part.path}: the column '{name}' is {columns[name]} here and {self._columns[name]} "
+                        f"in {self._parts[0].path.name}. Write both with one type."
+                    )
+
+    def failure(self, problem: Exception) -> DataError:
+        reason = first_line(problem)
+        if "duplicate" in reason or "more than one occurrence" in reason:
+            return DataError(f"{self.label}: a column name occurs twice. Rename one of them.")
+        return DataError(f"{self.label}: the {self.kind} file cannot be read ({reason}). Write it anew.")
+
+
+class ParquetSource(ColumnarSource):
+    """Parquet files."""
+
+    kind = PARQUET
+
+    def _scan(self, path: Path) -> pl.LazyFrame:
+        import polars as pl
+
+        return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+
+    def _counted_in(self, duck: Duck, names: Sequence[str]) -> ir.Table:
+        self._refuse_drift(names)
+        return duck.parquet([str(part.path) for part in self._parts], hive=bool(self._parts[0].keys))
+
+
+class ArrowSource(ColumnarSource):
+    """Arrow files, also called Feather."""
+
+    kind = ARROW
+
+    def _scan(self, path: Path) -> pl.LazyFrame:
+        import polars as pl
+
+        return pl.scan_ipc(path, hive_partitioning=False)
+
+    def _counted_in(self, duck: Duck, names: Sequence[str]) -> ir.Table:
+        import pyarrow.dataset
+
+        self._refuse_drift(names)
+        first = pyarrow.dataset.dataset(str(self._parts[0].path), format="ipc")
+        return duck.registered(self._dataset(pyarrow.dataset.IpcFileFormat(), self._parts, first.schema))
+
+
+def scanned(dataset: Any, names: Sequence[str]) -> Iterator[Any]:
+    """Record batches in the order of the files; few are read ahead, since each is some megabytes."""
+    return iter(dataset.scanner(columns=list(names), batch_readahead=4, fragment_readahead=1).to_batches())
+
+
+def _growth(path: Path) -> int:
+    """How much longer the records are as text than the file is."""
+    return 1 if _ending(path) == TEXT and path.suffix.lower() != ".gz" else PACKED
