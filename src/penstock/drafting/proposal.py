@@ -32,7 +32,7 @@ from penstock.drafting.columns import (
 )
 from penstock.drafting.domain import Domain, range_of, too_large
 from penstock.engine.header import Header
-from penstock.engine.source import Source
+from penstock.engine.records import Source
 from penstock.engine.source import read as open_source
 from penstock.errors import DataError, UsageError
 from penstock.privacy.unit import Unit

@@ -11,7 +11,8 @@ from penstock.engine.marginal import Column, Marginal
 from penstock.engine.memory import MemoryEngine
 from penstock.engine.opening import IN_MEMORY_UP_TO, open_engine, refuse_engine
 from penstock.engine.protocol import Engine, Within
-from penstock.engine.source import Source, read
+from penstock.engine.records import Source
+from penstock.engine.source import read
 
 if TYPE_CHECKING:
     from penstock.engine.ibis import IbisEngine

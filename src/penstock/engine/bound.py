@@ -110,11 +110,11 @@ def numbered_users(name: str, users: pl.Series, markers: Sequence[str] = ()) -> 
 
 
 def identified(
-    name: str, users: pl.Series, markers: Sequence[str] = (), *, counted: bool = True
+    name: str, users: pl.Series, markers: Sequence[str] = (), *, counted: bool = True, before: int = 0
 ) -> pl.Series:
     """Whose each record is, text without the blanks around it; DataError when a record is nobody's.
 
-    The message has the row of the record where rows are `counted` as they stand in the data.
+    The message has the row of the record where rows are `counted` as they stand in the data, `before` others.
     """
     import polars as pl
 
@@ -128,7 +128,7 @@ def identified(
         missing = missing | users.is_nan().fill_null(False)
     if missing.any():
         row = int(missing.arg_max() or 0)
-        what = f"the record in row {row + 1} names" if counted else "some record names"
+        what = f"the record in row {before + row + 1} names" if counted else "some record names"
         raise _nobodys(name, f"{what} no user")
     return users
 

@@ -7,13 +7,13 @@ import re
 import secrets
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from penstock.errors import DataError, without_password
+from penstock.errors import DataError, PenstockError, without_password
 from penstock.lifetime import can_be_stopped, made_and_held, marked, remove, sweep
 from penstock.schema.fact import nearest
 
@@ -98,6 +98,14 @@ class Duck:
         self.backend.con.register("source", arrow)
         return self.backend.table("source")
 
+    def stored(self, arrow: Any) -> Stored:
+        """An Arrow table copied into a table of this DuckDB, to which more can be added."""
+        name = _fresh_name()
+        self.backend.con.register("piece", arrow)
+        self.backend.con.execute(f"CREATE TEMP TABLE {name} AS FROM piece")
+        self.backend.con.unregister("piece")
+        return Stored(self.backend.table(name), name)
+
     def parquet(self, files: Sequence[str], *, hive: bool) -> ir.Table:
         """Parquet files as one table, read only when it is asked something."""
         return self.backend.read_parquet(
@@ -136,18 +144,29 @@ class _Folder:
 class Stored:
     """The result of an expression, kept in the database as a temporary table of this connection.
 
-    It goes with this object, or with the connection.
+    It goes with this object, or with the connection. With a `name`, the expression is such a table already.
     """
 
-    def __init__(self, expression: ir.Table) -> None:
+    def __init__(self, expression: ir.Table, name: str | None = None) -> None:
         backend = expression.get_backend()
-        name = f"penstock_{secrets.token_hex(8)}"
         if backend.name == "pyspark":  # Spark has no temporary tables, it keeps results in its cache
             self.table: ir.Table = expression.cache()
             return
-        self.table = backend.create_table(name, expression, temp=True)
+        self._name = name or _fresh_name()
+        self.table = expression if name else backend.create_table(self._name, expression, temp=True)
         # When the interpreter ends, so does the connection: nothing to do then.
-        weakref.finalize(self, _drop, backend, name).atexit = False
+        weakref.finalize(self, _drop, backend, self._name).atexit = False
+
+    def add(self, arrow: Any) -> None:
+        """Append the rows of an Arrow table; only in DuckDB."""
+        con = self.table.get_backend().con
+        con.register("piece", arrow)
+        con.execute(f"INSERT INTO {self._name} FROM piece")
+        con.unregister("piece")
+
+
+def _fresh_name() -> str:
+    return f"penstock_{secrets.token_hex(8)}"
 
 
 def _drop(backend: Any, name: str) -> None:
@@ -239,6 +258,19 @@ def too_large(problem: Exception) -> DataError | None:
         "The records do not fit into the memory that DuckDB may use, and must not be written to disk. Allow "
         "it with '--spill FOLDER', on an encrypted disk perhaps, or use the memory engine. Nothing was spent."
     )
+
+
+@contextmanager
+def explained(failure: Callable[[Exception], DataError]) -> Iterator[None]:
+    """What goes wrong in a database within the block, as a sentence for the custodian."""
+    try:
+        yield
+    except PenstockError:
+        raise
+    except Exception as problem:
+        if stopped(problem):
+            raise KeyboardInterrupt from None
+        raise (too_large(problem) or failure(problem)) from problem
 
 
 def first_line(problem: Exception) -> str:

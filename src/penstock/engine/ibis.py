@@ -20,15 +20,16 @@ from numpy.typing import NDArray
 
 from penstock.engine.arrow_memory import owned
 from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody, user_in_database
-from penstock.engine.connection import Stored, first_line, stopped, too_large
+from penstock.engine.connection import Stored, explained, first_line
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
 from penstock.engine.directions import Directions
 from penstock.engine.expressions import added, nearer, through
 from penstock.engine.marginal import Columns, Marginal
+from penstock.engine.pieces import USER, code_column, value_column
 from penstock.engine.plan import cover
 from penstock.engine.protocol import Within
 from penstock.engine.tally import Rows
-from penstock.errors import DataError, PenstockError
+from penstock.errors import DataError
 from penstock.progress import progress
 from penstock.schema import Codec, Schema
 
@@ -53,16 +54,16 @@ T = TypeVar("T")
 class IbisEngine:
     """Counts over a table in a database, by the codes of a schema.
 
-    Values that the schema refuses are refused here, before anything can be spent. With a user
-    as the privacy unit, each user keeps a random sample of at most `schema.unit.at_most` records;
-    `order_key` makes it repeatable where the database can hash. With `coordinates`, fields with bounds can be
-    asked for as positions on a lattice. `failure` turns an error of the database into a sentence for the
-    custodian.
+    The records are coded where they are, or were on their way here (`penstock.engine.pieces`). Values that
+    the schema refuses are refused here, before anything can be spent. With a user as the privacy unit, each
+    user keeps a random sample of at most `schema.unit.at_most` records; `order_key` makes it repeatable where
+    the database can hash. With `coordinates`, fields with bounds can be asked for as positions on a lattice.
+    `failure` turns an error of the database into a sentence for the custodian.
     """
 
     def __init__(
         self,
-        table: ir.Table,
+        records: ir.Table | Stored,
         schema: Schema,
         *,
         order_key: bytes | None = None,
@@ -77,10 +78,11 @@ class IbisEngine:
             if coordinates
             else {}
         )
-        self._stored = self._asked(lambda: self._encoded(table, schema, order_key or fresh_key()))
+        key = order_key or fresh_key()
+        self._stored = self._asked(lambda: self._bounded(self._encoded(records, schema), schema, key))
         self._table = self._stored.table
         self._length = int(self._asked(lambda: self._table.count().to_pyarrow().as_py()))
-        self._cells = _CELLS_EMBEDDED if table.get_backend().name == "duckdb" else _CELLS_SERVER
+        self._cells = _CELLS_EMBEDDED if self._table.get_backend().name == "duckdb" else _CELLS_SERVER
         self._whole: Rows | None = None
 
     def rows(self) -> int:
@@ -105,7 +107,7 @@ class IbisEngine:
     def distinct(self, names: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Raw: the distinct rows over `names`, in ascending order, and how many records each has."""
         numbers = [number for (number,) in self._columns.numbers([(name,) for name in names])]
-        rows, weights = self._groups(self._table, [self._table[_code(number)] for number in numbers])
+        rows, weights = self._groups(self._table, [self._table[code_column(number)] for number in numbers])
         return rows.astype(np.uint32), weights
 
     def lattice(
@@ -201,7 +203,7 @@ class IbisEngine:
         for number, (row, begin) in enumerate(rows):
             parts = [weight * step for weight, step in zip(row, steps, strict=True)]
             total = added([ibis.literal(-begin, type="int64"), *parts])
-            columns[_value(number)] = ibis.greatest(least, ibis.least(most, total)).cast("float64")
+            columns[value_column(number)] = ibis.greatest(least, ibis.least(most, total)).cast("float64")
         seen = copy(self)  # which keeps the table that both look at
         seen._table = present.select(**columns)
         seen._length = int(self._asked(lambda: present.count().to_pyarrow().as_py()))
@@ -218,11 +220,11 @@ class IbisEngine:
         return present
 
     def _value(self, name: str) -> str:
-        return _value(self._columns.names.index(name))
+        return value_column(self._columns.names.index(name))
 
     def _position(self, table: ir.Table, name: str, bits: int | None) -> ir.Value:
         if bits is None:
-            return table[_code(self._columns.names.index(name))]
+            return table[code_column(self._columns.names.index(name))]
         return self._coordinates[name].positions_in_database(table[self._value(name)], bits)
 
     def _inside(self, table: ir.Table, within: Within) -> ir.Table:
@@ -240,13 +242,15 @@ class IbisEngine:
         )
         return placed.semi_join(listed, keys)
 
-    def _encoded(self, table: ir.Table, schema: Schema, order_key: bytes) -> Stored:
-        """A temporary table of codes (c0, c1, ...) and coordinates (x0, ...), checked and bounded.
+    def _encoded(self, records: ir.Table | Stored, schema: Schema) -> Stored:
+        """A temporary table of codes (c0, c1, ...) and coordinates (x0, ...), checked; and of users, u.
 
         Positions name the columns, since databases differ in the names they tell apart.
         """
         from penstock.schema.database import coded
 
+        if isinstance(records, Stored):
+            return records
         taken = {name.casefold() for name in schema.names}
         keep: dict[str, str] = {}
         if schema.unit.column is not None:
@@ -254,28 +258,34 @@ class IbisEngine:
         user = next(iter(keep), None)
         raw = {name: _free(f"raw {name}", taken) for name in self._coordinates}
         keep |= {column: name for name, column in raw.items()}
-        inner = coded(table, schema.codecs, keep)
-        columns: dict[str, Any] = {} if user is None else {"u": user_in_database(inner[user])}
+        inner = coded(records, schema.codecs, keep)
+        columns: dict[str, Any] = {} if user is None else {USER: user_in_database(inner[user])}
         for number, name in enumerate(self._columns.names):
             code = inner[name]
-            columns[_code(number)] = code.cast(_integer(self.sizes[name]))
+            columns[code_column(number)] = code.cast(_integer(self.sizes[name]))
             if name in raw:
-                columns[_value(number)] = values_in_database(schema.codec(name), inner[raw[name]], code)
+                columns[value_column(number)] = values_in_database(schema.codec(name), inner[raw[name]], code)
         with progress("encoding records"):
             encoded = Stored(inner.select(**columns))
-        self._refuse_outside(encoded.table, table, schema)
-        if user is None or schema.unit.column is None:
+        self._refuse_outside(encoded.table, records, schema)
+        if schema.unit.column is not None:
+            refuse_nobody(encoded.table, USER, schema.unit.column, schema.missing_values)
+        return encoded
+
+    def _bounded(self, encoded: Stored, schema: Schema, order_key: bytes) -> Stored:
+        """The same with a random sample of each user's records, where users are protected."""
+        if schema.unit.column is None:
             return encoded
-        refuse_nobody(encoded.table, "u", schema.unit.column, schema.missing_values)
         with progress("bounding users"):
-            return Stored(keep_some_per_user(encoded.table, "u", schema.unit.records, order_key))
+            return Stored(keep_some_per_user(encoded.table, USER, schema.unit.records, order_key))
 
     def _refuse_outside(self, encoded: ir.Table, table: ir.Table, schema: Schema) -> None:
         """Codes below 0 mark refused values: name the field, an example, and how many there are."""
-        refused = {_code(n): (encoded[_code(n)] < 0).sum() for n in range(len(self._columns.names))}
+        columns = [code_column(number) for number in range(len(self._columns.names))]
+        refused = {column: (encoded[column] < 0).sum() for column in columns}
         found = encoded.aggregate(**refused).to_pyarrow().to_pylist()[0]
         for number, name in enumerate(self._columns.names):
-            count = found[_code(number)] or 0
+            count = found[code_column(number)] or 0
             if count:
                 codec = schema.codec(name)
                 more = f" ({count} records have such a value.)" if count > 1 else ""
@@ -285,7 +295,7 @@ class IbisEngine:
         """The distinct rows of all columns, counted once and kept; see `counts` for when."""
         if self._whole is None:
             names = range(len(self._columns.names))
-            rows, weights = self._groups(self._table, [self._table[_code(number)] for number in names])
+            rows, weights = self._groups(self._table, [self._table[code_column(number)] for number in names])
             codes = {number: np.ascontiguousarray(rows[:, number]) for number in names}
             self._whole = Rows(self._columns, codes, len(weights), weights)
         return self._whole
@@ -299,7 +309,7 @@ class IbisEngine:
         seen: dict[int, Any] = {}
         for number in grouping:
             base, lookup = self._columns.base[number], self._columns.lookup[number]
-            column = self._table[_code(base)].cast("int64")
+            column = self._table[code_column(base)].cast("int64")
             if lookup is None or np.count_nonzero(np.diff(lookup)) >= _MOST_RUNS:
                 seen[base] = column
             else:
@@ -325,22 +335,8 @@ class IbisEngine:
         return keys[order], _numbers(result, "records")[order]
 
     def _asked(self, question: Callable[[], T]) -> T:
-        try:
+        with explained(self._failure):
             return question()
-        except PenstockError:
-            raise
-        except Exception as problem:
-            if stopped(problem):
-                raise KeyboardInterrupt from None
-            raise (too_large(problem) or self._failure(problem)) from problem
-
-
-def _code(number: int) -> str:
-    return f"c{number}"
-
-
-def _value(number: int) -> str:
-    return f"x{number}"
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.engine.connection import Duck, first_line
-from penstock.engine.files import PACKED, scanned
-from penstock.engine.source import Source, in_polars, refuse_equal_but_for_case
+from penstock.engine.records import PACKED, Source, in_polars, refuse_equal_but_for_case, scanned
 from penstock.errors import DataError
 
 if TYPE_CHECKING:

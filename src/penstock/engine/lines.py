@@ -9,8 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 from penstock.engine.connection import Duck
 from penstock.engine.delimited import GZIP, binary
-from penstock.engine.files import PACKED
-from penstock.engine.source import Source
+from penstock.engine.records import PACKED, Source
 from penstock.errors import DataError
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from penstock.engine.bound import fresh_key, numbered_users, sample_per_user
 from penstock.engine.connection import Duck
 from penstock.engine.memory import MemoryEngine
 from penstock.engine.protocol import Engine
-from penstock.engine.source import Source, read
+from penstock.engine.records import Source
+from penstock.engine.source import read
 from penstock.errors import DataError, UsageError
 from penstock.schema import Schema
 from penstock.schema.fact import nearest
@@ -76,10 +77,16 @@ def open_engine(
     if in_memory(engine, records):
         return _in_memory(records, schema, needed, key, coordinates)
     from penstock.engine.ibis import IbisEngine
+    from penstock.engine.pieces import stored_in_pieces
 
     duck = None if records.remote else Duck(memory, threads, spill)
+    opened = (
+        records.table(needed, duck=duck)
+        if duck is None or not records.piecewise
+        else stored_in_pieces(records, schema, needed, duck, coordinates=coordinates)
+    )
     return IbisEngine(
-        records.table(needed, duck=duck),
+        opened,
         schema,
         order_key=key,
         coordinates=coordinates,
@@ -96,25 +103,21 @@ def in_memory(engine: str, records: Source) -> bool:
 def _in_memory(
     records: Source, schema: Schema, needed: list[str], order_key: bytes, wanted: bool
 ) -> MemoryEngine:
-    from penstock.engine.coordinates import Coordinate, values_in_memory
+    from penstock.engine.coordinates import Coordinate
+    from penstock.engine.pieces import encoded
 
     frame = records.cells(needed)
-    codes: dict[str, Any] = dict(schema.encode(frame))
-    coordinates: dict[str, tuple[Any, Coordinate]] = {}
-    if wanted:
-        for name in schema.names:
-            codec = schema.codec(name)
-            if codec.field.ranged:
-                coordinates[name] = (values_in_memory(codec, frame[name], codes[name]), Coordinate.of(codec))
+    codes, values = encoded(frame, schema, coordinates=wanted)
     user = schema.unit.column
     if user is not None:
         users = numbered_users(user, frame[user], schema.missing_values)
         order: list[Any] = []  # the columns that a database counts a user's records by
         for name in schema.sizes:
             order.append(codes[name])
-            if name in coordinates:
-                order.append(coordinates[name][0])
+            if name in values:
+                order.append(values[name])
         kept = sample_per_user(users.numbers, schema.unit.records, order_key, names=users.names, order=order)
         codes = {name: column[kept] for name, column in codes.items()}
-        coordinates = {name: (values[kept], bounds) for name, (values, bounds) in coordinates.items()}
+        values = {name: column[kept] for name, column in values.items()}
+    coordinates = {name: (found, Coordinate.of(schema.codec(name))) for name, found in values.items()}
     return MemoryEngine(codes, schema.sizes, coordinates)

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.engine.bound import user_in_database
-from penstock.engine.connection import Duck, stopped, too_large
-from penstock.engine.source import FrameSource, Source
-from penstock.errors import PenstockError
+from penstock.engine.connection import Duck, explained
+from penstock.engine.records import Source, in_polars
+from penstock.engine.source import FrameSource
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -35,26 +35,16 @@ def streamed(
     >>> [piece["who"].to_list() for piece in streamed(source, ["who"], together=["who"])]
     [['a', 'b', 'b ']]
     """
-    import polars as pl
-
     if not records.remote and not records.length:
         # a list in a cell of a pandas frame is a set or a sequence here, and no odd value
         records = FrameSource(records.frame(names), records.label)
     duck = None if records.remote else Duck(memory)
-    try:
+    with explained(records.failure):
         table = records.table(names, duck=duck)
         if together:
             table = table.order_by([_by_bytes(user_in_database(table[name])) for name in together])
         for batch in _batches(table):
-            piece = pl.from_arrow(batch)
-            assert isinstance(piece, pl.DataFrame)
-            yield piece
-    except PenstockError:
-        raise
-    except Exception as problem:
-        if stopped(problem):
-            raise KeyboardInterrupt from None
-        raise (too_large(problem) or records.failure(problem)) from problem
+            yield in_polars(batch)
 
 
 def _by_bytes(column: ir.Value) -> ir.Value:

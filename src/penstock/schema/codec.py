@@ -58,8 +58,8 @@ class Codec:
     def size(self) -> int:
         return self.attribute.size
 
-    def encode(self, values: pl.Series) -> Codes:
-        """The code of every value; DataError names the first value that the schema refuses."""
+    def encode(self, values: pl.Series, *, before: int = 0) -> Codes:
+        """The code of every value; DataError names the first value that the schema refuses, and its row."""
         if values.dtype == pl.Boolean and self.field.type == "boolean" and not values.null_count():
             off, on = (self.keys.get(place) for place in (0.0, 1.0))
             if off is not None and on is not None:  # every value has a code, which needs no search
@@ -68,7 +68,7 @@ class Codec:
         refused = codes == REFUSED
         if refused.any():
             row = int(np.argmax(refused))
-            raise self.complaint(values[row], row + 1)
+            raise self.complaint(values[row], before + row + 1)
         return codes.astype(self.attribute.dtype)
 
     def locate(self, values: pl.Series) -> NDArray[np.int64]:

@@ -339,10 +339,13 @@ class Schema(Fact):
                     "Correct the name in the schema, or remove the field."
                 )
 
-    def encode(self, frame: pl.DataFrame) -> dict[str, Codes]:
-        """The codes of every field; columns that the schema does not declare are not read."""
+    def encode(self, frame: pl.DataFrame, *, before: int = 0) -> dict[str, Codes]:
+        """The codes of every field; columns that the schema does not declare are not read.
+
+        `before` is how many records came before these, for the row in a message.
+        """
         self.refuse_lacking_columns(frame.columns)
-        return {name: codec.encode(frame[name]) for name, codec in self.codecs.items()}
+        return {name: codec.encode(frame[name], before=before) for name, codec in self.codecs.items()}
 
     def coded(self, table: ir.Table, keep: Mapping[str, str] | None = None) -> ir.Table:
         """The same codes computed inside a database, -1 where a value must be refused.

@@ -15,7 +15,7 @@ import polars as pl
 from penstock.engine.bound import refuse_nobody, user_in_database
 from penstock.engine.connection import Duck, Stored, stopped, too_large
 from penstock.engine.coordinates import Coordinate
-from penstock.engine.source import Source
+from penstock.engine.records import Source
 from penstock.errors import PenstockError
 from penstock.kinds.calls.callers import (
     PACKED,

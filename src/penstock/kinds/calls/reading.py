@@ -15,7 +15,7 @@ import polars as pl
 from penstock.engine.bound import numbered_users
 from penstock.engine.coordinates import Coordinate
 from penstock.engine.opening import AUTO, in_memory
-from penstock.engine.source import Source
+from penstock.engine.records import Source
 from penstock.engine.source import read as read_source
 from penstock.errors import DataError
 from penstock.kinds.calls.callers import (

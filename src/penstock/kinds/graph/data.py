@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from penstock.contracts.data import Data
 from penstock.engine.header import Header
-from penstock.engine.source import Source
+from penstock.engine.records import Source
 from penstock.kinds.graph import counting
 from penstock.kinds.graph.layout import nodes_of
 from penstock.kinds.graph.patterns import KTriangle, Pattern, Reach

@@ -9,7 +9,8 @@ import polars as pl
 
 from penstock.drafting.proposal import KindDraft, Notes
 from penstock.engine.header import Header
-from penstock.engine.source import Source, read
+from penstock.engine.records import Source
+from penstock.engine.source import read
 from penstock.errors import DataError
 from penstock.kinds.graph.layout import EdgeLayout
 from penstock.kinds.graph.reading import begins_with_an_edge, read_lines

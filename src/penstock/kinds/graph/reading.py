@@ -19,7 +19,8 @@ import polars as pl
 
 from penstock.engine.delimited import GZIP
 from penstock.engine.header import Header
-from penstock.engine.source import FrameSource, Source, read
+from penstock.engine.records import Source
+from penstock.engine.source import FrameSource, read
 from penstock.errors import DataError
 from penstock.kinds.graph.layout import EdgeLayout, first_number, nodes_of
 from penstock.kinds.graph.simple import Numbers, SimpleGraph

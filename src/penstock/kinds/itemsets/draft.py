@@ -15,7 +15,7 @@ from penstock.drafting.domain import range_of, too_large
 from penstock.drafting.proposal import KindDraft, Notes, propose
 from penstock.engine.header import NONE, Header
 from penstock.engine.lines import LineSource
-from penstock.engine.source import Source
+from penstock.engine.records import Source
 from penstock.engine.tokens import cut
 from penstock.errors import DataError
 from penstock.kinds.itemsets.layout import ItemSetLayout

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from penstock.engine.bound import fresh_key, identified, numbered_users
 from penstock.engine.lines import LineSource
 from penstock.engine.opening import AUTO, in_memory
-from penstock.engine.source import Source, read
+from penstock.engine.records import Source
+from penstock.engine.source import read
 from penstock.engine.streaming import streamed
 from penstock.engine.tokens import coded, cut
 from penstock.errors import DataError

@@ -15,7 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from penstock.engine.bound import Users, fresh_key, numbered_users, sample_per_user
-from penstock.engine.source import Source, read
+from penstock.engine.records import Source
+from penstock.engine.source import read
 from penstock.engine.tokens import coded, cut
 from penstock.errors import DataError
 from penstock.kinds.sequences.clock import Clock
