@@ -27,8 +27,8 @@ from penstock.drafting.private import COUNTING, draft_private
 from penstock.drafting.proposal import draft as propose
 from penstock.drafting.proposal import kind_draft
 from penstock.engine import Source, read
-from penstock.engine.connection import spilling
 from penstock.engine.header import RECORDS, Header, refuse_names_of_categories, refuse_record_among
+from penstock.engine.limits import Limits, limited
 from penstock.errors import (
     LedgerError,
     PenstockError,
@@ -155,6 +155,8 @@ def release(
     seed: int | None = None,
     accept_unreviewed_draft: bool = False,
     spill: Place | Literal[False] | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
     out: Place | None = None,
 ) -> Release:
     """Release data under differential privacy, and save the release when `out` names a folder.
@@ -170,8 +172,9 @@ def release(
     price of so many, or of twice as many where they overlap, as hospitals and patients do. Otherwise it is
     refused, before anything is spent.
 
-    Where records do not fit into DuckDB's memory, it writes them in clear to a private folder inside `spill`;
-    with `spill=False` they are refused instead.
+    `memory` ("4GiB") and `threads` limit what reading and counting take. Where records do not fit into it,
+    DuckDB writes them in clear to a private folder inside `spill`; with `spill=False` they are refused
+    instead.
 
     >>> from penstock import Schema
     >>> from penstock.demo import survey, survey_schema
@@ -182,6 +185,7 @@ def release(
     1000
     """
     _refuse_other_types(method, parameters, seed, out)
+    limits = Limits.of(memory, threads, spill if spill is None or spill is False else fspath(spill))
     described = _described(schema)
     info = catalogue.default_method(described.kind) if method is None else catalogue.method(method)
     chosen = configure(info, parameters or {})
@@ -203,14 +207,13 @@ def release(
         source = handle.read(data, described, table=table, header=header)
         if isinstance(source, Source):
             source = _with_names(source, described)
-        to = spill if spill is None or spill is False else fspath(spill)
-        with spilling(to):
+        with limited(limits):
             opened = handle.open(source, described, engine=engine, order_key=order_key)
-        with _what_is_spent(budget):
-            records, rest = opened.prepared(budget)
-            made = chosen.fit(records, rest)
-            if out is not None:
-                save_keeping(made, fspath(out))
+            with _what_is_spent(budget):
+                records, rest = opened.prepared(budget)
+                made = chosen.fit(records, rest)
+                if out is not None:
+                    save_keeping(made, fspath(out))
         _complete(budget, name)
     return made
 
@@ -234,6 +237,8 @@ def select(
     seed: int | None = None,
     accept_unreviewed_draft: bool = False,
     spill: Place | Literal[False] | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
     out: Place | None = None,
 ) -> SelectionRelease:
     """Select the c most frequent items or categories, or those above a threshold, under epsilon.
@@ -272,6 +277,8 @@ def select(
         seed=seed,
         accept_unreviewed_draft=accept_unreviewed_draft,
         spill=spill,
+        memory=memory,
+        threads=threads,
         out=out,
     )
     assert isinstance(made, SelectionRelease)

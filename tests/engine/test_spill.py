@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.connection import Duck, spilling, stopped
+from penstock.engine.connection import Duck, stopped
+from penstock.engine.limits import Limits, limited
 from penstock.engine.opening import open_engine
 from penstock.errors import DataError
 from penstock.lifetime import marked, stop_work
@@ -82,7 +83,10 @@ def test_what_does_not_fit_is_refused_where_nothing_may_be_spilled(tmp_path: Pat
     file.write_text(
         "who,age\n" + "".join(f"patient {i},{i % 90}\n" for i in range(200_000)), encoding="utf-8"
     )
-    with pytest.raises(DataError, match="must not be written to disk") as caught, spilling(False):
+    with (
+        pytest.raises(DataError, match="must not be written to disk") as caught,
+        limited(Limits(spill=False)),
+    ):
         open_engine(file, Schema.from_yaml(SCHEMA), engine="duckdb", memory="20MiB", threads=1)
     assert "patient" not in str(caught.value)
     assert "Nothing was spent." in str(caught.value)
@@ -102,7 +106,7 @@ def test_spilling_can_be_forbidden_and_sent_elsewhere(
         if way == "environment":
             monkeypatch.setenv("PENSTOCK_SPILL", "none" if to is None else str(to))
             return Duck()
-        with spilling(False if to is None else to):
+        with limited(Limits(spill=False if to is None else to)):
             return Duck()
 
     none = duck(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -94,6 +95,36 @@ Spill = Annotated[
 NoSpill = Annotated[
     bool,
     typer.Option("--no-spill", help="Never write records to disk; refuse what does not fit into memory."),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        show_default=False,
+        help="At most so much memory for the command, such as 4GiB; longer files are then counted in DuckDB.",
+    ),
+]
+
+
+def _tell_libraries(threads: int | None) -> int | None:
+    """Libraries that ask the environment once, when they are loaded, are told before that."""
+    if threads is not None:
+        for name in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+            os.environ[name] = str(threads)
+    return threads
+
+
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        metavar="N",
+        show_default=False,
+        callback=_tell_libraries,
+        help="At most so many processors.",
+    ),
 ]
 Seed = Annotated[
     int | None,

@@ -16,12 +16,14 @@ from penstock.cli.options import (
     HeaderNames,
     HoldsAtMost,
     LedgerUrl,
+    Memory,
     NoHeader,
     NoSpill,
     SchemaFile,
     Seed,
     Spill,
     TableName,
+    Threads,
 )
 
 
@@ -73,6 +75,8 @@ def release(
     accept_unreviewed_draft: AcceptDraft = False,
     spill: Spill = None,
     no_spill: NoSpill = False,
+    memory: Memory = None,
+    threads: Threads = None,
 ) -> None:
     """Release FILE under differential privacy, as a folder of plain files.
 
@@ -117,6 +121,8 @@ def release(
             seed=seed,
             accept_unreviewed_draft=accept_unreviewed_draft,
             spill=spilling_to(spill, no_spill),
+            memory=memory,
+            threads=threads,
             out=out,
         )
     note(f"[{ACCENT}]{clean(out)}[/]: {clean(made.receipt.guarantee)}.")

@@ -16,12 +16,14 @@ from penstock.cli.options import (
     HoldsAtMost,
     Json,
     LedgerUrl,
+    Memory,
     NoHeader,
     NoSpill,
     SchemaFile,
     Seed,
     Spill,
     TableName,
+    Threads,
 )
 from penstock.learn.selection.mechanism import Mechanism
 
@@ -82,6 +84,8 @@ def select(
     accept_unreviewed_draft: AcceptDraft = False,
     spill: Spill = None,
     no_spill: NoSpill = False,
+    memory: Memory = None,
+    threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Select the most frequent items of FILE, or those above a threshold, under differential privacy.
@@ -124,6 +128,8 @@ def select(
             seed=seed,
             accept_unreviewed_draft=accept_unreviewed_draft,
             spill=spilling_to(spill, no_spill),
+            memory=memory,
+            threads=threads,
             out=out,
         )
     if as_json:

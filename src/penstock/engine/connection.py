@@ -9,10 +9,10 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from penstock.engine.limits import Spill, current
 from penstock.errors import DataError, PenstockError, without_password
 from penstock.lifetime import can_be_stopped, made_and_held, marked, remove, sweep
 from penstock.schema.fact import nearest
@@ -25,58 +25,29 @@ _FILES = ("duckdb", "sqlite")
 _EXTRAS = {"postgresql": "postgres", "pyspark": "spark"}  # where the extra is not called like the scheme
 
 
-_spill: ContextVar[str | Path | Literal[False] | None] = ContextVar("penstock_spill", default=None)
-
-
-@contextmanager
-def spilling(to: str | Path | Literal[False] | None) -> Iterator[None]:
-    """Where DuckDB puts records that do not fit into memory, within the block.
-
-    A folder, such as one on an encrypted disk; False: nowhere, and what does not fit is refused; None: the
-    system's folder for temporary files.
-    """
-    token = _spill.set(to)
-    try:
-        yield
-    finally:
-        _spill.reset(token)
-
-
-def _chosen() -> str | Path | Literal[False] | None:
-    """What `spilling` says, or else the environment: PENSTOCK_SPILL is a folder, or 'none'."""
-    said = _spill.get()
-    if said is not None:
-        return said
-    named = os.environ.get("PENSTOCK_SPILL") or None
-    return False if named is not None and named.lower() == "none" else named
-
-
 class Duck:
     """An embedded DuckDB that stays within its memory and spills the rest to a private folder.
 
     `memory` is a limit such as "1GiB", `threads` a number (None: all cores), `spill` an existing
-    folder for what does not fit (False: nowhere; None: what `spilling` says). Spilled records are as
-    sensitive as the source, and DuckDB writes them in clear: the folder inside `spill` is readable by its
-    owner only and goes with the connection. What a killed process left there, the next one removes.
+    folder for what does not fit (False: nowhere); what is None is as `penstock.engine.limits` says. Spilled
+    records are as sensitive as the source, and DuckDB writes them in clear: the folder inside `spill` is
+    readable by its owner only and goes with the connection. What a killed process left there, the next one
+    removes.
     """
 
-    def __init__(
-        self,
-        memory: str = "1GiB",
-        threads: int | None = None,
-        spill: str | Path | Literal[False] | None = None,
-    ) -> None:
+    def __init__(self, memory: str | None = None, threads: int | None = None, spill: Spill = None) -> None:
         import ibis
 
-        chosen = _chosen() if spill is None else spill
+        limits = current()
+        chosen = limits.spill if spill is None else spill
         folder = None if chosen is False else _Folder(chosen)
         # Without a folder of ours, DuckDB would make one in the current folder.
         settings: dict[str, Any] = {
-            "memory_limit": memory,
+            "memory_limit": memory or limits.duckdb,
             "temp_directory": "" if folder is None else str(folder.path),
         }
-        if threads is not None:
-            settings["threads"] = threads
+        if threads is not None or limits.threads is not None:
+            settings["threads"] = threads or limits.threads
         try:
             self.backend = ibis.duckdb.connect(**settings)
         except Exception as problem:

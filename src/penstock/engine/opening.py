@@ -9,6 +9,7 @@ from typing import Any
 from penstock.catalogue import ENGINES, MEMORY
 from penstock.engine.bound import fresh_key, numbered_users, sample_per_user
 from penstock.engine.connection import Duck
+from penstock.engine.limits import current
 from penstock.engine.memory import MemoryEngine
 from penstock.engine.protocol import Engine
 from penstock.engine.records import Source
@@ -48,14 +49,15 @@ def open_engine(
     engine: str = AUTO,
     order_key: bytes | None = None,
     coordinates: bool = False,
-    memory: str = "1GiB",
+    memory: str | None = None,
     threads: int | None = None,
     spill: str | Path | None = None,
 ) -> Engine:
     """An engine over the records of a source, encoded by the schema; raw, to be sealed at once.
 
     `auto` counts frames and files up to `IN_MEMORY_UP_TO` in memory, longer files in DuckDB, and
-    database tables where they are. `memory`, `threads` and `spill` limit DuckDB. Columns that the
+    database tables where they are. `memory`, `threads` and `spill` limit DuckDB, and what is None is as
+    `penstock.engine.limits` says. Columns that the
     schema does not name are never read. Every value is checked against the schema here, before
     any budget is touched. With `coordinates`, fields with bounds can also be asked for as positions on a
     lattice. With a user as the privacy unit each user keeps a random sample of at most
@@ -96,7 +98,7 @@ def open_engine(
 
 def in_memory(engine: str, records: Source) -> bool:
     """Whether records are counted in memory: told so, or because they are few and in no database."""
-    small = not records.remote and records.length <= IN_MEMORY_UP_TO
+    small = not records.remote and records.length <= current().in_memory(IN_MEMORY_UP_TO)
     return engine == MEMORY or (engine == AUTO and small)
 
 

@@ -22,7 +22,7 @@ ROWS = 1 << 17
 
 
 def streamed(
-    records: Source, names: Sequence[str], *, together: Sequence[str] = (), memory: str = "1GiB"
+    records: Source, names: Sequence[str], *, together: Sequence[str] = (), memory: str | None = None
 ) -> Iterator[pl.DataFrame]:
     """Raw: these columns of all records, in pieces, in no particular order.
 

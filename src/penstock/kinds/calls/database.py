@@ -41,7 +41,7 @@ class InDatabase:
     """Calls in a database, gathered by grouped counts."""
 
     def __init__(
-        self, records: Source, schema: Schema, layout: CallsLayout, region: Region, memory: str = "1GiB"
+        self, records: Source, schema: Schema, layout: CallsLayout, region: Region, memory: str | None = None
     ) -> None:
         self._records, self._layout, self._region = records, layout, region
         self._duck = None if records.remote else Duck(memory)
