@@ -20,6 +20,7 @@ from penstock import catalogue
 from penstock.errors import QueryError, UsageError
 from penstock.privacy.budgets.amounts import plain
 from penstock.privacy.budgets.receipt import Receipt
+from penstock.progress import progress
 from penstock.releases.answer import Answer
 from penstock.releases.batch import answered
 from penstock.releases.model import Manifest, Model
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from penstock.schema import Schema
 
 LARGEST_SAMPLE = 2_000_000_000
+ROWS_AT_ONCE = 1 << 17
+"""More synthetic rows than this are drawn in pieces of so many: they need not fit into memory together."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -81,8 +84,14 @@ class Published(ABC):
         raise UsageError(f"A {self.method} release cannot be sampled: it holds no model of single records.")
 
     def pieces(self, n: int, rng: np.random.Generator) -> Iterator[pl.DataFrame]:
-        """The same rows as `draw`, a piece at a time where all of them might not fit into memory."""
-        yield self.draw(n, rng)
+        """`n` synthetic rows, a piece at a time: all of them might not fit into memory."""
+        if n <= ROWS_AT_ONCE:
+            yield self.draw(n, rng)
+            return
+        with progress("drawing rows", total=-(-n // ROWS_AT_ONCE)) as step:
+            for begin in range(0, n, ROWS_AT_ONCE):
+                yield self.draw(min(ROWS_AT_ONCE, n - begin), rng)
+                step(1)
 
     def on_days(self, days: int) -> Self:
         """The same release, drawing rows for another number of days; UsageError where rows have none."""
@@ -142,7 +151,9 @@ class Published(ABC):
         sampled is public already. A missing value is null, or the first of the `missingValues` that the
         schema declares where that is a value of the column's type.
         """
-        return self.schema.marked(self.draw(*self.drawing(n, seed)))
+        import polars as pl
+
+        return self.schema.marked(pl.concat(self.pieces(*self.drawing(n, seed))))
 
     def drawing(self, n: int | None, seed: int | None) -> tuple[int, np.random.Generator]:
         """How many rows to draw and with which randomness, checked."""

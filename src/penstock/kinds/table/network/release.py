@@ -23,6 +23,7 @@ from penstock.kinds.table.network.ruled import ruled
 from penstock.kinds.table.network.views import as_counted
 from penstock.kinds.table.release import TableRelease
 from penstock.releases import Manifest, Model
+from penstock.releases.published import ROWS_AT_ONCE
 from penstock.report.picture import Picture
 from penstock.schema import Relation
 
@@ -103,7 +104,8 @@ class NetworkRelease(TableRelease):
         return np.asarray(joint * scale).reshape([self.encoding.sizes[name] for name in names])
 
     def draw_codes(self, n: int, rng: np.random.Generator) -> Codes:
-        balance = self.parameters.get("rows") == BALANCED
+        # So many rows hardly differ from the model, and the more there are, the dearer balance is.
+        balance = self.parameters.get("rows") == BALANCED and n < ROWS_AT_ONCE
         codes, valid = self.encoding.codes(self._kept.sample(n, rng, balance=balance), n)
         again = np.flatnonzero(~valid)
         if again.size:
