@@ -161,8 +161,9 @@ def release(
 ) -> Release:
     """Release data under differential privacy, and save the release when `out` names a folder.
 
-    `data` is a CSV or Parquet file, a database URL with `table`, or a frame (Polars, pandas, Arrow,
-    Ibis); `header` says where a text file's names are, as in `draft`. A `seed` makes the run reproducible,
+    `data` is a CSV, Parquet or Arrow file, a folder or pattern of such files, the folder of a Delta or
+    Iceberg table, a database URL with `table`, or a frame (Polars, pandas, Arrow, Ibis); `header` says where
+    a text file's names are, as in `draft`. A `seed` makes the run reproducible,
     and for that very reason the release unpublishable. Most methods with a pure guarantee have no use for a
     `delta`, and none is booked for it; `confluence` is pure without one, and books it where it is given, even
     where few tables leave it nothing to gain: it takes the noise that is smaller.

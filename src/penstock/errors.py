@@ -7,6 +7,7 @@ the custodian's terminal and never become part of a release. They never quote a 
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 _LONGEST = 1000
 
@@ -58,17 +59,24 @@ class PenstockWarning(UserWarning):
     """Something that went well enough, and that the custodian should hear of."""
 
 
-def without_password(text: str) -> str:
+def without_password(text: str, address: str = "") -> str:
     """A URL, or a text with one, fit to be shown: rather too much of it is hidden than too little.
 
     A password may stand before the host, where it runs to the last @ whatever is in it, or in any parameter
-    whose name speaks of one, also within an encoded connection string.
+    whose name speaks of one, also within an encoded connection string. A driver may take parts of it for a
+    host, a port or a path, and say so: with the `address` that it was given, they are hidden too.
 
     >>> without_password("postgres://ann:secret@host/base")
     'postgres://ann@host/base'
     >>> without_password("postgres://ann:s/e@cret@host/base?sslmode=require&password=secret")
     'postgres://ann@host/base?sslmode=require&password=***'
+    >>> without_password("no host 'cret@host'", "postgres://ann:s/e@cret@host/base")
+    "no host '***@host'"
     """
+    secret = unquote(address.partition("://")[2].rpartition("@")[0].partition(":")[2])
+    for part in sorted(filter(None, re.split(r"[:@/?#]", secret)), key=len, reverse=True):
+        alone = re.escape(part) if len(part) > 2 else rf"(?<!\w){re.escape(part)}(?!\w)"
+        text = re.sub(alone, "***", text)
     if len(text) > _MOST_SEARCHED:  # as if a password that is cut off ended there
         text = f"{text[:_MOST_SEARCHED]}…@"
     before_host = _WHOLE if re.match(r"[A-Za-z][\w+.:-]*://", text) else _WITHIN

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 File = Annotated[
     str,
     typer.Argument(
-        metavar="FILE", help="CSV or Parquet file, or a database URL (with --table).", show_default=False
+        metavar="FILE",
+        help="CSV, Parquet or Arrow file, a folder or pattern of them, or a database URL (with --table).",
+        show_default=False,
     ),
 ]
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="The folder of a release.", show_default=False)]

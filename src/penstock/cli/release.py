@@ -91,6 +91,8 @@ def release(
             -o release-2 --ledger ledger.db --account people
         penstock release rides.csv -s rides.schema.yaml -e 1 \\
             --method uniform-grid --param side=40 -o rides-release
+        penstock release 'people/*.csv.gz' -s people.schema.yaml -e 1 \\
+            --memory 4GiB -o people-release
         penstock release postgresql://host/db --table people \\
             -s people.schema.yaml -e 1 -o people-release
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import tempfile
 import weakref
@@ -193,18 +192,10 @@ def _connected(url: str, shown: str) -> Any:
             f"pip install 'penstock[{_EXTRAS.get(scheme, scheme)}]'."
         ) from None
     except Exception as problem:
-        reason = _without_parts(first_line(problem), rest)
+        reason = without_password(first_line(problem), url)
         raise DataError(
             f"{shown}: the database cannot be opened ({reason}). Check the URL and the server."
         ) from None
-
-
-def _without_parts(message: str, address: str) -> str:
-    """A driver's message without the parts of a password that it took for a port or a path."""
-    secret = address.rpartition("@")[0].partition(":")[2]
-    for part in re.split(r"[:@/?#]", secret):
-        message = message.replace(part, "***") if part else message
-    return message
 
 
 def _database_file(rest: str, shown: str) -> Path:

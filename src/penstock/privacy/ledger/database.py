@@ -343,7 +343,8 @@ class LedgerDatabase:
         original = problem.orig if isinstance(problem, DBAPIError) else None
         code = getattr(original, "sqlite_errorcode", None)
         if code is None:
-            first = without_password(str(original or problem)).strip().partition("\n")[0]
+            address = self._engine.url.render_as_string(hide_password=False)
+            first = without_password(str(original or problem), address).strip().partition("\n")[0]
             return (
                 f"The ledger at '{self.place}' cannot be used: {first:.200}. Nothing was drawn; an entry "
                 "that was written counts as spent."
