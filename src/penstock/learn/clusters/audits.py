@@ -11,6 +11,8 @@ import numpy as np
 
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, Audits, MethodAudit
+from penstock.audit.mistakes import LINE as LONG_LINE
+from penstock.audit.mistakes import Mistake, Sabotaged, answered, beside
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.sabotage import changed
 from penstock.audit.target import Kind, Promise, Target
@@ -216,6 +218,36 @@ def _without_noise_on(which: str) -> Callable[[Any], Any]:
     return lambda data: changed(data, claimed)
 
 
+SABOTAGED = (
+    Sabotaged("gupt-kmeans", Mistake.SCALED, LONG_LINE, parameters={"k": 1}),
+    Sabotaged(
+        "privgene-kmeans",
+        Mistake.SCALED,
+        LONG_LINE,
+        parameters={"k": 1, "rounds": 1},
+        epsilon=Fraction(4),
+        seeds=2,
+    ),
+)
+HALVED = "broken-replay-sensitivity-halved"
+RANGE = "whatever a block finds, the range of its outputs bounds it"
+MEANS = "centres are means, which nothing holds back"
+MISTAKES = {
+    "kmeans": answered(
+        "broken-kmeans-bounds-from-data",
+        MEANS,
+        "each round is paid for, and their number is public",
+        "broken-kmeans-round-users-as-records",
+    ),
+    "gupt-kmeans": answered("broken-gupt-kmeans-scaled", RANGE, RANGE, HALVED),
+    "privgene-kmeans": answered(
+        "broken-privgene-kmeans-scaled",
+        MEANS,
+        "each choice is paid for, and the number of rounds is public",
+        HALVED,
+    ),
+}
+
 AUDITS = Audits(
     (
         MethodAudit(
@@ -234,10 +266,11 @@ AUDITS = Audits(
             "privgene-kmeans", LINE, ENDS, parameters={"k": 1, "rounds": 1}, effort=0.005, copies=CRUDE
         ),
     ),
-    proofs,
+    beside(proofs, SABOTAGED),
     grounds=(
         Ground("two clusters", SQUARE, ON_THE_EDGE, parameters={"k": 2}),
         Ground("five fields", FIVE, ((0.0,) * 5, (1.0,) * 5), parameters={"k": 1}),
         Ground("one centre on a line", LINE, ((0.0,), (1.0,)), parameters={"k": 1, "rounds": 1}),
     ),
+    mistakes=MISTAKES,
 )
