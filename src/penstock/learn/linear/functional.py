@@ -287,8 +287,8 @@ def solved(
     True sums of products have no eigenvalue below 0, and noise of deviation s moves those of a table of d
     columns by about 2 s sqrt(d). Those below 0 are set to 0, and `ridge` times that is added to all. Weights
     for numbers are held to those that answer `centre` for every record. How far they are from there explains
-    some of the loss, as noise alone would; without that the same weights explain less, and they go only so far
-    as is best then.
+    some of the loss, as noise alone would; without that the same weights explain less, and they go only so
+    far as is best then.
 
     >>> schema = Schema.from_yaml("fields: [{name: a, type: boolean}, {name: b, type: boolean}]")
     >>> problem, spread = Problem.of(schema, "a"), Spread(0.5, 0.5)
