@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from penstock import learn
-from penstock.errors import LedgerError
+from penstock.errors import LedgerError, UsageError
 from penstock.privacy.ledger.ledger import Ledger
 
 X = np.random.default_rng(0).uniform(0, 10, (120, 2))
@@ -84,3 +85,30 @@ def test_copies_of_an_estimator_pay_from_the_same_book_and_an_open_one_is_not_wr
     assert copy(ledger) is ledger
     with pytest.raises(LedgerError, match="name its file or its URL"):
         pickle.dumps(model)
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=named)
+def test_every_classifier_tells_each_label_from_the_rest_for_one_epsilon(estimator: Any) -> None:
+    """Also those that have scores and no probabilities, such as a support vector machine."""
+    labels = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [3, 7])]
+    model = learn.PrivateOneVsRest(clone(estimator), classes=("low", "mid", "high"), epsilon=30).fit(
+        X, labels
+    )
+    assert set(model.predict(X)) <= {"low", "mid", "high"}
+    assert sum(one.release_.receipt.epsilon for one in model.estimators_) == 30
+    assert hasattr(model, "predict_proba") == hasattr(estimator, "predict_proba")
+    if hasattr(model, "predict_proba"):
+        assert model.predict_proba(X).sum(axis=1) == pytest.approx(1)
+
+
+def test_an_account_that_cannot_pay_for_all_labels_pays_for_none(ledger: Ledger) -> None:
+    one = learn.PrivateLinearSVM(bounds=(0, 10), random_state=1, ledger=ledger, account="people")
+    model = learn.PrivateOneVsRest(one, classes=("low", "mid", "up", "down"), epsilon=7)
+    with pytest.raises(LedgerError, match="Nothing was spent"):
+        model.fit(X, LABELS)
+    assert ledger.account("people").entries() == []
+
+
+def test_what_is_not_private_is_not_wrapped() -> None:
+    with pytest.raises(UsageError, match="LogisticRegression is none"):
+        learn.PrivateOneVsRest(LogisticRegression(), classes=("down", "up")).fit(X, LABELS)
