@@ -336,7 +336,7 @@ def _places(given: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     for place, label in enumerate(classes.tolist()):
         found[np.asarray(given == label)] = place
     if (found < 0).any():
-        stray = given[int(np.argmax(found < 0))]
+        stray = given.tolist()[int(np.argmax(found < 0))]
         raise UsageError(
             f"y holds the label {stray!r}, which nobody declared. Labels are public facts: list them all in "
             "'classes'. Nothing was spent."
