@@ -14,7 +14,7 @@ from penstock.audit.methods import CRUDE, Audits, MethodAudit
 from penstock.audit.mistakes import LINE as LONG_LINE
 from penstock.audit.mistakes import Mistake, Sabotaged, answered, beside
 from penstock.audit.neighbours import Pair, small_pairs
-from penstock.audit.sabotage import changed
+from penstock.audit.sabotage import changed, stretched
 from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.points.audits import CORNERS, ENDS, LINE, ON_THE_EDGE, SQUARE
 from penstock.kinds.points.data import Points
@@ -59,7 +59,7 @@ class Rounds:
 
     def sealed(self, records: Records) -> Sealed[Any]:
         """Numbers and sums around the centres, as a round sees them."""
-        opened = _opened(self.schema, _stretched(records) if self.stretched else records)
+        opened = _opened(self.schema, records, scaled=self.stretched)
         box = UnitBox.of(opened.schema)
         return opened.around(box.steps(np.array(CENTRES)), weight("optimal", box.dimensions))
 
@@ -72,25 +72,17 @@ class Spread(Rounds):
         return _opened(self.schema, records).moments()
 
 
-def _opened(text: str, records: Records) -> Points:
+def _opened(text: str, records: Records, *, scaled: bool = False) -> Points:
     """The points of a schema; the rows given are those kept, whoever they belong to."""
     import polars as pl
 
     schema = Schema.from_yaml(text)
     columns = [(name, pl.Float64) for name in schema.names]
     facts = schema.model_copy(update={"unit": type(schema.unit)()})
-    opened = Points.open(pl.DataFrame(list(records), schema=columns, orient="row"), facts)
+    frame = pl.DataFrame(list(records), schema=columns, orient="row")
+    opened = Points.open(stretched(schema, frame) if scaled else frame, facts)
     opened.schema = schema
     return opened
-
-
-def _stretched(records: Records) -> Records:
-    """Every column from 0 to 1 by its own least and largest value: what must never be done."""
-    if not records:
-        return records
-    rows = np.array(records, dtype=np.float64)
-    low, width = rows.min(axis=0), np.ptp(rows, axis=0)
-    return [tuple(row) for row in ((rows - low) / np.where(width > 0, width, 1.0)).tolist()]
 
 
 def proofs() -> tuple[Target, ...]:
