@@ -281,8 +281,8 @@ def page(results: Mapping[Cell, float | None]) -> Page:
         search,
             learning without noise, and diffprivlib's LinearRegression?""",
         found=[
-            f"""On three tables that had no say, at ε = 0.1, 1 and 10, `posterior-regression` has a "
-            f"larger mean R² than
+            f"""On three tables that had no say, at ε = 0.1, 1 and 10, `posterior-regression` has a
+            larger mean R² than
             diffprivlib 0.6.6 in {ahead(results, pure, peer)} cells and than `functional-mechanism` in
             {ahead(results, pure, sums)}; `functional-mechanism` has a larger one than diffprivlib in
             {ahead(results, sums, peer)}. Fits of ours that failed: {failed}. R² below 0 is worse than
