@@ -288,6 +288,19 @@ def findings() -> str:
 FIGURES = ("exact loss", "measured", "verdict")
 
 
+def mistakes() -> str:
+    """Four mistakes of learners, and the broken copy of each learner that makes it."""
+    from penstock.audit.mistakes import Mistake
+    from penstock.audit.targets import every_audit
+
+    rows = [
+        (f"`{learner}`", *(f"`{told}`" if told.startswith("broken-") else told for told in row.values()))
+        for audits in every_audit()
+        for learner, row in audits.mistakes.items()
+    ]
+    return table(("learner", *Mistake), rows)
+
+
 def coded(words: Iterable[str]) -> str:
     """Words set as code."""
     return ", ".join(f"`{word}`" for word in words)
@@ -369,6 +382,7 @@ PLACES: dict[str, Callable[[], str]] = {
     "<!-- the keys of blocks -->": keys_of_blocks,
     "<!-- the words of models -->": models,
     "<!-- the findings of the audit -->": findings,
+    "<!-- the mistakes of learners -->": mistakes,
     "<!-- the methods -->": lambda: listed(methods(), about_method),
     "<!-- the handles -->": lambda: listed(handles()),
     "<!-- the forms -->": lambda: listed(forms()),

@@ -163,3 +163,67 @@ def test_a_release_of_a_whole_table_predicts_the_target_that_is_named(cli: Cli, 
     ).save(tmp_path / "majority")
     refused = cli("predict", made, tmp_path / "new.csv", "--target", "smoker")
     assert (refused.code, refused.sentences) == (2, 1)
+
+
+HOMES = """
+fields:
+  - {name: rooms, type: integer, constraints: {minimum: 0, maximum: 9}}
+  - {name: area, type: number, constraints: {minimum: 0, maximum: 200}, bins: {count: 20}}
+  - {name: garden, constraints: {enum: ['yes', 'no']}, missing: value}
+  - {name: since, type: date, constraints: {minimum: 2000-01-01, maximum: 2020-12-31}, bins: {count: 4}}
+  - {name: kind, constraints: {enum: [flat, house]}}
+  - {name: rent, type: number, constraints: {minimum: 0, maximum: 900}, bins: {count: 90}}
+"""
+GOOD = {"rooms": "3", "area": "60", "garden": "yes", "since": "2010-01-01", "kind": "flat", "rent": "300"}
+BAD = [
+    ("rooms", ""), ("rooms", "three"), ("rooms", "30"), ("rooms", "-1"), ("rooms", "3.5"), ("area", "inf"),
+    ("area", "-inf"), ("area", "nan"), ("area", "1e400"), ("area", "200.5"), ("area", "'60"),
+    ("garden", "perhaps"), ("since", "1900-01-01"), ("since", "yesterday"), ("since", "2010-02-30"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        ("regression", "rent"),
+        ("posterior-regression", "rent"),
+        ("private-erm", "kind"),
+        ("classifier", "kind"),
+    ],
+)
+def test_rows_with_values_that_the_schema_does_not_know_have_no_answer_and_change_no_other(
+    cli: Cli, tmp_path: Path, method: str, target: str
+) -> None:
+    """Missing, text for a number, out of bounds, infinite, no number, an unknown label, no such day."""
+    wide = range(300)
+    frame = pl.DataFrame(
+        {
+            "rooms": [row % 10 for row in wide],
+            "area": [20.0 * (row % 10) for row in wide],
+            "garden": ["yes", "no", None] * 100,
+            "since": ["2010-01-01", "2019-05-05"] * 150,
+            "kind": ["flat" if row % 10 < 5 else "house" for row in wide],
+            "rent": [90.0 * (row % 10) for row in wide],
+        }
+    )
+    release = penstock.release(
+        frame, Schema.from_yaml(HOMES), epsilon=20, method=method, parameters={"target": target}, seed=1
+    )
+    folder = release.save(tmp_path / "release")
+    whole = [name for name in GOOD if name != target]
+    bad = [{**GOOD, name: value} for name, value in BAD if name in release.predictors]
+    assert bad
+    asked = [GOOD, *bad, {**GOOD, "garden": ""}, GOOD]
+    path = tmp_path / "asked.csv"
+    path.write_text(
+        "\n".join([",".join(whole), *(",".join(row[name] for name in whole) for row in asked)]),
+        encoding="utf-8",
+    )
+    shown = cli("predict", folder, path, "--json")
+    assert shown.code == 0
+    answers = [row[target] for row in json.loads(shown.out)]
+    assert answers[1:-2] == [None] * len(bad)
+    assert answers[0] == answers[-1]
+    assert None not in (answers[0], answers[-2])  # a missing value that the schema declares is a value
+    words = f"{len(bad)} of the {len(asked)} rows have no answer (first row 2)"
+    assert words in shown.err.replace("\n", " ")

@@ -41,6 +41,7 @@ def test_the_table_of_factors() -> None:
     for ratio in (1e-9, 0.1, 0.5, 1.0, 1.9):
         assert 1.0 <= catoni_factor(ratio) <= 1.0 / (1.0 - ratio / 2.0)
     assert catoni_factor(0.0) == 1.0
+    assert catoni_factor(0.1) <= 1.05263
 
 
 def test_the_linear_form_is_never_below_the_other() -> None:

@@ -226,11 +226,14 @@ class Audits:
     """What a room offers to the audit: its methods, whatever in them has a proof of its own, and grounds.
 
     `grounds` are where replays of all methods of a kind find hostile inputs (`penstock.audit.hostile`).
+    `mistakes` are the rows of learners: by learner and mistake (`penstock.audit.mistakes`) the broken copy
+    that makes it, or why none can.
     """
 
     methods: tuple[MethodAudit, ...] = ()
     proofs: Callable[[], Sequence[Target]] = tuple
     grounds: tuple[Ground, ...] = ()
+    mistakes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def targets(self) -> tuple[Target, ...]:
         """The proofs, then each method, followed by its sabotaged copies (of its first configuration)."""

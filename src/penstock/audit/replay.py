@@ -65,6 +65,7 @@ class Tampering:
     """Mistakes that can be made from outside a method; each is a step of a run that does something more."""
 
     schema: Callable[[Schema, Sequence[tuple[Any, ...]]], Schema] | None = None
+    frame: Callable[[Schema, pl.DataFrame], pl.DataFrame] | None = None
     data: Callable[[Any], Any] | None = None
     method: Callable[[Any, Any], Any] | None = None
     budget: Callable[[Any, Budget], Budget] | None = None
@@ -104,6 +105,8 @@ class Trial:
         schema, frame = self.schema, self.frame(records)
         if wrong.schema is not None and records:  # nobody reads anything off no record
             schema = wrong.schema(schema, [record for unit in records for record in unit])
+        if wrong.frame is not None:
+            frame = wrong.frame(schema, frame)
         method = method_class(info)(**self.parameters)
         method.check(schema)
         data: Any = self._opened(frame, schema)

@@ -1,17 +1,21 @@
 """Mistakes that can be made from outside a method, for the broken copies of `penstock.audit.methods`.
 
-A data handle that states too small a sensitivity, and schemas read off the records.
+A data handle that states too small a sensitivity, schemas read off the records, and records that were scaled
+by what the smallest and the largest of them are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.contracts.data import Handle
 from penstock.privacy.seals.sealed import Sealed
 from penstock.schema import Schema
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Change = Callable[[str, Sealed[Any]], Sealed[Any]]
 """What becomes of a sealed value that a handle gives out under a name."""
@@ -70,3 +74,25 @@ def seen_categories(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schem
             seen = {record[place] for record in records}
             described["constraints"]["enum"] = [value for value in listed if value in seen]
     return Schema.model_validate(text)
+
+
+def stretched(schema: Schema, frame: pl.DataFrame) -> pl.DataFrame:
+    """Every range of numbers from its smallest to its largest value that occurs, moved onto the declared one.
+
+    The schema, and so all that is published about it, stays as it is.
+    """
+    import polars as pl
+
+    moved = []
+    for field in schema.fields:
+        if field.type not in ("integer", "number") or not field.ranged:
+            continue
+        values = frame[field.name].cast(pl.Float64)
+        seen = [value for value in values.to_list() if value is not None]
+        if not seen or min(seen) == max(seen):
+            continue
+        low, high = field.constraints.minimum, field.constraints.maximum
+        share = (values - min(seen)) / (max(seen) - min(seen))
+        scaled = float(low) + share * (float(high) - float(low))
+        moved.append((scaled.round().cast(pl.Int64) if field.type == "integer" else scaled).alias(field.name))
+    return frame.with_columns(moved)

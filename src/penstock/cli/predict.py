@@ -97,11 +97,13 @@ def predict(
         print(printable(text) if sys.stdout.isatty() else text, end="")
     if target is not None:
         note(f"{clean(out)}: {found.height:,} rows, as private as those of {clean(file)}.")
-    if unanswered := found.to_series(0).null_count():
+    missing = found.to_series(0).is_null()
+    if unanswered := missing.sum():
         have, they = ("have", "they have") if unanswered > 1 else ("has", "it has")
+        first = f"{'first ' if unanswered > 1 else ''}row {missing.arg_true()[0] + 1:,}"
         note(
-            f"{unanswered:,} of the {found.height:,} rows {have} no answer: in a column that the release "
-            f"looks at {they} no value that its schema knows."
+            f"{unanswered:,} of the {found.height:,} rows {have} no answer ({first}): in a column that the "
+            f"release looks at {they} no value that its schema knows."
         )
 
 

@@ -12,7 +12,7 @@ every call of `fit` spends epsilon, so a search over parameters or a cross-valid
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -54,11 +54,11 @@ class Paying(Protocol):
 
 
 def bounded_fields(
-    names: Sequence[str], bounds: Bounds | None, bins: int | None = None
+    names: Sequence[str], bounds: Bounds | None, bins: int | None = None, *, called: str = "bounds"
 ) -> list[dict[str, Any]]:
     """Numeric fields with these public bounds: one pair for all columns, one for each, or by name.
 
-    `bins` says how finely they are seen.
+    `bins` says how finely they are seen, and `called` what the bounds are called where they are wrong.
 
     Without bounds every column is taken to lie between -1 and 1, and a warning says so: nothing is read off
     the data. Values outside are moved onto the bounds.
@@ -79,17 +79,21 @@ def bounded_fields(
         lacking = [name for name in names if name not in bounds]
         if lacking:
             raise UsageError(
-                f"bounds has no entry for {', '.join(map(repr, lacking[:5]))}. Nothing was spent."
+                f"{called} has no entry for {', '.join(map(repr, lacking[:5]))}. Nothing was spent."
             )
         pairs: list[Any] = [bounds[name] for name in names]
+    elif isinstance(bounds, str) or not isinstance(bounds, Iterable):
+        raise UsageError(
+            f"{called} must be two numbers, the smaller first, not {bounds!r}. Nothing was spent."
+        )
     else:
         listed: list[Any] = list(bounds)
         whole = len(listed) == 2 and not any(isinstance(each, Sequence | np.ndarray) for each in listed)
         pairs = [(listed[0], listed[1])] * len(names) if whole else listed
     if len(pairs) != len(names):
         raise UsageError(
-            f"bounds has {len(pairs)} pairs and there are {len(names)} columns; give one pair for all of "
-            "them, or one for each. Nothing was spent."
+            f"{called} has {len(pairs)} pairs, and {len(names)} would be one for each column; give so many, "
+            "or one pair for all. Nothing was spent."
         )
     found = []
     for name, pair in zip(names, pairs, strict=True):
@@ -202,4 +206,9 @@ def _seed(random_state: Seed) -> int | None:
         return None
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(1 << 31))
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise UsageError(
+            "random_state must be a whole number, or None for noise that nobody can repeat, not "
+            f"{random_state!r}. Nothing was spent."
+        )
     return int(random_state)

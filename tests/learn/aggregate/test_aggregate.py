@@ -91,7 +91,7 @@ def test_sums_move_by_no_more_than_they_state_and_by_all_of_it(relation: Relatio
 def test_what_is_shipped_keeps_its_promise_and_every_broken_copy_breaks_it(target: Target) -> None:
     assert target.loss is not None
     worst = max(target.loss(pair.first, pair.second) for pair in target.pairs)
-    assert worst == (2 if target.kind is Kind.BROKEN else 1)  # all of epsilon, and twice as much
+    assert worst >= 2 if target.kind is Kind.BROKEN else worst == 1  # all of epsilon, and twice as much
 
 
 class Rude(BaseEstimator):  # type: ignore[misc]  # untyped library

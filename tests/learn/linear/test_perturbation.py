@@ -85,11 +85,11 @@ def worst(signs: list[float], others: list[float], loss: Loss, ridge: float, rat
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "number", "mean_ridge", "wrong"),
-    [(1.0, 2, 0.05, 1.073), (0.5, 5, 0.05, 0.641), (0.2, 20, 0.01, 0.769)],
+    ("epsilon", "number", "mean_ridge", "wrong", "right"),
+    [(1.0, 2, 0.05, 1.073, 0.338), (0.5, 5, 0.05, 0.641, 0.179), (0.2, 20, 0.01, 0.769, 0.074)],
 )
 def test_the_version_without_the_determinant_loses_more_than_epsilon_and_ours_does_not(
-    epsilon: float, number: int, mean_ridge: float, wrong: float
+    epsilon: float, number: int, mean_ridge: float, wrong: float, right: float
 ) -> None:
     """The three settings of the specification: one record replaced by any other, beside equal ones."""
     loss, ridge, values = Logistic(), number * mean_ridge, (-1.0, -0.5, 0.0, 0.5, 1.0)
@@ -110,6 +110,10 @@ def test_the_version_without_the_determinant_loses_more_than_epsilon_and_ours_do
         rate = float(known.rate * features.sum_bound)  # of one feature that is 1
         ours = max(worst(*pair, loss, float(known.ridge), rate) for pair in pairs)
         assert ours <= epsilon
+    whole = Fraction(str(epsilon)) / (1 - FOR_DISTANCE)
+    steps = Calibration.of(whole, Fraction(str(ridge)), loss.curvature_bound, _full(), rows, "published")
+    paid = max(worst(*pair, loss, float(steps.ridge), float(steps.rate)) for pair in pairs)
+    assert paid == pytest.approx(right, abs=0.002)
 
 
 @pytest.mark.parametrize(

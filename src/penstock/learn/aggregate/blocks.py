@@ -62,7 +62,7 @@ class Blocks(Handle):
         total = np.zeros(outputs, dtype=np.int64)
         for place in range(many):
             found = np.nan_to_num(analysis(order[ends[place] : ends[place + 1]]), nan=0.0)
-            total += np.rint(np.clip(found, -1.0, 1.0) * REACH).astype(np.int64)
+            total += np.rint(self._held(found) * REACH).astype(np.int64)
         return Sealed(
             total,
             Sensitivity.of(2 * REACH * outputs, linf=2 * REACH, l2_squared=4 * REACH**2 * outputs),
@@ -71,6 +71,10 @@ class Blocks(Handle):
             "any other record decides for the others: so the outputs of one block change, each by no more "
             "than the length of the range that it was moved into",
         )
+
+    def _held(self, found: Reals) -> Reals:
+        """Raw: what was found in a block, moved into the range."""
+        return np.clip(found, -1.0, 1.0)
 
     def _assigned(self, many: int, chance: Randomness) -> tuple[NDArray[np.intp], Counts]:
         """Raw: all records block by block, in an order that the file does not decide, and their blocks."""

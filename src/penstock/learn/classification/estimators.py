@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -33,10 +34,12 @@ from penstock.learn.estimators import (
     described_frame,
     framed,
     free_name,
+    opened_budget,
     paid_release,
 )
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.ledger.ledger import Ledger
+from penstock.privacy.unit import Relation, Unit
 from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
@@ -270,8 +273,15 @@ class PrivateOneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
                 "Each label is told from all others here, and a schema's target has labels of its own; give "
                 "the estimator bounds instead. Nothing was spent."
             )
+        if not isinstance(self.estimator, PrivateLabels):
+            raise UsageError(
+                f"estimator must be one of the private classifiers, and {type(self.estimator).__name__} is "
+                "none. Nothing was spent."
+            )
         self.classes_ = _declared(self.classes, warn=True)
         given = _places(column_or_1d(y), self.classes_)
+        # the ledger is asked for all of it, before the first label is paid for
+        opened_budget(clone(self.estimator).set_params(epsilon=self.epsilon), Unit(), Relation.ADD_REMOVE)
         share = exact(self.epsilon) * Fraction(1, len(self.classes_))
         self.estimators_ = [
             clone(self.estimator)
@@ -282,17 +292,26 @@ class PrivateOneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         self.n_features_in_ = self.estimators_[0].n_features_in_
         return self
 
+    def _each(self, X: Any) -> Reals:  # noqa: N803
+        """For every row how much speaks for each label against the others."""
+        check_is_fitted(self)
+        told = [
+            one.predict_proba(X)[:, 1] if hasattr(one, "predict_proba") else one.decision_function(X)
+            for one in self.estimators_
+        ]
+        return np.column_stack(told)
+
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Reals:  # noqa: N803
         """How likely each label is against the others, made to add up to one."""
-        check_is_fitted(self)
-        each = np.column_stack([one.predict_proba(X)[:, 1] for one in self.estimators_])
-        shares: Reals = each / each.sum(axis=1, keepdims=True)
+        each = self._each(X)
+        total = each.sum(axis=1, keepdims=True)
+        shares: Reals = np.where(total > 0, each / np.where(total > 0, total, 1.0), 1 / each.shape[1])
         return shares
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """The label that is likeliest against the others."""
-        likeliest = self.predict_proba(X).argmax(axis=1)
-        answers: NDArray[Any] = self.classes_[likeliest]
+        """The label for which most speaks against the others."""
+        answers: NDArray[Any] = self.classes_[self._each(X).argmax(axis=1)]
         return answers
 
 
@@ -317,7 +336,7 @@ def _places(given: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     for place, label in enumerate(classes.tolist()):
         found[np.asarray(given == label)] = place
     if (found < 0).any():
-        stray = given[int(np.argmax(found < 0))]
+        stray = given.tolist()[int(np.argmax(found < 0))]
         raise UsageError(
             f"y holds the label {stray!r}, which nobody declared. Labels are public facts: list them all in "
             "'classes'. Nothing was spent."

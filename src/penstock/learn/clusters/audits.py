@@ -11,8 +11,10 @@ import numpy as np
 
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, Audits, MethodAudit
+from penstock.audit.mistakes import LINE as LONG_LINE
+from penstock.audit.mistakes import Mistake, Sabotaged, answered, beside
 from penstock.audit.neighbours import Pair, small_pairs
-from penstock.audit.sabotage import changed
+from penstock.audit.sabotage import changed, stretched
 from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.points.audits import CORNERS, ENDS, LINE, ON_THE_EDGE, SQUARE
 from penstock.kinds.points.data import Points
@@ -57,7 +59,7 @@ class Rounds:
 
     def sealed(self, records: Records) -> Sealed[Any]:
         """Numbers and sums around the centres, as a round sees them."""
-        opened = _opened(self.schema, _stretched(records) if self.stretched else records)
+        opened = _opened(self.schema, records, scaled=self.stretched)
         box = UnitBox.of(opened.schema)
         return opened.around(box.steps(np.array(CENTRES)), weight("optimal", box.dimensions))
 
@@ -70,25 +72,17 @@ class Spread(Rounds):
         return _opened(self.schema, records).moments()
 
 
-def _opened(text: str, records: Records) -> Points:
+def _opened(text: str, records: Records, *, scaled: bool = False) -> Points:
     """The points of a schema; the rows given are those kept, whoever they belong to."""
     import polars as pl
 
     schema = Schema.from_yaml(text)
     columns = [(name, pl.Float64) for name in schema.names]
     facts = schema.model_copy(update={"unit": type(schema.unit)()})
-    opened = Points.open(pl.DataFrame(list(records), schema=columns, orient="row"), facts)
+    frame = pl.DataFrame(list(records), schema=columns, orient="row")
+    opened = Points.open(stretched(schema, frame) if scaled else frame, facts)
     opened.schema = schema
     return opened
-
-
-def _stretched(records: Records) -> Records:
-    """Every column from 0 to 1 by its own least and largest value: what must never be done."""
-    if not records:
-        return records
-    rows = np.array(records, dtype=np.float64)
-    low, width = rows.min(axis=0), np.ptp(rows, axis=0)
-    return [tuple(row) for row in ((rows - low) / np.where(width > 0, width, 1.0)).tolist()]
 
 
 def proofs() -> tuple[Target, ...]:
@@ -216,6 +210,36 @@ def _without_noise_on(which: str) -> Callable[[Any], Any]:
     return lambda data: changed(data, claimed)
 
 
+SABOTAGED = (
+    Sabotaged("gupt-kmeans", Mistake.SCALED, LONG_LINE, parameters={"k": 1}),
+    Sabotaged(
+        "privgene-kmeans",
+        Mistake.SCALED,
+        LONG_LINE,
+        parameters={"k": 1, "rounds": 1},
+        epsilon=Fraction(4),
+        seeds=2,
+    ),
+)
+HALVED = "broken-replay-sensitivity-halved"
+RANGE = "whatever a block finds, the range of its outputs bounds it"
+MEANS = "centres are means, which nothing holds back"
+MISTAKES = {
+    "kmeans": answered(
+        "broken-kmeans-bounds-from-data",
+        MEANS,
+        "each round is paid for, and their number is public",
+        "broken-kmeans-round-users-as-records",
+    ),
+    "gupt-kmeans": answered("broken-gupt-kmeans-scaled", RANGE, RANGE, HALVED),
+    "privgene-kmeans": answered(
+        "broken-privgene-kmeans-scaled",
+        MEANS,
+        "each choice is paid for, and the number of rounds is public",
+        HALVED,
+    ),
+}
+
 AUDITS = Audits(
     (
         MethodAudit(
@@ -234,10 +258,11 @@ AUDITS = Audits(
             "privgene-kmeans", LINE, ENDS, parameters={"k": 1, "rounds": 1}, effort=0.005, copies=CRUDE
         ),
     ),
-    proofs,
+    beside(proofs, SABOTAGED),
     grounds=(
         Ground("two clusters", SQUARE, ON_THE_EDGE, parameters={"k": 2}),
         Ground("five fields", FIVE, ((0.0,) * 5, (1.0,) * 5), parameters={"k": 1}),
         Ground("one centre on a line", LINE, ((0.0,), (1.0,)), parameters={"k": 1, "rounds": 1}),
     ),
+    mistakes=MISTAKES,
 )

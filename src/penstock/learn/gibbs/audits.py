@@ -1,7 +1,7 @@
 """Audits of Gibbs learners: whole methods on tiny tables, and draws among predictors that are handed over.
 
-Draws are enumerated. The broken copies bound one of the two records that differ; and read a predictor off the
-rows, the label that most of them have.
+Draws are enumerated. The broken copies bound one of the two records that differ; read a predictor off the
+rows, the label that most of them have; and divide rows by the largest of them before predictors are asked.
 """
 
 from __future__ import annotations
@@ -12,20 +12,25 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from penstock.audit import exact
 from penstock.audit.exact import Distribution
 from penstock.audit.methods import Audits, MethodAudit
+from penstock.audit.mistakes import Mistake, Sabotaged, answered, beside
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
+from penstock.kinds.table.data import Table
 from penstock.learn.classification.audits import COLOUR_RECORDS, COLOURS, SHAPE_RECORDS, SHAPES
 from penstock.learn.gibbs.handed import Answered, wrong
+from penstock.learn.gibbs.method import Rules, sealed_scores
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import choice
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import Sealed, open_seal
 from penstock.privacy.unit import Relation
+from penstock.schema import Schema
 
 Records = Sequence[tuple[int, int]]
 Counts = NDArray[np.int64]
@@ -58,14 +63,21 @@ class Draw:
     promise: Promise
     stated: Fraction = Fraction(1)
     read_off: bool = False
+    scaled: bool = False
 
-    def scores(self, records: Records) -> Sealed[Counts]:
+    def right(self, records: Records) -> Sealed[Counts]:
+        """How much each predictor gets right, as it is shipped."""
         values, truth = np.array(records, dtype=np.int64).reshape(-1, 2).T
         predictors: list[Any] = [same, other, Constant(0)]
         if self.read_off:
             predictors = [Constant(int(2 * truth.sum() > len(truth))), Constant(0)]
-        rows = Answered(values[:, None].astype(np.float64), truth, self.promise.relation)
-        sealed = rows.right(predictors, wrong)
+        rows = values[:, None].astype(np.float64)
+        if self.scaled:
+            rows = rows / max(rows.max(initial=0.0), 1.0)
+        return Answered(rows, truth, self.promise.relation).right(predictors, wrong)
+
+    def scores(self, records: Any) -> Sealed[Counts]:
+        sealed = self.right(records)
         return sealed.claim(
             lambda whole: whole,
             sealed.sensitivity.scaled(self.stated),
@@ -91,8 +103,18 @@ class Draw:
         ]
 
 
+class RuleDraw(Draw):
+    """One of the rules of a schema, all of which weigh the same."""
+
+    def right(self, records: Any) -> Sealed[Counts]:
+        size = f"relation: replace\nsize: {len(records)}\n"
+        schema = Schema.from_yaml(size + COLOURS)
+        table = Table.open(pl.DataFrame(list(records), schema=schema.names, orient="row"), schema)
+        return sealed_scores(table, Rules.of(schema, "large"), "large")
+
+
 def targets() -> tuple[Target, ...]:
-    """Draws as they are shipped, for both relations, and two mistakes."""
+    """Draws as they are shipped, for both relations, and four mistakes."""
     added, swapped = Promise(Fraction(1)), Promise(Fraction(1), relation=Relation.REPLACE)
     return (
         _target("gibbs-draw", "one of some predictors that were handed over", Draw(added)),
@@ -107,10 +129,34 @@ def targets() -> tuple[Target, ...]:
             "one of the predictors was learned from the rows",
             Draw(added, read_off=True),
         ),
+        _target(
+            "broken-gibbs-draw-scaled",
+            "rows are divided by the largest of them before the predictors are asked",
+            Draw(added, scaled=True),
+            [Pair(((1, 1),) * 12, (*((1, 1),) * 12, (2, 0)))],
+        ),
+        _target(
+            "gibbs-rule-draw-replaced", "one rule of a schema, one record replaced", RuleDraw(swapped), RED
+        ),
+        _target(
+            "broken-gibbs-rule-draw-one-record",
+            "one of the two records that differ is bounded",
+            RuleDraw(swapped, stated=Fraction(1, 2)),
+            RED,
+        ),
     )
 
 
-def _target(name: str, summary: str, draw: Draw) -> Target:
+RED = [
+    Pair((*(("red", "yes"),) * crowd, one), (*(("red", "yes"),) * crowd, two))
+    for crowd in (0, 30)
+    for one in COLOUR_RECORDS
+    for two in COLOUR_RECORDS
+    if one != two
+]
+
+
+def _target(name: str, summary: str, draw: Draw, made: Sequence[Pair] | None = None) -> Target:
     relation = draw.promise.relation
     pairs = small_pairs(UNIVERSE, 3, relation, smallest=3 if relation is Relation.REPLACE else 1, most=40)
     crowd = ((0, 0),) * 30
@@ -120,12 +166,30 @@ def _target(name: str, summary: str, draw: Draw) -> Target:
         Kind.BROKEN if name.startswith("broken") else Kind.SHIPPED,
         draw.promise,
         summary,
-        (*pairs, *(crowds if relation is Relation.REPLACE else ())),
+        made or (*pairs, *(crowds if relation is Relation.REPLACE else ())),
         run=None if draw.read_off else draw.run,
         distribution=draw.law,
         effort=0.02,
     )
 
+
+SABOTAGED = (Sabotaged("gibbs-rule", Mistake.SCALED, seeds=4),)
+ANY_PRIOR = "the prior is public, and the guarantee is the same for any"
+MISTAKES = {
+    "gibbs-rule": answered(
+        "broken-gibbs-rule-scaled",
+        ANY_PRIOR,
+        "the draw is exact among a finite number of rules, and nothing is solved",
+        "broken-gibbs-rule-draw-one-record",
+    ),
+    "PrivateGibbs": answered(
+        "broken-gibbs-draw-scaled",
+        ANY_PRIOR,
+        "predictors are handed over, whatever they were made of; one that is learned from the rows is "
+        "`broken-gibbs-draw-learned`",
+        "broken-gibbs-draw-one-record",
+    ),
+}
 
 AUDITS = Audits(
     (
@@ -141,5 +205,6 @@ AUDITS = Audits(
             copies=(),
         ),
     ),
-    targets,
+    beside(targets, SABOTAGED),
+    mistakes=MISTAKES,
 )

@@ -163,6 +163,8 @@ class PrivateGibbs(BaseEstimator):  # type: ignore[misc]  # untyped library
             raise UsageError(
                 "Every predictor must be a fitted estimator or a function of rows. Nothing was spent."
             )
+        if self.loss is not None and not callable(self.loss):
+            raise UsageError("loss must be a function of an answer and the true one. Nothing was spent.")
         base = [1] * len(predictors) if self.prior is None else list(self.prior)
         whole = all(isinstance(each, int | np.integer) and 1 <= each <= MOST_WEIGHT for each in base)
         if len(base) != len(predictors) or not whole:

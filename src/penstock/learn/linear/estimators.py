@@ -72,7 +72,7 @@ class PrivateNumbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # un
             names = column_names(self)
             fields = bounded_fields(names, self.bounds, self._bins)
             target = free_name("response", names)
-            fields += bounded_fields([target], self.response_bounds, self._bins)
+            fields += bounded_fields([target], self.response_bounds, self._bins, called="response_bounds")
             facts = {"fields": fields, "target": target, **self._facts(len(values))}
             schema = Schema.model_validate(facts)
             frame = framed(values, names)
@@ -218,6 +218,11 @@ class PrivateLogisticRegression(PrivateLinearLabels):
         self.random_state = random_state
 
     def _method(self, target: str) -> Method[Table]:
+        if self.method not in ("private-erm", "output-perturbation", "functional-mechanism"):
+            raise UsageError(
+                "method must be private-erm, output-perturbation or functional-mechanism, not "
+                f"'{self.method}'. Nothing was spent."
+            )
         if self.method == "functional-mechanism":
             if self.ridge is not None or self.ridges != 1:
                 raise UsageError("The functional mechanism has no ridge to choose. Nothing was spent.")

@@ -51,12 +51,10 @@ EXACT = 1 << 53
 """Doubles hold whole numbers up to here."""
 MOST_RECORDS = 1 << 34
 """The sums of the products of so many records fit into 64 bits: none is larger than STEPS**2."""
-FOR_MEAN = Fraction(1, 10)
-"""The share of epsilon that goes to the mean of the numbers."""
+FOR_MEAN = Fraction(1, 5)
+"""The share of epsilon that goes to the mean of the numbers; chosen in the study."""
 SPREAD = 0.1
 """The squared distance from 0 that means of numbers between -1 and 1 are expected to have."""
-BY_NOISE = 0.5
-"""The share of what noise alone would explain that is not believed; chosen in the study."""
 LEAST = 1e-12
 LITTLE = 0.1
 """What is added at least to a sum of squares before it divides, where there is hardly any noise."""
@@ -289,8 +287,8 @@ def solved(
     True sums of products have no eigenvalue below 0, and noise of deviation s moves those of a table of d
     columns by about 2 s sqrt(d). Those below 0 are set to 0, and `ridge` times that is added to all. Weights
     for numbers are held to those that answer `centre` for every record. How far they are from there explains
-    some of the loss, as noise alone would; without half of that the same weights explain less, and they go
-    only so far as is best then.
+    some of the loss, as noise alone would; without that the same weights explain less, and they go only so
+    far as is best then.
 
     >>> schema = Schema.from_yaml("fields: [{name: a, type: boolean}, {name: b, type: boolean}]")
     >>> problem, spread = Problem.of(schema, "a"), Spread(0.5, 0.5)
@@ -316,7 +314,7 @@ def solved(
         return np.asarray(vectors @ moved)
     far = float((moved**2).sum() + base[0, 0] ** 2)
     by_noise = (spread.responses**2 + spread.products**2 * far) * float((1 / kept).sum())
-    explained = float((moved * left).sum()) - BY_NOISE * by_noise
+    explained = float((moved * left).sum()) - by_noise
     lost = float((moved**2 * np.maximum(values, 0.0)[:, None]).sum())
     return np.asarray(base + (vectors @ moved) * min(1.0, max(0.0, explained) / max(lost, LEAST)))
 

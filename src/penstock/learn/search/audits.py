@@ -18,6 +18,7 @@ from penstock.audit import exact
 from penstock.audit.exact import Distribution
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, Audits, MethodAudit
+from penstock.audit.mistakes import Mistake, Sabotaged, answered, beside
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.table.data import Table
@@ -167,6 +168,11 @@ def proofs() -> tuple[Target, ...]:
             Step(replaced(LABELS), stated=_half, promise=REPLACED),
         ),
         _target(
+            "broken-search-candidates-one-of-two-records",
+            "the same among a few vectors of weights",
+            Step(replaced(LABELS), candidates=PAIR, stated=_half, promise=REPLACED),
+        ),
+        _target(
             "broken-search-maxima-over-records",
             "the sensitivity is the largest over the records that there are",
             Step(candidates=PAIR, stated=_over_records),
@@ -197,6 +203,29 @@ def _target(name: str, summary: str, step: Step) -> Target:
     )
 
 
+SABOTAGED = (
+    Sabotaged("privlocal", Mistake.SCALED, parameters={"rounds": 2}, seeds=4),
+    Sabotaged("privgene", Mistake.SCALED, parameters={"rounds": 2, "population": 20}, seeds=4),
+)
+HELD_TO_NOTHING = "every choice is paid for; nothing is minimised, and nothing is held to a regulariser"
+PAID_STEPS = (
+    "every step is a choice that is paid for, wherever the search stands; the number of steps is public"
+)
+MISTAKES = {
+    "privlocal": answered(
+        "broken-privlocal-scaled", HELD_TO_NOTHING, PAID_STEPS, "broken-search-one-of-two-records"
+    ),
+    "privgene": answered(
+        "broken-privgene-scaled", HELD_TO_NOTHING, PAID_STEPS, "broken-search-candidates-one-of-two-records"
+    ),
+    "SampleAndAggregate": answered(
+        "broken-aggregate-scaled",
+        "whatever an estimator holds to what, the range of its outputs bounds it",
+        "broken-aggregate-warm",
+        "broken-aggregate-one-side",
+    ),
+}
+
 AUDITS = Audits(
     (
         MethodAudit("privlocal", LABELS, UNIVERSE, parameters={"rounds": 2}, effort=0.01, copies=CRUDE),
@@ -218,6 +247,7 @@ AUDITS = Audits(
             copies=("fixed-seed",),
         ),
     ),
-    proofs,
+    beside(proofs, SABOTAGED),
     grounds=(Ground("three sorts of pay", NUMBERS, PAID, parameters={"target": "pay"}),),
+    mistakes=MISTAKES,
 )

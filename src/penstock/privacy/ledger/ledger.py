@@ -31,6 +31,7 @@ from fractions import Fraction
 from os import PathLike
 from secrets import token_hex
 from threading import Lock
+from typing import NoReturn
 
 from penstock.errors import BudgetError, LedgerError
 from penstock.privacy.budgets.amounts import Amount, exact
@@ -183,6 +184,19 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self.place!r})"
+
+    def __copy__(self) -> Ledger:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Ledger:
+        """The same book: a copy of an estimator pays from the same account, and two books are never made."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise LedgerError(
+            "An open ledger cannot be sent to another process or written to a file, since it may hold a "
+            "password; name its file or its URL there instead."
+        )
 
     def account(self, name: str, label: str = "", *, holds_at_most: int | None = None) -> LedgerAccount:
         """The account of this name; `label` is noted with every reservation that is made through it.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, SUBTLE, Audits, MethodAudit
+from penstock.audit.mistakes import Mistake, Sabotaged, answered, beside
 from penstock.learn.classification.audits import grids
 from penstock.schema import Schema
 
@@ -48,6 +49,30 @@ def seen_bounds(schema: Schema, records: Sequence[tuple[Any, ...]]) -> Schema:
             described["constraints"] = {"minimum": min(seen), "maximum": max(seen) + 1}
     return Schema.model_validate(facts)
 
+
+CELLS = ("privpfc", "classifier", "diffgen", "pph")
+TREES = ("diffpid3", "diffpc45")
+DEEP: Mapping[str, Any] = {"parameters": {"depth": 1}, "epsilon": Fraction(4)}
+SABOTAGED = (
+    *(Sabotaged(method, Mistake.SCALED, seeds=6) for method in CELLS),
+    *(Sabotaged(method, Mistake.ONE_OF_TWO, users=True, seeds=6) for method in (*CELLS, "majority-label")),
+    *(Sabotaged(method, Mistake.SCALED, seeds=4, **DEEP) for method in TREES),
+    *(Sabotaged(method, Mistake.ONE_OF_TWO, users=True, seeds=4, **DEEP) for method in TREES),
+)
+COUNTED = "labels are counted in cells; there are no weights to be held to anything"
+NOT_SOLVED = "counts and choices are exact in whole numbers, and nothing is solved"
+MISTAKES = {
+    **{
+        method: answered(f"broken-{method}-scaled", COUNTED, NOT_SOLVED, f"broken-{method}-one-record")
+        for method in (*CELLS, *TREES)
+    },
+    "majority-label": answered(
+        "it counts labels, and looks at no other column",
+        COUNTED,
+        NOT_SOLVED,
+        "broken-majority-label-one-record",
+    ),
+}
 
 AUDITS = Audits(
     (
@@ -128,9 +153,10 @@ AUDITS = Audits(
         ),
         MethodAudit("majority-label", COLOURS, COLOUR_RECORDS, copies=SUBTLE),
     ),
-    grids.targets,
+    beside(grids.targets, SABOTAGED),
     grounds=(
         Ground("labels of three sorts", SHAPES, SHAPE_RECORDS, parameters={"target": "kind"}),
         Ground("users with labels", USERS, COLOUR_RECORDS, parameters={"target": "large"}),
     ),
+    mistakes=MISTAKES,
 )

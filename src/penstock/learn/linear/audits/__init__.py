@@ -7,6 +7,9 @@ from typing import Any
 
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, Audits, MethodAudit
+from penstock.audit.mistakes import COLOURS as COLOURED
+from penstock.audit.mistakes import NUMBERS, Mistake, Sabotaged, answered, beside
+from penstock.audit.mistakes import RENTS as COLOURED_RENTS
 from penstock.audit.target import Target
 from penstock.learn.linear.audits import outputs, proofs
 from penstock.schema import Schema
@@ -57,6 +60,31 @@ def targets() -> tuple[Target, ...]:
     """What has a proof of its own: minima with noise in the objective, and with noise on them."""
     return (*proofs.targets(), *outputs.targets())
 
+
+SABOTAGED = (
+    Sabotaged("functional-mechanism", Mistake.SCALED, seeds=4),
+    Sabotaged("functional-mechanism", Mistake.ONE_OF_TWO, COLOURED),
+    Sabotaged("regression", Mistake.SCALED, NUMBERS, seeds=4),
+    Sabotaged("regression", Mistake.ONE_OF_TWO, COLOURED_RENTS),
+    Sabotaged("private-erm", Mistake.SCALED, seeds=4),
+    Sabotaged("private-erm", Mistake.ONE_OF_TWO, COLOURED),
+)
+AFTERWARDS = "weights are solved from sums that are noisy already, so that no guarantee rests on it"
+MISTAKES = {
+    "private-erm": answered(
+        "broken-private-erm-scaled",
+        "broken-minimum-ridge",
+        "broken-minimum-unconverged",
+        "broken-private-erm-one-record",
+    ),
+    "output-perturbation": answered(
+        *(f"broken-noisy-minimum-{mistake}" for mistake in ("scaled", "ridge", "unconverged", "one-record"))
+    ),
+    **{
+        method: answered(f"broken-{method}-scaled", AFTERWARDS, AFTERWARDS, f"broken-{method}-one-record")
+        for method in ("functional-mechanism", "regression")
+    },
+}
 
 AUDITS = Audits(
     (
@@ -118,11 +146,12 @@ AUDITS = Audits(
             copies=(),
         ),
     ),
-    targets,
+    beside(targets, SABOTAGED),
     grounds=(
         Ground("users with labels to predict", USERS, COLOUR_RECORDS, parameters={"target": "large"}),
         Ground(
             "users with numbers to predict", f"{USER}{RENTS}", RENT_RECORDS, parameters={"target": "rent"}
         ),
     ),
+    mistakes=MISTAKES,
 )
