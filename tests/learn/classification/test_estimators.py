@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -71,6 +73,25 @@ def test_it_works_in_a_pipeline_is_cloned_and_trains_what_it_is_given() -> None:
     assert fitted.score(x, y) > 0.9
     assert fitted.predict_proba(x[:5]).shape == (5, 3)
     assert again.classes_.tolist() == ["down", "sideways", "up"]
+
+
+@pytest.mark.parametrize(
+    ("model", "tried"),
+    [
+        (PrivPfCClassifier(LogisticRegression()), {"estimator__C": [0.1, 1.0], "epsilon": [0.001, 1]}),
+        (PrivateDecisionTree(), {"max_depth": [0, 3]}),
+    ],
+)
+def test_it_is_searched_over_its_own_parameters_and_those_of_what_it_trains(
+    model: Any, tried: dict[str, list[Any]]
+) -> None:
+    x, y = rows(1200)
+    given = clone(model).set_params(classes=("down", "up"), bounds=(0, 10), random_state=1)
+    search = GridSearchCV(given, tried, cv=2).fit(x, y)
+    assert search.best_score_ > 0.9
+    assert search.best_params_.get("epsilon", search.best_params_.get("max_depth")) in (1, 3)
+    again = pickle.loads(pickle.dumps(search.best_estimator_))
+    assert (again.predict(x) == search.predict(x)).all()
 
 
 def test_a_schema_describes_columns_of_any_type() -> None:
