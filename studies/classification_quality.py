@@ -39,7 +39,7 @@ def exact_quality(counts: NDArray[np.int64], epsilon: float) -> float:
     """Equation 3.1 over all cells: each label's count times the chance that its noisy count is the largest.
 
     >>> round(exact_quality(np.array([[10, 7, 3]]), 0.6), 6)
-    9.453134
+    9.453136
     """
     total = 0.0
     for cell in np.unique(counts, axis=0, return_counts=True)[0] if len(counts) > 1 else counts:
