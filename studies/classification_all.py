@@ -117,8 +117,8 @@ def page() -> Page:
     lead = f"""{tally(published, "statements of the literature")}. {tally(own, "about our own figures")}.
 PrivPfC's one choice among complete grids is what classifies best from a private release in most cases, as
 published. {better_elsewhere(folds)}
-Other lists of grids and a second choice are no better beyond noise: a beam of grids errs much less on a table of 64
-columns, and more on others that are as wide. Learning from synthetic rows does worse on most tables.
+Other lists of grids and a second choice are no better beyond noise: a beam of grids errs much less on a table
+of 64 columns, and more on others that are as wide. Learning from synthetic rows does worse on most tables.
 So **`privpfc` as it is by default is what to take for a classifier**."""
     return Page(
         "classification",
