@@ -19,6 +19,7 @@ from frame.data import Dataset, MissingDataError, data_of
 from frame.folds import Fold
 from frame.results import Key, Results, Summary
 from penstock.learn.classification.partition import hierarchies
+from privbayes_methods import BestMarginal, BestNetwork, NoPrivacy
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +105,14 @@ def test_on_adult_privpfc_stays_below_the_limit_and_diffgen_errs_more() -> None:
     assert "capital-gain" in names
     assert names & {"marital-status", "relationship"}
     assert names & {"education", "education-num"}
+
+
+@pytest.mark.parametrize("ablation", [BestNetwork, BestMarginal, NoPrivacy])
+def test_a_network_without_noise_refuses_to_be_called_private(ablation: type[BestNetwork]) -> None:
+    """PrivBayes-Struct-NF and its kin."""
+    with pytest.raises(ValueError, match="not private"):
+        ablation(private=True)
+    assert "private" not in repr(ablation())
 
 
 def results(values: dict[Key, float]) -> Results:
