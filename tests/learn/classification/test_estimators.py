@@ -18,7 +18,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import check_estimator
 from tests.learn.classification.test_privpfc import NEW, SCHEMA, people
 
-from penstock.errors import PenstockWarning, UsageError
+from penstock.errors import LedgerError, PenstockWarning, UsageError
 from penstock.learn import PrivateDecisionTree, PrivateOneVsRest, PrivPfCClassifier
 from penstock.privacy.ledger.ledger import Ledger
 
@@ -116,5 +116,9 @@ def test_what_is_spent_is_booked(tmp_path: Path) -> None:
     assert [one.release_.receipt.epsilon for one in model.estimators_] == [Fraction(1, 3)] * 3
     assert model.predict(x[:20]).tolist() == y[:20].tolist()
     assert model.predict_proba(x[:2]).sum(axis=1) == pytest.approx([1, 1])
+    Ledger.open(path).set_limit("rows", "3/2")
+    with pytest.raises(LedgerError, match="Nothing was spent"):
+        model.fit(x, y)  # two of three labels could be paid for
+    assert Ledger.open(path).account("rows").balance().left[0] == Fraction(1, 2)
     with pytest.raises(UsageError, match="the estimator bounds instead"):
         PrivateOneVsRest(PrivPfCClassifier(schema=SCHEMA), classes=("no", "yes", "very")).fit(x, y)

@@ -33,10 +33,12 @@ from penstock.learn.estimators import (
     described_frame,
     framed,
     free_name,
+    opened_budget,
     paid_release,
 )
 from penstock.privacy.budgets.amounts import Amount, exact
 from penstock.privacy.ledger.ledger import Ledger
+from penstock.privacy.unit import Relation, Unit
 from penstock.schema import Schema
 
 Reals = NDArray[np.float64]
@@ -273,6 +275,8 @@ class PrivateOneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         self.classes_ = _declared(self.classes, warn=True)
         given = _places(column_or_1d(y), self.classes_)
         share = exact(self.epsilon) * Fraction(1, len(self.classes_))
+        whole = clone(self.estimator).set_params(epsilon=self.epsilon, random_state=None)
+        opened_budget(whole, Unit(), Relation.ADD_REMOVE)  # the ledger allows all of them, or none is made
         self.estimators_ = [
             clone(self.estimator)
             .set_params(epsilon=share, classes=(0, 1))
