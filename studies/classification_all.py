@@ -171,7 +171,8 @@ def rests_on(folds: Results, default: Results) -> str:
 1 run on {_folds(folds, "diffgen", TABLES[2:3])}. PrivPfC's own variations: 1 run on
 {_folds(folds, "privpfc, 3-10-87", TABLES)} (the appendix counts them), so that differences of less than 0.01
 are noise there. Seeds are fixed, and statements compare methods on the folds that all of them were run on.
-The tables to choose by and to confirm: {few} to {many} runs. US and BR of the papers may not be passed on;
+The tables to choose by and to confirm: {few if few == many else f"{few} to {many}"} run of each beside
+synthetic rows. US and BR of the papers may not be passed on;
 Bank stands in for them. PrivLocal, PrivGene, PrivateERM and the functional mechanism are not compared here,
 nor is PrivBayes without noise in its structure (`studies/privbayes_error.py` has it)."""
 
@@ -186,7 +187,7 @@ def better_elsewhere(folds: Results) -> str:
                 if both is not None and both[1].mean < both[0].mean:
                     told = f"{both[1].mean:.4f} against {both[0].mean:.4f}, {both[0].runs} folds"
                     found.append(f"`{other}` on {table} at ε = {epsilon} ({told})")
-    return f"Less errs: {'; '.join(found)}." if found else "No baseline errs less anywhere."
+    return f"Where a baseline errs less: {'; '.join(found)}." if found else "No baseline errs less anywhere."
 
 
 def bank_section(folds: Results) -> list[str]:
