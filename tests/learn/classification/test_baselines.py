@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from tests.learn.classification.test_privpfc import NEW, SCHEMA, paid, people
 
 import penstock
+from penstock.audit.exact import exponential
 from penstock.learn.classification.classifier import ClassifierRelease
 from penstock.learn.classification.pph import RANGE, STEPS, bins_of, discerned
 from penstock.learn.classification.tree_release import DecisionTreeRelease
@@ -128,6 +130,22 @@ def test_a_tree_asks_once_for_each_column_and_every_row_comes_to_a_leaf() -> Non
     assert leaves.max() < len(release.counts)
     counted = np.bincount(leaves, minlength=len(release.counts))
     assert np.abs(counted - release.counts.sum(axis=1)).max() < 60
+
+
+def test_a_choice_by_the_gain_keeps_its_promise_and_one_that_pays_for_gini_only_breaks_it() -> None:
+    """One record of another label lowers the question that hides it, and not the one that tells it apart."""
+    many = 10_000
+    without = np.array([[many, 0]]), np.array([[many, 0], [0, 0]])
+    joined = np.array([[many, 1]]), np.array([[many, 0], [0, 1]])
+    gain = Purity("gain", many)
+    before, after = ([gain.of(table) for table in tables] for tables in (without, joined))
+
+    def loss(spread: Fraction) -> float:
+        one, two = (exponential(scores, 1 / float(spread)) for scores in (before, after))
+        return max(abs(log(one.probability(place) / two.probability(place))) for place in (0, 1))
+
+    assert 0.5 < loss(Fraction(gain.sensitivity(1, 2, 2).spread)) <= 1
+    assert loss(Fraction(Purity("gini").sensitivity(1, 2, 2).spread)) > 5
 
 
 @pytest.mark.parametrize(
