@@ -334,7 +334,7 @@ STATEMENTS = (
     ),
     Statement(
         "1",
-        "PrivPfC has the smallest standard deviation over folds (of its mean of five runs).",
+        "PrivPfC has the smallest standard deviation over folds (on Adult of its mean of five runs).",
         smallest_deviation,
     ),
     Statement("2", "Support vector machines: PrivPfC errs less than DiffGen and PPH.", best_of_svms),

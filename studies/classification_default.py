@@ -113,14 +113,15 @@ STATEMENTS = (
 
 
 def errors(results: Results, methods: Iterable[str]) -> str:
-    """A row for each table and budget, a column for each method; empty where nothing was measured."""
+    """A row for each table and budget that anything was measured for, a column for each method."""
     names = list(methods)
     lines = [f"| error | ε | {' | '.join(names)} |", "|---|--:|" + "--:|" * len(names)]
     for name in TABLES:
         for each in BUDGETS:
             shown = [results.mean(f"predict-{name}", method, each, "error") for method in names]
             told = ["" if isnan(one) else f"{one:.4f}" for one in shown]
-            lines.append(f"| {name} | {each} | {' | '.join(told)} |")
+            if any(told):
+                lines.append(f"| {name} | {each} | {' | '.join(told)} |")
     return "\n".join(lines)
 
 

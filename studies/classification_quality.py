@@ -29,15 +29,17 @@ from penstock.learn.classification.quality import STEPS, Quality
 Reals = NDArray[np.float64]
 KEPT = RESULTS / "classification-quality.json"
 LEAST = 0.93
-POINTS = 4001
-REACH = 30
+REACH = 40
+"""So many scales around its count the noise of a label is looked at: exp(-40) of it lies beyond."""
+PIECES = np.arange(-REACH, REACH + 1, 4)
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 def exact_quality(counts: NDArray[np.int64], epsilon: float) -> float:
     """Equation 3.1 over all cells: each label's count times the chance that its noisy count is the largest.
 
-    >>> round(exact_quality(np.array([[10, 7, 3]]), 0.6), 3)
-    9.453
+    >>> round(exact_quality(np.array([[10, 7, 3]]), 0.6), 6)
+    9.453136
     """
     total = 0.0
     for cell in np.unique(counts, axis=0, return_counts=True)[0] if len(counts) > 1 else counts:
@@ -47,19 +49,19 @@ def exact_quality(counts: NDArray[np.int64], epsilon: float) -> float:
 
 
 def _cell(cell: Reals, epsilon: float) -> float:
-    if not cell.any():
-        return 0.0
-    x = np.linspace(cell.min() - REACH / epsilon, cell.max() + REACH / epsilon, POINTS)
-    x = np.unique(np.concatenate([x, *(count + np.linspace(-8, 8, POINTS) / epsilon for count in cell)]))
-    away = x[None, :] - cell[:, None]
-    below = np.where(
-        away < 0, np.exp(np.minimum(epsilon * away, 0)) / 2, 1 - np.exp(-np.maximum(epsilon * away, 0)) / 2
-    )
-    density = epsilon / 2 * np.exp(-epsilon * np.abs(away))
+    """Gauss and Legendre's rule between the kinks of the integrand, which are at the counts."""
     found = 0.0
     for label, count in enumerate(cell.tolist()):
-        others = np.prod(np.delete(below, label, axis=0), axis=0)
-        found += count * float(np.trapezoid(density[label] * others, x))
+        if not count:
+            continue
+        ends = np.concatenate([count + PIECES / epsilon, cell[np.abs(cell - count) < REACH / epsilon]])
+        ends = np.unique(ends)
+        middles, halves = (ends[1:] + ends[:-1]) / 2, (ends[1:] - ends[:-1]) / 2
+        x = (middles[:, None] + halves[:, None] * NODES).ravel()
+        away = epsilon * (x[None, :] - np.delete(cell, label)[:, None])
+        below = np.where(away < 0, np.exp(np.minimum(away, 0)) / 2, 1 - np.exp(-np.maximum(away, 0)) / 2)
+        density = epsilon / 2 * np.exp(-epsilon * np.abs(x - count))
+        found += count * float((density * below.prod(axis=0)) @ (halves[:, None] * WEIGHTS).ravel())
     return found
 
 

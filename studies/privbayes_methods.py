@@ -182,9 +182,19 @@ def exact_joints(dataset: Dataset, encoding: Encoding) -> Callable[[Sequence[Pai
 
 @dataclass(frozen=True)
 class _Variant:
+    """What looks at the records without noise, to see what noise costs where; it is not private.
+
+    `private` stands beside what decides a result, and so not in its `repr`.
+    """
+
     beta: Fraction = Fraction(3, 10)
     theta: Fraction = Fraction(4)
     encoding: EncodingName = "hierarchical"
+    private: bool = field(default=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.private:
+            raise ValueError("the network or its marginals are looked up in the records: this is not private")
 
     def _encoding(self, dataset: Dataset) -> Encoding:
         return encoded(self.encoding, dataset.schema.attributes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -213,17 +212,13 @@ def step(remark: str, *arguments: str) -> None:
     """Print a command the way a user would type it, and run it."""
     from penstock.cli.app import app
     from penstock.cli.screen import ACCENT, clean, screen
+    from penstock.releases.public_report import typed
 
     out = screen()
     if remark:
         out.print(f"\n[bold]{remark}[/]")
-    out.print(f"[{ACCENT}]$ penstock {clean(' '.join(map(_typed, arguments)))}[/]", soft_wrap=True)
+    out.print(f"[{ACCENT}]$ penstock {clean(' '.join(map(typed, arguments)))}[/]", soft_wrap=True)
     app(list(arguments), prog_name="penstock", standalone_mode=False)
-
-
-def _typed(word: str) -> str:
-    """A word as one would type it in a shell."""
-    return f'"{word}"' if " " in word and not set(word) & set('"$`\\') else shlex.quote(word)
 
 
 @dataclass(frozen=True)

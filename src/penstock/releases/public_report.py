@@ -237,6 +237,15 @@ def _strays(field: Field) -> str:
     return outside + missing + note
 
 
+def typed(word: str) -> str:
+    """A word as one would type it in a shell.
+
+    >>> typed("age < 30 and town = 'York'"), typed("a $ b"), typed("age")
+    ('"age < 30 and town = \'York\'"', "'a $ b'", 'age')
+    """
+    return f'"{word}"' if " " in word and not set(word) & set('"$`\\!') else shlex.quote(word)
+
+
 def _commands(release: Published, folder: str) -> list[tuple[str, str]]:
     place = shlex.quote(folder)
     lines = [("See what it is and what was paid", f"penstock inspect {place}")]
@@ -250,7 +259,7 @@ def _commands(release: Published, folder: str) -> list[tuple[str, str]]:
         )
     example = release.example()
     if release.can_query and example:
-        lines.append(("Ask it", f"penstock query {place} {shlex.quote(example)}"))
+        lines.append(("Ask it", f"penstock query {place} {typed(example)}"))
     predicts = isinstance(release, Predicting)
     if predicts:
         lines.append(("Predict for new rows", f"penstock predict {place} new.csv -o predicted.csv"))

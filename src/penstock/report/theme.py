@@ -67,6 +67,7 @@ def _template(*, ink: str, quiet: str, line: str, ground: str, ramp_: list[str])
         "tickfont": {"size": 12, "color": quiet},
         "title": {"font": {"size": 12, "color": quiet}, "standoff": 10},
         "automargin": True,
+        "ticklabeloverflow": "allow",  # a label that needs room makes the margin wider, and is never left out
         "separatethousands": True,
         "fixedrange": True,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from fractions import Fraction
 from pathlib import Path
@@ -11,12 +12,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import check_estimator
 from tests.learn.classification.test_privpfc import NEW, SCHEMA, people
 
-from penstock.errors import PenstockWarning, UsageError
+from penstock.errors import LedgerError, PenstockWarning, UsageError
 from penstock.learn import PrivateDecisionTree, PrivateOneVsRest, PrivPfCClassifier
 from penstock.privacy.ledger.ledger import Ledger
 
@@ -73,6 +75,25 @@ def test_it_works_in_a_pipeline_is_cloned_and_trains_what_it_is_given() -> None:
     assert again.classes_.tolist() == ["down", "sideways", "up"]
 
 
+@pytest.mark.parametrize(
+    ("model", "tried"),
+    [
+        (PrivPfCClassifier(LogisticRegression()), {"estimator__C": [0.1, 1.0], "epsilon": [0.001, 1]}),
+        (PrivateDecisionTree(), {"max_depth": [0, 3]}),
+    ],
+)
+def test_it_is_searched_over_its_own_parameters_and_those_of_what_it_trains(
+    model: Any, tried: dict[str, list[Any]]
+) -> None:
+    x, y = rows(1200)
+    given = clone(model).set_params(classes=("down", "up"), bounds=(0, 10), random_state=1)
+    search = GridSearchCV(given, tried, cv=2).fit(x, y)
+    assert search.best_score_ > 0.9
+    assert search.best_params_.get("epsilon", search.best_params_.get("max_depth")) in (1, 3)
+    again = pickle.loads(pickle.dumps(search.best_estimator_))
+    assert (again.predict(x) == search.predict(x)).all()
+
+
 def test_a_schema_describes_columns_of_any_type() -> None:
     frame = people()
     model = PrivateDecisionTree(4, epsilon=20, schema=SCHEMA, random_state=1).fit(
@@ -95,5 +116,9 @@ def test_what_is_spent_is_booked(tmp_path: Path) -> None:
     assert [one.release_.receipt.epsilon for one in model.estimators_] == [Fraction(1, 3)] * 3
     assert model.predict(x[:20]).tolist() == y[:20].tolist()
     assert model.predict_proba(x[:2]).sum(axis=1) == pytest.approx([1, 1])
+    Ledger.open(path).set_limit("rows", "3/2")
+    with pytest.raises(LedgerError, match="Nothing was spent"):
+        model.fit(x, y)  # two of three labels could be paid for
+    assert Ledger.open(path).account("rows").balance().left[0] == Fraction(1, 2)
     with pytest.raises(UsageError, match="the estimator bounds instead"):
         PrivateOneVsRest(PrivPfCClassifier(schema=SCHEMA), classes=("no", "yes", "very")).fit(x, y)

@@ -82,7 +82,20 @@ def test_the_target_is_a_column_of_categories() -> None:
 
 
 @pytest.mark.parametrize(
-    ("most_cells", "number"), [(1, 1), (2, 8), (4, 36), (10, 168), (50, 2343), (100, 5858), (244, 17418)]
+    ("most_cells", "number"),
+    [
+        (1, 1),
+        (2, 8),
+        (4, 36),
+        (10, 168),
+        (50, 2343),
+        (100, 5858),
+        (244, 17_418),
+        (488, 36_805),
+        (977, 72_933),
+        (2442, 167_125),
+        (4884, 294_911),
+    ],
 )
 def test_there_are_as_many_grids_of_adult_as_the_specification_counts(most_cells: int, number: int) -> None:
     assert len(grids(list(SIZES.values()), most_cells, 10**9)) == number
@@ -95,6 +108,7 @@ def test_grids_of_adult_by_their_number_of_columns() -> None:
     assert prod(map(len, MULTICLASS.values())) == 13_996_800
     assert len(grids(list(MULTICLASS.values()), 100, 10**9)) == 4886
     assert len(grids(list(MULTICLASS.values()), 244, 10**9)) == 13_999
+    assert len(grids(list(MULTICLASS.values()), 4884, 10**9)) == 213_535
 
 
 SIZED = st.lists(st.lists(st.integers(2, 9), max_size=3, unique=True).map(lambda more: (1, *sorted(more))))

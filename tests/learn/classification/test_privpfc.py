@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import sinh
+from math import sinh, tanh
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +16,10 @@ from sklearn.tree import DecisionTreeClassifier
 import penstock
 from penstock.errors import DataError, PenstockError, UsageError
 from penstock.evaluation import evaluate
-from penstock.learn.classification.cells import CellsRelease
+from penstock.kinds.table.data import Table
+from penstock.learn.classification.cells import CellsRelease, counted
 from penstock.learn.classification.partition import Groups, Partition
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.additive import LaplaceAround
 from penstock.privacy.randomness.generator import Randomness
 from penstock.releases import Release
@@ -232,6 +234,34 @@ def test_counts_are_unbiased_until_negative_ones_are_cut_off() -> None:
     noisy = np.asarray(drawn, dtype=np.float64)
     assert abs(noisy.mean()) < 0.12
     assert np.maximum(noisy, 0).mean() == pytest.approx(1 / (2 * sinh(epsilon)), abs=0.1)
+
+
+def test_every_cell_of_a_histogram_has_noise_whether_a_record_is_in_it_or_not() -> None:
+    """One release of 2,000 counts, of which 1,999 are of nothing.
+
+    Their mean has a deviation of 0.06 around 0, and of the share of zeros, (1-a)/(1+a), 0.01: both bounds are
+    five deviations and more away.
+    """
+    values = [f"v{number}" for number in range(1000)]
+    schema = Schema.model_validate(
+        {
+            "fields": [
+                {"name": "which", "constraints": {"enum": values}},
+                {"name": "label", "type": "boolean"},
+            ]
+        }
+    )
+    table = Table.open(pl.DataFrame({"which": ["v0"] * 500, "label": [True] * 500}), schema)
+    cells = Partition((Groups("which", np.arange(1000), tuple(values)),))
+    budget = Budget("3/5", randomness=Randomness.seeded(8))
+    found = counted("privpfc", table, "label", cells, budget, parameters={}).counts
+    assert found.shape == (1000, 2)
+    full = int(table.schema.codec("label").locate(pl.Series([True]))[0])
+    assert found[0, full] == pytest.approx(500, abs=40)
+    empty = np.delete(found.ravel(), full).astype(np.float64)
+    assert abs(empty.mean()) < 0.3
+    assert np.maximum(empty, 0).mean() == pytest.approx(1 / (2 * sinh(0.6)), abs=0.25)
+    assert (empty == 0).mean() == pytest.approx(tanh(0.3), abs=0.06)
 
 
 # --- evaluation and report ---

@@ -63,13 +63,31 @@ def test_the_quality_is_what_a_noisy_majority_gets_right(noise: Noise) -> None:
 
 LAPLACE = {
     0.03: 1.088902,
+    0.06: 1.088900,
     0.1: 1.088877,
     0.3: 1.088360,
     0.6: 1.087990,
     1: 1.083969,
+    2: 1.080388,
     3: 1.052319,
+    5: 1.011519,
     10: 1.000136,
+    100: 1.000000,
 }
+PLACES = {
+    0.03: 91.5701,
+    0.06: 46.0377,
+    0.1: 27.8264,
+    0.3: 9.6246,
+    0.6: 5.0889,
+    1: 3.2910,
+    2: 1.9818,
+    3: 1.5790,
+    5: 1.3015,
+    10: 1.1416,
+    100: 1.0141,
+}
+"""Where Lemma 1 has the largest change, over the reals."""
 GEOMETRIC = {
     0.01: 1.088908,
     0.1: 1.088849,
@@ -102,9 +120,10 @@ def test_the_closed_form_is_the_largest_change_over_all_leads(epsilon: float, no
 
 
 def test_the_largest_change_is_at_the_place_that_lemma_1_names() -> None:
-    for epsilon in (0.1, 0.6, 2.0):
-        rest = expm1(epsilon)
-        place = (epsilon * exp(epsilon) + sqrt(2 * rest**2 + epsilon**2 * exp(epsilon))) / (epsilon * rest)
+    for epsilon, printed in PLACES.items():
+        rest = -expm1(-epsilon)  # both sides of the fraction divided by exp(epsilon), which may be large
+        place = (epsilon + sqrt(2 * rest**2 + epsilon**2 * exp(-epsilon))) / (epsilon * rest)
+        assert place == pytest.approx(printed, abs=6e-5)
         best = max(
             quality(epsilon).cost(x - 1) - quality(epsilon).cost(x) for x in (int(place), int(place) + 1)
         )
@@ -170,11 +189,68 @@ def test_the_worked_example_has_the_printed_scores_and_chances() -> None:
     )
     printed: dict[Calibration, tuple[float, ...]] = {
         "fixed": (0.184130, 0.354088, 0.167449, 0.294333),
+        "lemma1": _softmax(scores, 2 * 1.087990),
         "range": (0.130880, 0.444785, 0.109576, 0.314759),
     }
     for calibration, chances in printed.items():
         law = exponential(scores, 0.37 / float(one.sensitivity(1, 4, calibration).spread))
         assert [law.probability(place) for place in range(4)] == pytest.approx(chances, abs=1e-5)
+
+
+def _softmax(scores: list[int], spread: float) -> tuple[float, ...]:
+    weights = np.exp(0.37 / spread * (np.array(scores) - max(scores)) / STEPS)
+    return tuple((weights / weights.sum()).tolist())
+
+
+def test_the_printed_exponent_would_prefer_the_worst_grid() -> None:
+    """Line 39 as printed has the sign of an older score: A, which tells labels apart best, came last."""
+    scores = [int(quality(0.6).of(np.array(table)).sum()) for table in TINY.values()]
+    assert _softmax([-score for score in scores], 2.0) == pytest.approx(
+        (0.313, 0.152, 0.348, 0.187), abs=1e-3
+    )
+
+
+GRIDS = {"root": (0, 0), "A": (1, 0), "B": (0, 1), "AB": (1, 1)}
+
+
+def _scores(tables: np.ndarray, one: Quality) -> np.ndarray:
+    """The scores of all grids over two yes/no columns, of many tables with the axes A, B and the label."""
+    found = []
+    for keeps_a, keeps_b in GRIDS.values():
+        gone = tuple(axis for axis, kept in ((1, keeps_a), (2, keeps_b)) if not kept)
+        cells = tables.sum(axis=gone).reshape(len(tables), -1, 2)
+        found.append(one.of(cells.reshape(-1, 2)).reshape(len(tables), -1).sum(axis=1))
+    return np.stack(found, axis=1)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "geometric"])
+@pytest.mark.parametrize("calibration", ["range", "lemma1", "fixed"])
+def test_no_record_changes_the_chance_of_a_grid_by_more_than_is_paid(
+    calibration: Calibration, noise: Noise
+) -> None:
+    """Tables of two yes/no columns and a label with counts up to six, each with every record that may come.
+
+    All 2,401 of one column, and 20,000 of two. The range is nearly used up, the published bound to a half.
+    """
+    one, paid = quality(0.6, noise), 1.0
+    rng = np.random.default_rng(7)
+    column = np.array(list(product(range(7), repeat=4))).reshape(-1, 2, 1, 2)
+    both = rng.integers(7, size=(20_000, 2, 2, 2)) * rng.integers(2, size=(20_000, 2, 2, 2))
+    tables = np.concatenate([np.concatenate([column, np.zeros_like(column)], axis=2), both])
+    rate = paid / float(one.sensitivity(1, len(GRIDS), calibration).spread)
+
+    def law(of: np.ndarray) -> np.ndarray:
+        weights = rate * _scores(of, one).astype(np.float64)
+        top = weights.max(axis=1, keepdims=True)
+        return np.asarray(weights - top - np.log(np.exp(weights - top).sum(axis=1, keepdims=True)))
+
+    before, worst = law(tables), 0.0
+    for place in product(range(2), repeat=3):
+        more = tables.copy()
+        more[(slice(None), *place)] += 1
+        worst = max(worst, float(np.abs(law(more) - before).max()))
+    assert worst <= paid
+    assert worst > (0.85 if calibration == "range" else 0.4)
 
 
 def test_a_unit_of_several_records_moves_scores_several_times_as_far() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
@@ -104,6 +106,27 @@ def test_a_ledger_keeps_the_book_of_every_fit(tmp_path: Path) -> None:
         model.fit(two())
     with pytest.raises(UsageError, match="'account' is missing"):
         clone(model).set_params(account=None).fit(two())
+
+
+def test_distances_have_names_and_come_in_the_container_that_is_asked_for() -> None:
+    frame = pd.DataFrame(two(), columns=["u", "v"])
+    model = PrivateKMeans(n_clusters=2, bounds=(-10, 10), random_state=0).set_output(transform="pandas")
+    assert model.fit_transform(frame).columns.tolist() == ["privatekmeans0", "privatekmeans1"]
+    assert model.get_feature_names_out().tolist() == ["privatekmeans0", "privatekmeans1"]
+
+
+def test_a_search_over_parameters_fits_anew_for_every_candidate_and_pays_for_each(tmp_path: Path) -> None:
+    """Two candidates on two halves, and the better one on all rows: five times epsilon."""
+    book = tmp_path / "ledger.db"
+    Ledger.create(book)
+    Ledger.open(book).set_limit("data", 5)
+    model = PrivateKMeans(bounds=(-10, 10), ledger=str(book), account="data")
+    halves = KFold(2, shuffle=True, random_state=0)
+    search = GridSearchCV(model, {"n_clusters": [1, 2]}, cv=halves).fit(two())
+    assert search.best_params_ == {"n_clusters": 2}
+    assert Ledger.open(book).account("data").balance().left[0] == 0
+    again = pickle.loads(pickle.dumps(search.best_estimator_))
+    assert (again.predict(two()) == search.predict(two())).all()
 
 
 def test_it_works_in_a_pipeline() -> None:

@@ -79,32 +79,28 @@ def test_rounds_are_whole_and_between_two_and_seven() -> None:
     assert affordable_rounds(5_000, 15, 2, 2 * 1.17827) == 2
 
 
-@pytest.mark.parametrize(
-    ("name", "sizing", "epsilon", "cells", "along"),
-    [
-        ("S1", "eug", 0.05, 25, 5),
-        ("S1", "eug", 0.1, 50, 7),
-        ("S1", "eug", 2.0, 1000, 32),
-        ("S1", "mkm", 1.0, 1713, 41),
-        ("Gowalla", "eug", 0.5, 5355, 73),
-        ("Gowalla", "mkm", 1.0, 31468, 177),
-        ("TIGER", "eug", 1.0, 1628, 40),
-        ("Image", "eug", 0.1, 1095, 10),
-        ("Image", "ug", 1.0, 3411, 15),
-        ("Adult", "eug", 0.05, 3816, 4),
-        ("Adult", "eug", 1.0, 341332, 8),
-        ("Adult", "ug", 0.1, 488, 3),
-        ("Adult", "mkm", 1.0, 1812257, 11),
-        ("Lifesci", "eug", 0.1, 11094, 3),
-        ("Lifesci", "ug", 1.0, 2673, 2),
-        ("Lifesci", "mkm", 1.0, 3452534, 5),
-    ],
-)
-def test_the_sizes_of_grids(name: str, sizing: Sizing, epsilon: float, cells: int, along: int) -> None:
+GRIDS = {  # cells and cells along an axis, at epsilon .05, .1, .5, 1 and 2; then UG at .1 and 1; then MkM
+    "S1": ("25 5, 50 7, 250 16, 500 22, 1000 32", "50 7, 500 22", "1713 41"),
+    "Gowalla": ("535 23, 1071 33, 5355 73, 10709 103, 21418 146", "1071 33, 10709 103", "31468 177"),
+    "TIGER": ("81 9, 163 13, 814 29, 1628 40, 3256 57", "163 13, 1628 40", "5228 72"),
+    "Image": ("477 8, 1095 10, 7555 20, 17358 26, 39877 34", "341 7, 3411 15", "67349 41"),
+    "Adult": ("3816 4, 10794 5, 120679 7, 341332 8, 965432 10", "488 3, 4884 4", "1812257 11"),
+    "Lifesci": ("3494 2, 11094 3, 162192 3, 514928 4, 1634793 4", "267 2, 2673 2", "3452534 5"),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_sizes_of_grids(name: str) -> None:
     n, d, _ = SETS[name]
-    wanted = cells_wanted(sizing, n, d, epsilon)
-    assert round(wanted) == cells
-    assert side(wanted, d, 10 * MOST) == along
+    asked: tuple[tuple[Sizing, tuple[float, ...]], ...] = (
+        ("eug", (0.05, 0.1, 0.5, 1.0, 2.0)),
+        ("ug", (0.1, 1.0)),
+        ("mkm", (0.7,)),
+    )
+    for (sizing, epsilons), printed in zip(asked, GRIDS[name], strict=True):
+        for epsilon, both in zip(epsilons, printed.split(", "), strict=True):
+            wanted = cells_wanted(sizing, n, d, epsilon)
+            assert [round(wanted), side(wanted, d, 10 * MOST)] == [int(each) for each in both.split()]
 
 
 def test_a_grid_never_has_more_cells_than_allowed() -> None:
@@ -144,5 +140,6 @@ def test_more_shares_and_the_errors_behind_them() -> None:
     assert round_error(107_091, 5, 2, 0.5) == pytest.approx(3.7747e-7, rel=1e-4)
     assert round_error(100_000, 5, 2, 1.0, 5) == pytest.approx(2.7056e-6, rel=1e-4)
     assert synopsis_bias(107_091, 2, 1.0) == pytest.approx(2 / 10709.1)
+    assert synopsis_variance(107_091, 5, 2, 1.0) == pytest.approx(1.2450e-6, rel=1e-4)
     assert hybrid_share("fitted", n, k, d, 0.05) == Fraction(217, 1000)
     assert hybrid_share("half", n, k, d, 0.05) == 1

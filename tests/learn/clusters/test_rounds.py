@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from math import exp, log
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from penstock.audit.harness import Status, examine
 from penstock.kinds.points.data import REACH, STEPS, Points
 from penstock.learn.clusters.audits import Rounds, proofs
+from penstock.learn.clusters.method import KMeans
 from penstock.learn.clusters.rounds import noisy_round, weight
 from penstock.learn.clusters.unit_box import UnitBox
 from penstock.privacy.budgets.budget import Budget
@@ -72,10 +74,29 @@ def test_a_round_spends_its_part_in_one_charge_and_shares_it_as_published() -> N
     assert weight("equal", 2) == REACH
 
 
+def scales(epsilon: str, size: int | None = None, **given: Any) -> list[Fraction]:
+    """The scale of the noise of every round, in half-widths of the box, from the receipt."""
+    facts = CUBE.model_dump(by_alias=True, exclude_defaults=True) | ({} if size is None else {"size": size})
+    points = Points.open(pl.DataFrame(FOUR, schema=["x", "y"], orient="row"), Schema.model_validate(facts))
+    release = KMeans(**given).fit(points, Budget(epsilon, randomness=Randomness.seeded(0)))
+    rounds = [charge for _, charge in release.receipt.charges() if charge.label.startswith("round")]
+    assert sum(charge.epsilon for charge in rounds) == Fraction(epsilon)
+    told = [charge.detail.removeprefix("discrete Laplace, ").removeprefix("scale ") for charge in rounds]
+    return [Fraction(each.partition(" ")[0].replace(",", "")) / REACH for each in told]
+
+
 def test_dplloyd_has_noise_of_scale_15_on_everything() -> None:
     """d = 2, five rounds, epsilon 1: numbers, and sums in the cube, get noise of scale (d + 1) 5."""
-    l1 = 2 * REACH + weight("equal", 2)
-    assert float(Fraction(l1, REACH) * 5) == 15.0
+    assert scales("1", k=2, preset="dplloyd") == [15] * 5
+    assert scales("1/2", k=2, preset="dplloyd") == [30] * 5
+
+
+def test_dplloyd_impr_has_the_rounds_and_the_noise_of_the_published_example() -> None:
+    """Gowalla at epsilon .05: four rounds of .0125, scale 219.2 for sums and 296.3 for numbers."""
+    found = scales("1/20", size=107_091, k=5, preset="dplloyd-impr")
+    assert [float(scale) for scale in found] == pytest.approx([219.2] * 4, abs=0.05)
+    number = float(found[0]) * REACH / weight("optimal", 2)
+    assert number == pytest.approx(296.3, abs=0.05)
 
 
 def test_centres_move_to_the_mean_where_there_is_hardly_noise() -> None:

@@ -283,6 +283,8 @@ class PrivateOneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         # the ledger is asked for all of it, before the first label is paid for
         opened_budget(clone(self.estimator).set_params(epsilon=self.epsilon), Unit(), Relation.ADD_REMOVE)
         share = exact(self.epsilon) * Fraction(1, len(self.classes_))
+        whole = clone(self.estimator).set_params(epsilon=self.epsilon, random_state=None)
+        opened_budget(whole, Unit(), Relation.ADD_REMOVE)  # the ledger allows all of them, or none is made
         self.estimators_ = [
             clone(self.estimator)
             .set_params(epsilon=share, classes=(0, 1))

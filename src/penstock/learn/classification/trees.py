@@ -16,6 +16,10 @@ Scores of a question, from how many records of each label its answers have, with
 
 * `max`, the records that have the most frequent label of their answer: rises by 0 or 1.
 * `gini`, minus the size of each answer times its Gini impurity: falls by a number from 0 to below 2.
+* `gain`, minus the size of each answer times its entropy in bits: the information gain, but for what all
+  questions share. With f(n) = n log2 n, which is convex, a record that joins a of the t records of an answer
+  moves it by f(a+1) - f(a) - f(t+1) + f(t): no more than 0, and no less than -log2(t+1) - 1/ln 2. So that t
+  has a public bound, an answer counts no more than `most` records of a label: the public number of records.
 
 Reference: A. Friedman and A. Schuster, "Data mining with differential privacy" (KDD 2010), from whom both
 trees are; their leaves spend one share, ours all that is left of the way.
@@ -26,6 +30,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import ceil, floor, log, log2
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -46,25 +51,30 @@ from penstock.progress import progress
 from penstock.schema import Attribute, Schema
 
 Counts = NDArray[np.int64]
-Impurity = Literal["max", "gini"]
+Impurity = Literal["max", "gini", "gain"]
 
 STEPS = 1 << 20
+MOST_RECORDS = 1 << 32
+"""What an answer counts of a label at most, where the number of records is not public."""
 
 
 @dataclass(frozen=True)
 class Purity:
-    """How pure the answers to a question are, in whole numbers.
+    """How pure the answers to a question are, in whole numbers; `most` is for `gain` alone.
 
     >>> Purity("max").of(np.array([[5, 1], [0, 3]])), Purity("gini").of(np.array([[4, 0], [0, 4]]))
     (8, 0)
     """
 
     measure: Impurity
+    most: int = MOST_RECORDS
 
     def of(self, table: Counts) -> int:
         """Of a table with a row for each answer and a column for each label."""
         if self.measure == "max":
             return int(table.max(axis=1).sum())
+        if self.measure == "gain":
+            return sum(floor(STEPS * _bits(row)) for row in np.minimum(table, self.most).tolist())
         lost = 0
         for row in table.tolist():
             size = sum(row)
@@ -76,8 +86,19 @@ class Purity:
         """Of the scores of so many questions; one answer of each changes, and is rounded once."""
         if self.measure == "max":
             return Sensitivity.scores(records, candidates, monotone=True)
-        most = records * (2 * STEPS + 1)
-        return Sensitivity.scores(most, candidates, spread=most + records)
+        wrong, falls = 1, 2 * STEPS
+        if self.measure == "gain":
+            size = classes * self.most
+            wrong += 2 * ceil(STEPS * (classes + 2) ** 2 * size / 2**50)  # doubles: far above what they err
+            falls = ceil(STEPS * (log2(size + 1) + 1 / log(2)))
+        most = records * (falls + wrong)
+        return Sensitivity.scores(most, candidates, spread=most + records * wrong)
+
+
+def _bits(row: list[int]) -> float:
+    """Minus the number of records of an answer times the entropy of their labels."""
+    size = sum(row)
+    return sum(count * log2(count / size) for count in row if count)
 
 
 @dataclass(frozen=True)
@@ -228,7 +249,7 @@ class _PrivateTree(Method[Table]):
             table,
             table.schema.names.index(target),
             table.schema.sizes[target],
-            Purity(self.score),
+            Purity(self.score, table.public_size or MOST_RECORDS),
             self.depth,
             cuts,
             budget.left[0] / draws,
@@ -255,7 +276,8 @@ class DiffPID3(_PrivateTree):
     """A decision tree that asks for the value of one column after another.
 
     `target` is the column to predict (None: the schema's), `depth` the most questions on a way, and `score`
-    what makes a question good.
+    what makes a question good: `max`, `gini`, or the information `gain`, which is worth something only where
+    the schema makes the number of records public.
 
     >>> import polars as pl
     >>> from penstock.privacy.randomness.generator import Randomness

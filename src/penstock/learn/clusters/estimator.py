@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from penstock.learn.clusters.evaluation import nicv
@@ -23,7 +23,12 @@ from penstock.schema import Schema
 Reals = NDArray[np.float64]
 
 
-class PrivateKMeans(TransformerMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]  # untyped library
+class PrivateKMeans(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # untyped library
+    TransformerMixin,  # type: ignore[misc]
+    ClusterMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """k-means clustering under differential privacy, with scikit-learn's manners.
 
     Every call of `fit` spends `epsilon` (pure, for one row added or removed) and makes a release, `release_`.

@@ -196,7 +196,9 @@ def _inverse_scale(epsilon: Fraction, moves: Fraction) -> int:
     """1 / lambda in steps, rounded down."""
     inverse = int(STEPS * epsilon / moves)
     if epsilon > 0 and inverse < 1:
-        raise UsageError("The budget is too small to decide about a tree. Nothing was spent on it.")
+        raise UsageError(
+            "The budget is too small to decide about a tree; take a larger epsilon. Nothing was spent on it."
+        )
     return inverse
 
 

@@ -146,7 +146,7 @@ AUDITS = Audits(
             "diffpc45",
             SHAPES,
             SHAPE_RECORDS,
-            parameters={"target": "kind", "depth": 2},
+            parameters={"target": "kind", "depth": 2, "score": "gain"},
             label="ranges",
             epsilon=RICH,
             copies=(),
