@@ -280,8 +280,6 @@ class PrivateOneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             )
         self.classes_ = _declared(self.classes, warn=True)
         given = _places(column_or_1d(y), self.classes_)
-        # the ledger is asked for all of it, before the first label is paid for
-        opened_budget(clone(self.estimator).set_params(epsilon=self.epsilon), Unit(), Relation.ADD_REMOVE)
         share = exact(self.epsilon) * Fraction(1, len(self.classes_))
         whole = clone(self.estimator).set_params(epsilon=self.epsilon, random_state=None)
         opened_budget(whole, Unit(), Relation.ADD_REMOVE)  # the ledger allows all of them, or none is made
