@@ -8,7 +8,7 @@
     python studies/streams.py --day              a day's log through the command line, in bounded memory
     python studies/streams.py --peer PYTHON      beside HyperLogLog, of datasketches, which that Python has
 
-Every part prints its table and keeps its figures in studies/results/streams.json.
+Every part prints its table and keeps it in studies/stream_results.json, from which --write fills the page.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import product
 from math import log10, sqrt
 from pathlib import Path
 from typing import Any
@@ -30,13 +31,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.contracts.sketch import NORMAL_95
+from penstock.kinds.stream.occupancy import Levels
 from penstock.privacy.laws.modular import contrast
 from penstock.schema import Schema
 from penstock.stream import DensityInserts, DistinctCounter, IncidenceCounter, SecondMoment, StableSketch
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "streams.json"
+RESULTS = HERE / "stream_results.json"
 ASSETS = HERE.parent / "docs" / "assets"
+PAGE = HERE.parent / "docs" / "studies" / "streams.md"
 
 WIDTHS = (4096, 65536)
 SIZES = (0, 1_000, 10_000, 100_000, 500_000)
@@ -59,24 +63,61 @@ def schema(ids: int, most: int = 49, relation: str = "replace") -> Schema:
     return Schema.from_yaml(f"{{kind: stream, relation: {relation}, stream: {{ids: {ids}, most: {most}}}}}")
 
 
-def keep(part: str, figures: Any) -> None:
-    """Write the figures of one part beside those of the others."""
-    RESULTS.parent.mkdir(exist_ok=True)
+def keep(part: str, titles: Sequence[str], rows: Sequence[Sequence[str]], figures: Any) -> None:
+    """Print the table of one part, and write it and its figures beside those of the others."""
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    known[part] = figures
-    RESULTS.write_text(json.dumps(known, indent=1), encoding="utf-8")
+    known[part] = {"table": [list(titles), *map(list, rows)], "figures": figures}
+    RESULTS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    print(drawn(known[part]["table"]))
 
 
-def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    print("\n".join(f"| {' | '.join(line)} |" for line in [titles, ["---"] * len(titles), *rows]))
+def drawn(lines: Sequence[Sequence[str]]) -> str:
+    titles, *rows = lines
+    ruled = [titles, ["---" if number == 0 else "--:" for number in range(len(titles))], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in ruled)
+
+
+def write_page() -> None:
+    """Put every table that is kept between its marks on the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    for part, kept in json.loads(RESULTS.read_text(encoding="utf-8")).items():
+        begin, end = f"<!-- studies/streams.py --{part} -->\n", f"<!-- end of --{part} -->"
+        before, mark, rest = text.partition(begin)
+        if not mark:
+            raise SystemExit(f"{PAGE.name} has no place for --{part}")
+        text = f"{before}{begin}\n{drawn(kept['table'])}\n\n{end}{rest.partition(end)[2]}"
+    PAGE.write_text(text, encoding="utf-8")
 
 
 # The table of PP-Bucket -------------------------------------------------------------------------------
 
 
-def one_run(width: int, seed: int) -> list[tuple[float, float]]:
+class ReadTwice(DistinctCounter):
+    """The same noisy numbers read twice: over all levels, as shipped, and as the design prints it."""
+
+    printed: tuple[float, float]
+
+    def noisy(self, fed: Any, pay: Any) -> tuple[Levels, NDArray[np.float64]]:
+        levels, counts = super().noisy(fed, pay)
+        self.printed = as_printed(levels, counts)
+        return levels, counts
+
+
+def as_printed(levels: Levels, counts: NDArray[np.float64]) -> tuple[float, float]:
+    """The first level of which a quarter seems empty, by itself, and the standard error of its reading."""
+    contrast_, width = levels.stayed - levels.moved, levels.width
+    empty = (counts / width - levels.moved) / contrast_
+    (enough,) = np.nonzero(empty >= 0.25)
+    at = int(enough[0]) if enough.size else counts.size - 1
+    share = max(float(empty[at]), 1 / width)
+    chance = width / 4 + contrast_**2 * width * max(share * (1 - share), 0.0) + 2 * levels.scale**2
+    deviation = sqrt(chance) / (contrast_ * share * levels.chances[at])
+    return float(-width * np.log(share) / levels.chances[at]), float(deviation)
+
+
+def one_run(width: int, seed: int) -> list[tuple[float, float, float, float]]:
     """One stream that grows from empty to half a million ids, asked on the way; 20,000 others come and go."""
-    counter = DistinctCounter(
+    counter = ReadTwice(
         schema(1_000_000),
         epsilon=1 + len(SIZES),
         answers=len(SIZES),
@@ -94,40 +135,45 @@ def one_run(width: int, seed: int) -> list[tuple[float, float]]:
             counter.update(passing, -(1 + passing % 49))
         fed = size
         reading = counter.answer(seed=10_000_000 + 10 * seed + number)
-        found.append((reading.value, reading.error / 1.96))
+        found.append((reading.value, reading.error / NORMAL_95, *counter.printed))
     return found
 
 
 def bucket_table(runs: int, widths: Sequence[int] = WIDTHS) -> None:
-    figures: dict[str, dict[str, float]] = {}
-    rows = []
+    figures: dict[str, Any] = {"runs": runs, "cells": {}}
     for width in widths:
         told = np.array([one_run(width, seed) for seed in range(runs)])
         for number, size in enumerate(SIZES):
-            values, predicted = told[:, number, 0], float(np.median(told[:, number, 1]))
-            mean, deviation = float(values.mean()), float(values.std(ddof=1))
-            stated = STATED[width, size]
-            figures[f"{width}/{size}"] = {
-                "mean": mean,
-                "sd": deviation,
-                "predicted": predicted,
-                "covered": float(np.mean(np.abs(values - size) <= 1.96 * told[:, number, 1])),
-                "runs": runs,
-            }
-            rows.append(
-                (
-                    f"{width:,}",
-                    f"{size:,}",
-                    f"{mean:,.0f} ± {deviation:,.0f}",
-                    f"{predicted:,.0f}",
-                    f"{'' if stated[0] is None else f'{stated[0]:,}'} ± {stated[1]:,}",
-                    f"{deviation / stated[1]:.2f}",
-                    f"{100 * figures[f'{width}/{size}']['covered']:.0f} %",
-                )
+            cell = {}
+            for name, at in (("all levels", 0), ("as printed", 2)):
+                values, errors = told[:, number, at], told[:, number, at + 1]
+                cell[name] = {
+                    "mean": float(values.mean()),
+                    "sd": float(values.std(ddof=1)),
+                    "bars": float(np.median(errors)),
+                    "covered": float(np.mean(np.abs(values - size) <= NORMAL_95 * errors)),
+                }
+            figures["cells"][f"{width}/{size}"] = cell
+    rows = []
+    for width, size in product(widths, SIZES):
+        cell, stated = figures["cells"][f"{width}/{size}"], STATED[width, size]
+        ours, printed = cell["all levels"], cell["as printed"]
+        rows.append(
+            (
+                f"{width:,}",
+                f"{size:,}",
+                f"{ours['mean']:,.0f} ± {ours['sd']:,.0f}",
+                f"{ours['bars']:,.0f}",
+                f"{100 * ours['covered']:.0f} %",
+                f"{ours['sd'] / stated[1]:.2f}",
+                f"{printed['mean']:,.0f} ± {printed['sd']:,.0f}",
+                f"{100 * printed['covered']:.0f} %",
+                f"{printed['sd'] / stated[1]:.2f}",
+                f"{'' if stated[0] is None else f'{stated[0]:,} '}± {stated[1]:,}",
             )
-    keep("table", figures)
-    titles = ("width", "ids", f"ours, {runs} runs", "its own bars say", "stated, 20 runs", "ratio", "covered")
-    table(titles, rows)
+        )
+    titles = ("width", "ids", "all levels", "its own bars", "covered", "ratio")
+    keep("table", (*titles, "as printed", "covered", "ratio", "stated, 20 streams"), rows, figures)
 
 
 # How often bars cover the truth --------------------------------------------------------------------------
@@ -165,9 +211,8 @@ def bars(runs: int) -> None:
         figures[f"{ids}/{width}/{relation}/{state}/{answer}/{present}"] = [mean, deviation, bar, covered]
         facts = (f"{ids:,}", f"{width:,}", relation, state, answer, f"{present:,}")
         rows.append((*facts, f"{mean:,.0f} ± {deviation:,.0f}", f"{bar:,.0f}", f"{100 * covered:.1f} %"))
-    keep("bars", {"runs": runs, "cells": figures})
     titles = ("ids", "width", "relation", "ε state", "ε answer", "present", "told", "median bar", "covered")
-    table(titles, rows)
+    keep("bars", titles, rows, {"runs": runs, "cells": figures})
 
 
 MOMENTS = (
@@ -194,8 +239,8 @@ def moments(runs: int) -> None:
         figures[f"{number}/{epsilon}/{present}/{relation}"] = [mean, deviation, bar, covered]
         facts = (str(number), relation, str(epsilon), f"{present:,}", f"{mean:,.0f} ± {deviation:,.0f}")
         rows.append((*facts, f"{bar:,.0f}", f"{100 * covered:.1f} %"))
-    keep("moments", {"runs": runs, "cells": figures})
-    table(("rows", "relation", "ε", "second moment", "told", "median bar", "covered"), rows)
+    titles = ("rows", "relation", "ε", "second moment", "told", "median bar", "covered")
+    keep("moments", titles, rows, {"runs": runs, "cells": figures})
 
 
 # Errors against the lower bound ----------------------------------------------------------------------
@@ -231,10 +276,11 @@ def bounds(runs: int) -> None:
     kappa = contrast(Fraction(1))
     lines["sqrt(m) / tanh(1/2), the theory of pp-incidence"] = [sqrt(size) / kappa for size in sizes]
     lines["sqrt(m), what no pan-private count goes below in order"] = [sqrt(size) for size in sizes]
-    keep("bounds", {"sizes": sizes, "lines": lines, "runs": runs})
-    table(
-        ("ids m", *lines),
+    keep(
+        "bounds",
+        ("ids m", *made, "√m / tanh(1/2)", "√m"),
         [(f"{size:,}", *(f"{line[at]:,.0f}" for line in lines.values())) for at, size in enumerate(sizes)],
+        {"sizes": sizes, "lines": lines, "runs": runs},
     )
     (ASSETS / "streams-bounds.svg").write_text(picture(sizes, lines), encoding="utf-8")
 
@@ -305,8 +351,7 @@ def speed() -> None:
             rate = number / (time.process_time() - began)
             figures[f"{name}/{batch}"] = rate
             rows.append((name, f"{batch:,}", f"{rate / 1e6:.1f} million"))
-    keep("speed", figures)
-    table(("sketch", "updates in a call", "updates a CPU second"), rows)
+    keep("speed", ("sketch", "updates in a call", "updates a CPU second"), rows, figures)
 
 
 # A day's log -------------------------------------------------------------------------------------------
@@ -363,8 +408,16 @@ def day(updates: int, ids: int) -> None:
         "answer": told["value"],
         "error": told["error"],
     }
-    keep("day", figures)
-    table(("what", "figure"), [(name, f"{value:,.0f}") for name, value in figures.items()])
+    rows = [
+        ("updates", f"{updates:,}"),
+        ("distinct ids", f"{truth:,}"),
+        ("answer", f"{told['value']:,.0f} ± {told['error']:,.0f}"),
+        ("CPU seconds of the feeding process", f"{cpu:.0f}"),
+        ("updates a CPU second, reading and starting included", f"{updates / cpu:,.0f}"),
+        ("peak memory of the feeding process", f"{used.ru_maxrss / 1024:,.0f} MiB"),
+        ("counters", f"{size:,} bytes"),
+    ]
+    keep("day", ("what", "figure"), rows, figures)
 
 
 # Beside HyperLogLog ------------------------------------------------------------------------------------
@@ -419,8 +472,7 @@ def beside(python: str, runs: int) -> None:
     rows.append(
         _line("stable sketch", "400 rows, 900 of 1,000 deleted", 100, np.array(stable), kept, figures)
     )
-    keep("peer", figures)
-    table(("sketch", "size", "ids", "relative error (rms)", "state"), rows)
+    keep("peer", ("sketch", "size", "ids", "relative error", "state"), rows, {"runs": runs, "lines": figures})
 
 
 def _line(
@@ -436,6 +488,7 @@ def main() -> None:
     for part in ("table", "bars", "moments", "bounds", "speed", "day"):
         asked.add_argument(f"--{part}", action="store_true")
     asked.add_argument("--peer", metavar="PYTHON")
+    asked.add_argument("--write", action="store_true", help="write the tables that are kept into the page")
     asked.add_argument("--widths", type=int, nargs="+", choices=WIDTHS, default=WIDTHS)
     asked.add_argument("--runs", type=int, default=100)
     asked.add_argument("--updates", type=int, default=100_000_000)
@@ -448,13 +501,15 @@ def main() -> None:
     if said.moments:
         moments(said.runs)
     if said.bounds:
-        bounds(min(said.runs, 20))
+        bounds(said.runs)
     if said.speed:
         speed()
     if said.day:
         day(said.updates, said.ids)
     if said.peer:
-        beside(said.peer, min(said.runs, 20))
+        beside(said.peer, said.runs)
+    if said.write:
+        write_page()
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB", file=sys.stderr)
 
 

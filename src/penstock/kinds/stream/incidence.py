@@ -24,18 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.parameters import Whole
-from penstock.contracts.sketch import Counters, Estimate, Setting, Sketch
+from penstock.contracts.sketch import Counters, Estimate, Setting, Updates
 from penstock.errors import SchemaError, UsageError
 from penstock.kinds.stream import members
 from penstock.kinds.stream.book import Reading
 from penstock.kinds.stream.data import Fed
 from penstock.kinds.stream.layout import StreamLayout
 from penstock.kinds.stream.living import Living
-from penstock.kinds.stream.residues import PIECE, add
+from penstock.kinds.stream.residues import Moves, Residues
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.modular import TwoLevels, contrast, signs
 from penstock.privacy.mechanisms import noise
-from penstock.privacy.randomness.generator import Law, Randomness
+from penstock.privacy.randomness.generator import Law
 from penstock.schema import Schema
 
 LARGEST = 4000
@@ -43,11 +43,12 @@ _FINE = 1 << 20
 
 
 @dataclass(frozen=True)
-class Incidence(Sketch):
+class Incidence(Residues):
     """One counter for each id, or for each of a public `sample` of so many of them."""
 
     name: ClassVar[str] = "pp-incidence"
     mechanism: ClassVar[str] = "two-level noise modulo a prime"
+    numbered: ClassVar[bool] = True
 
     sample: Annotated[int | None, Whole(least=1, most=members.MOST)] = None
 
@@ -73,24 +74,12 @@ class Incidence(Sketch):
             scattered=True,
         )
 
-    def refuse_updates(self, setting: Setting, ids: NDArray[np.uint64], deltas: NDArray[np.int64]) -> None:
-        members.refuse_strangers(setting, ids)
+    def modulus(self, setting: Setting) -> int:
+        return prime_above(setting.most)
 
-    def feed(
-        self,
-        setting: Setting,
-        counters: Counters,
-        ids: NDArray[np.uint64],
-        deltas: NDArray[np.int64],
-        source: Randomness,
-    ) -> None:
-        prime = prime_above(setting.most)
-        at, known = members.places(setting, self.sample, ids)
-        at, steps = at[known], deltas[known] % prime
-        pieces = (
-            (at[start : start + PIECE], steps[start : start + PIECE]) for start in range(0, at.size, PIECE)
-        )
-        add(counters, pieces, prime, at.size)
+    def moves(self, setting: Setting, updates: Updates) -> Moves:
+        at, known = members.places(setting, self.sample, updates.ids)
+        return at[known], updates.deltas[known] % self.modulus(setting)
 
 
 def prime_above(most: int) -> int:

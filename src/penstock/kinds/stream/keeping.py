@@ -22,7 +22,7 @@ from penstock.contracts.sketch import Counters, Setting, Sketch
 from penstock.errors import LedgerError, ReleaseError, UsageError
 from penstock.kinds.stream import folder as place
 from penstock.kinds.stream.book import Book, Reading
-from penstock.kinds.stream.paying import account_of, charged, complete
+from penstock.kinds.stream.paying import Seed, account_of, charged, complete
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.budgets.charges import Charge
 from penstock.privacy.budgets.receipt import Receipt
@@ -126,21 +126,6 @@ class Kept(ABC, Generic[S]):
         self._write_down(budget, label)
         return counters
 
-    def _pay_ahead(self, paying: LedgerAccount | None, source: Randomness) -> None:
-        """Pay for all answers at once; whatever is drawn for them later is covered by this charge."""
-        label = "all answers"
-        budget = Budget(Fraction(self._book.epsilon_out), randomness=source, account=paying)
-        self._ready(budget)
-        part = budget.rest(label)
-        part.spend(
-            self.sketch.mechanism,
-            relation=self.setting.relation,
-            sensitivity=f"{self.setting.touched} {self.info().unit}",
-            detail="every interval once, when it is over",
-        )
-        self._book = self._book.model_copy(update={"own": [0] * self._counters.size})
-        self._write_down(budget, label)
-
     def _write_down(self, budget: Budget, label: str) -> None:
         """Put what a budget has paid into the book."""
         charge, entry = charged(budget, label)
@@ -153,7 +138,7 @@ class Kept(ABC, Generic[S]):
         budget.protect(schema.booked)
         budget.ready(schema.relation)
 
-    def _note(self, line: Mapping[str, str], seed: int | None) -> None:
+    def _note(self, line: Mapping[str, str], seed: Seed) -> None:
         """Write a charge down before its noise is drawn."""
         self._keep(self._book.with_charge(line, publishable=self._book.publishable and seed is None))
 
