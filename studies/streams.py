@@ -23,7 +23,6 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import product
 from math import log10, sqrt
 from pathlib import Path
 from typing import Any
@@ -65,10 +64,16 @@ def schema(ids: int, most: int = 49, relation: str = "replace") -> Schema:
 
 def keep(part: str, titles: Sequence[str], rows: Sequence[Sequence[str]], figures: Any) -> None:
     """Print the table of one part, and write it and its figures beside those of the others."""
-    known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    known = kept()
     known[part] = {"table": [list(titles), *map(list, rows)], "figures": figures}
     RESULTS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     print(drawn(known[part]["table"]))
+
+
+def kept() -> dict[str, Any]:
+    """What is known of all parts."""
+    found: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    return found
 
 
 def drawn(lines: Sequence[Sequence[str]]) -> str:
@@ -80,12 +85,12 @@ def drawn(lines: Sequence[Sequence[str]]) -> str:
 def write_page() -> None:
     """Put every table that is kept between its marks on the page."""
     text = PAGE.read_text(encoding="utf-8")
-    for part, kept in json.loads(RESULTS.read_text(encoding="utf-8")).items():
+    for part, known in kept().items():
         begin, end = f"<!-- studies/streams.py --{part} -->\n", f"<!-- end of --{part} -->"
         before, mark, rest = text.partition(begin)
         if not mark:
             raise SystemExit(f"{PAGE.name} has no place for --{part}")
-        text = f"{before}{begin}\n{drawn(kept['table'])}\n\n{end}{rest.partition(end)[2]}"
+        text = f"{before}{begin}\n{drawn(known['table'])}\n\n{end}{rest.partition(end)[2]}"
     PAGE.write_text(text, encoding="utf-8")
 
 
@@ -140,7 +145,10 @@ def one_run(width: int, seed: int) -> list[tuple[float, float, float, float]]:
 
 
 def bucket_table(runs: int, widths: Sequence[int] = WIDTHS) -> None:
-    figures: dict[str, Any] = {"runs": runs, "cells": {}}
+    """All cells of these widths; those of the others stay as they are, if they have as many runs."""
+    figures: dict[str, Any] = kept().get("table", {}).get("figures", {})
+    if figures.get("runs") != runs:
+        figures = {"runs": runs, "cells": {}}
     for width in widths:
         told = np.array([one_run(width, seed) for seed in range(runs)])
         for number, size in enumerate(SIZES):
@@ -155,8 +163,9 @@ def bucket_table(runs: int, widths: Sequence[int] = WIDTHS) -> None:
                 }
             figures["cells"][f"{width}/{size}"] = cell
     rows = []
-    for width, size in product(widths, SIZES):
-        cell, stated = figures["cells"][f"{width}/{size}"], STATED[width, size]
+    for (width, size), stated in STATED.items():
+        if (cell := figures["cells"].get(f"{width}/{size}")) is None:
+            continue
         ours, printed = cell["all levels"], cell["as printed"]
         rows.append(
             (

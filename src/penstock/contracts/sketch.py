@@ -113,6 +113,11 @@ class Sketch(Declared, ABC):
     largest_state: ClassVar[Fraction | None] = None
     """The largest epsilon that its counters can be paid with, where there is one."""
 
+    @property
+    def weighed(self) -> bool:
+        """Whether the weight of the whole stream is kept beside the counters; where it is public."""
+        return False
+
     def check(self, schema: Schema) -> None:
         """Refuse what cannot work for streams of this schema; costs nothing."""
 

@@ -36,6 +36,7 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.modular import TwoLevels, contrast, signs
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.randomness.generator import Law
+from penstock.privacy.unit import Relation
 from penstock.schema import Schema
 
 LARGEST = 4000
@@ -44,16 +45,30 @@ _FINE = 1 << 20
 
 @dataclass(frozen=True)
 class Incidence(Residues):
-    """One counter for each id, or for each of a public `sample` of so many of them."""
+    """One counter for each id, or for each of a public `sample` of so many of them.
+
+    With `weigh` the sum of all totals is kept beside the counters, exactly, so that thresholds can be shares
+    of it. That is for 'replace' alone, whose neighbours have the same sum at every moment.
+    """
 
     name: ClassVar[str] = "pp-incidence"
     mechanism: ClassVar[str] = "two-level noise modulo a prime"
     numbered: ClassVar[bool] = True
 
     sample: Annotated[int | None, Whole(least=1, most=members.MOST)] = None
+    weigh: bool = False
+
+    @property
+    def weighed(self) -> bool:
+        return self.weigh
 
     def check(self, schema: Schema) -> None:
         members.refuse_size(self.name, schema, self.sample)
+        if self.weigh and schema.relation is not Relation.REPLACE:
+            raise SchemaError(
+                f"{self.name}: the total weight of a stream is public under the relation replace only; leave "
+                "out weigh. Nothing was spent."
+            )
         most = StreamLayout.of(schema).most
         if most > LARGEST:
             raise SchemaError(
@@ -202,11 +217,7 @@ class IncidenceCounter(Living[Incidence]):
         return self.answer("cropped-mean", tau, seed=seed)
 
     def heavy_hitters(self, threshold: int, *, seed: int | None = None) -> Reading:
-        """How many ids have a total of `threshold` or more.
-
-        For those with a k-th of everything, the threshold is the total weight of the stream over k: that
-        weight is public under 'replace'.
-        """
+        """How many ids have a total of `threshold` or more; see `threshold` for a share of everything."""
         return self.answer("heavy-hitters", threshold, seed=seed)
 
     def refuse_question(self, question: str, at: int | None) -> None:

@@ -40,6 +40,7 @@ class Kept(ABC, Generic[S]):
     sketch: S
     _book: Book
     _counters: Any
+    _weight: Any
     _folder: Path | None
     _lock: place.Lock | None
 
@@ -187,7 +188,17 @@ class Kept(ABC, Generic[S]):
         self._counters[...] = 0
         self._folder = folder
         self._lock = place.lock(folder)
-        self._counters = place.counters_of(folder, self.sketch.blank(self.setting), writing=True)
+        self._map(writing=True)
+
+    def _map(self, *, writing: bool) -> None:
+        """Take the counters from the folder, if they can be what the book describes."""
+        folder, setting = self.folder, self.setting
+        found = place.numbers_of(folder, place.COUNTERS, self.sketch.blank(setting), writing=writing)
+        if not self.sketch.plausible(setting, found):
+            raise ReleaseError(place.wrong(folder / place.COUNTERS))
+        self._counters = found
+        if self.sketch.weighed:
+            self._weight = place.numbers_of(folder, place.WEIGHT, place.unweighed(), writing=writing)
 
     def refuse_change(self) -> None:
         """Only who holds the counters may change them."""

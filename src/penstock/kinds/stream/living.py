@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
 from fractions import Fraction
+from math import ceil
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,9 +22,9 @@ from numpy.typing import NDArray
 
 from penstock import catalogue
 from penstock.contracts.sketch import NORMAL_95, Estimate, Updates
-from penstock.errors import DataError, UsageError
+from penstock.errors import DataError, PenstockError, ReleaseError, UsageError
 from penstock.kinds.stream import folder as place
-from penstock.kinds.stream.book import Book, Reading, now
+from penstock.kinds.stream.book import AHEAD, Book, Reading, now
 from penstock.kinds.stream.data import Fed
 from penstock.kinds.stream.forgetting import overwrite_freed
 from penstock.kinds.stream.hashing import numbered, whole_numbers
@@ -107,6 +108,7 @@ class Living(Kept[S]):
             )
         self._folder = None
         self._lock = None
+        self._weight = place.unweighed() if self.sketch.weighed else None
         known = asdict(self.sketch)
         self._book = Book(
             sketch=info.name,
@@ -134,12 +136,12 @@ class Living(Kept[S]):
             with drawing(seed) as source:
                 key = source.draw(AnyBelow(1 << 128))
                 self._book = self._book.model_copy(update={"key": str(key)})
-                label = "state and all steps" if self.sketch.ahead else "state"
+                label = AHEAD if self.sketch.ahead else "state"
                 self._counters = self._drawn(self.sketch.blank(self.setting), label, paying, source)
             if self.sketch.ahead:
                 self._book = self._book.model_copy(update={"own": [0] * self._counters.size})
             if folder is not None:
-                self._move_to(place.create(folder, self._book, self._counters))
+                self._move_to(place.create(folder, self._book, self._counters, self._weight))
 
     def update(self, ids: Any, deltas: Any = 1, *, seed: Seed = None) -> None:
         """Add `deltas` to the totals of `ids`: whole numbers or texts, one or an array of them.
@@ -158,6 +160,8 @@ class Living(Kept[S]):
                 self._keep(self._book.model_copy(update={"publishable": False}))
         with drawing(seed) as source:
             self.sketch.feed(self.setting, self._counters, updates, source)
+        if self._weight is not None:
+            self._weight += int(updates.deltas.sum())
 
     def strangers(self, updates: Updates) -> Iterator[tuple[NDArray[np.bool_], str]]:
         """Which updates cannot be meant, and why; each is judged by itself, whatever the others are."""
@@ -175,8 +179,7 @@ class Living(Kept[S]):
         if self.sketch.numbered:
             yield (
                 updates.ids >= np.uint64(setting.ids),
-                f"Ids of this sketch are whole numbers from 0 to {setting.ids - 1:,}, and one of these is "
-                "not.",
+                f"Ids of this sketch are whole numbers from 0 to {setting.ids - 1:,}.",
             )
 
     def answer(
@@ -216,6 +219,23 @@ class Living(Kept[S]):
             self._keep(self._book.with_reading(reading))
             complete(pay, label)
         return reading
+
+    def threshold(self, share: Amount) -> int:
+        """The least total that is this share of the weight of the whole stream, as it is now; free of charge.
+
+        Only streams that keep their weight know it: it is public under 'replace'.
+        """
+        part = exact(share, "share")
+        if not 0 < part <= 1:
+            raise UsageError(
+                f"share must lie above 0 and be 1 at most, not {share!s:.40}. Nothing was spent."
+            )
+        if self._weight is None:
+            raise UsageError(
+                f"This stream keeps no total weight; open {self.info().name} with --param weigh=true under "
+                "'replace', or give the number itself. Nothing was spent."
+            )
+        return max(1, ceil(part * int(self._weight[0])))
 
     def step(self, *, seed: Seed = None) -> Reading:
         """End a step of a running count; other streams have none."""
@@ -271,7 +291,7 @@ class Living(Kept[S]):
         self._refuse_closed()
         blank = self.sketch.blank(self.setting)
         with place.place_for(folder, blank.nbytes):
-            self._move_to(place.create(folder, self._book, self._counters))
+            self._move_to(place.create(folder, self._book, self._counters, self._weight))
         return self.folder
 
     def release(self) -> None:
@@ -287,16 +307,18 @@ class Living(Kept[S]):
 
     def flush(self) -> None:
         """Wait until the disk holds what was fed so far."""
-        place.written(self._counters)
+        place.written(self._counters, self._weight)
 
     def close(self) -> Receipt:
         """Erase the counters; the answers and the receipt stay. Nothing can be fed or asked afterwards."""
         self.refuse_change()
         with self._booking():
+            # The book first: killed in between, a stream is closed, and the next to load it goes on erasing.
+            # What is left may be published, and where the ledger stands is nobody's business.
+            self._keep(self._book.model_copy(update={"closed": now(), "ledger": None}))
             self._counters[...] = 0
             self._counters = np.zeros(0, dtype=self._counters.dtype)
-            # what is left may be published, and where the ledger stands is nobody's business
-            self._keep(self._book.model_copy(update={"closed": now(), "ledger": None}))
+            self._weight = None
             if self._folder is not None:
                 place.erase(self._folder)
             self._lock = None
@@ -334,8 +356,14 @@ class Living(Kept[S]):
         """The stream in a folder; called by `load`."""
         overwrite_freed()
         made = cls.__new__(cls)
-        parameters = known_parameters(cls.info(), cls.sketch_class, book.parameters)
-        made.sketch = cls.sketch_class(**parameters)
+        try:
+            parameters = known_parameters(cls.info(), cls.sketch_class, book.parameters)
+            made.sketch = cls.sketch_class(**parameters)
+            refuse_schema(cls.info(), book.described)
+            made.sketch.check(book.described)
+        except PenstockError as problem:
+            told = str(problem).removesuffix(" Nothing was spent.")
+            raise ReleaseError(f"'{folder}' was changed by hand, or is of another version. {told}") from None
         made.go_on(folder, book, writing=writing)
         return made
 
@@ -344,10 +372,11 @@ class Living(Kept[S]):
         self._folder, self._book = folder, book
         self._lock = place.lock(folder) if writing and book.closed is None else None
         blank = self.sketch.blank(book.setting)
-        closed = book.closed is not None
-        self._counters = (
-            np.zeros(0, dtype=blank.dtype) if closed else place.counters_of(folder, blank, writing=writing)
-        )
+        self._counters, self._weight = np.zeros(0, dtype=blank.dtype), None
+        if book.closed is None:
+            self._map(writing=writing)
+        elif writing:
+            place.erase(folder)
 
 
 def load(folder: str | Path, *, writing: bool = True) -> Living[Any]:

@@ -9,7 +9,7 @@ from penstock.kinds.stream import folder as place
 from penstock.kinds.stream.book import Reading
 from penstock.kinds.stream.living import Living
 from penstock.privacy.budgets.amounts import plain
-from penstock.releases.disk import whole_file
+from penstock.releases.disk import reason, whole_file
 from penstock.releases.paths import absolute
 from penstock.report.page import Block, Card, Cards, Gallery, Points, Section, Table, Text, render
 from penstock.report.picture import Picture
@@ -19,10 +19,17 @@ from penstock.report.theme import BLUE, figure, safe
 _SEEDED = "Noise of this stream came from a fixed seed: it protects nobody, and is good for tests only."
 
 
-def write_page(living: Living[Any], folder: str | Path) -> None:
-    """Write the page into the folder of a stream, in one step."""
-    with whole_file(absolute(folder) / place.PAGE) as partial:
-        partial.write_text(page(living, Path(folder).name), encoding="utf-8")
+def write_page(living: Living[Any], folder: str | Path) -> str | None:
+    """Write the page into the folder of a stream, in one step; what kept it from being written, if so.
+
+    Whatever it would show is in the book already, so that nothing is lost with it.
+    """
+    try:
+        with whole_file(absolute(folder) / place.PAGE) as partial:
+            partial.write_text(page(living, Path(folder).name), encoding="utf-8")
+    except OSError as problem:
+        return f"{folder}/{place.PAGE} could not be written: {reason(problem)}. The book has all of it."
+    return None
 
 
 def page(living: Living[Any], title: str) -> str:
