@@ -98,6 +98,8 @@ class Kept(ABC, Generic[S]):
             if self.sketch.trusts_totals
             else ""
         )
+        if self.sketch.weighed:
+            resting += "; the weight of the whole stream is public at every moment"
         return (
             f"{self.receipt.guarantee}; pan-private: it also holds against whoever sees the counters at one "
             f"moment, unannounced{resting}"

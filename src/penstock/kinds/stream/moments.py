@@ -118,7 +118,7 @@ def squared(rows: NDArray[np.float64], noises: Sequence[float]) -> Estimate:
     known = sum(each**2 for each in noises)
     fourth = _LAPLACE * sum(each**4 for each in noises)
     reach = _reach(mean, known, fourth, rows.size)
-    return Estimate(mean - known, reach / NORMAL_95, "the second moment", conservative=True)
+    return Estimate(mean - known, reach / NORMAL_95, "of squared totals", conservative=True)
 
 
 def _reach(mean: float, known: float, fourth: float, rows: int) -> float:

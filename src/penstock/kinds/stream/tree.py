@@ -88,7 +88,7 @@ class Stepped(Living[T]):
         """End a step: publish the intervals that are over, and begin new ones; costs nothing more."""
         self.refuse_change()
         with self._booking():
-            taken = len(self.history) + 1
+            taken = len(self._book.readings) + 1
             if taken > self.sketch.steps:
                 raise UsageError(
                     f"All {self.sketch.steps:,} steps of this stream are over; open another. Nothing was "
@@ -120,7 +120,7 @@ class Stepped(Living[T]):
 
     @property
     def left(self) -> str:
-        left = self.sketch.steps - len(self.history)
+        left = self.sketch.steps - len(self._book.readings)
         return f"{left:,} {'step' if left == 1 else 'steps'} left"
 
     def _published(self, over: list[int], source: Randomness) -> NDArray[np.int64]:
@@ -161,7 +161,7 @@ class Stepped(Living[T]):
     def answer(self, question: str | None = None, at: int | None = None, **_: Any) -> Reading:
         """What was told after the last step that is over; it was paid for at the opening."""
         self._asked(question, at)
-        if not self.history:
+        if not self._book.readings:
             raise UsageError(
                 "No step of this stream is over yet; end one with 'penstock stream step'. Nothing was spent."
             )
