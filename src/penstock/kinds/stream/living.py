@@ -227,9 +227,7 @@ class Living(Kept[S]):
         """
         part = exact(share, "share")
         if not 0 < part <= 1:
-            raise UsageError(
-                f"share must lie above 0 and be 1 at most, not {share!s:.40}. Nothing was spent."
-            )
+            raise UsageError(f"share must be above 0 and at most 1, not {share!s:.40}. Nothing was spent.")
         if self._weight is None:
             raise UsageError(
                 f"This stream keeps no total weight; open {self.info().name} with --param weigh=true under "
