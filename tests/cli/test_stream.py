@@ -276,6 +276,8 @@ COMMAND = (sys.executable, "-m", "penstock", "stream", "feed", "v.state")
 def fed_until(number: signal.Signals, state: Path) -> tuple[int, bytes]:
     """Feed a thousand lines and a beginning of another; then send a signal."""
     before = np.load(state / "counters.npy")
+    # where the tests themselves run in the background, Ctrl-C is ignored, and children would inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as feeding:
         assert feeding.stdin is not None
         assert feeding.stderr is not None
