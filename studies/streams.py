@@ -1,14 +1,16 @@
 """Streams: how far off pan-private counts are, how fast they are fed, and what they cost beside no privacy.
 
+    python studies/streams.py --accept           S1 to S5 of the design, each with its figure
     python studies/streams.py --table            the table of PP-Bucket, over so many runs (--runs)
     python studies/streams.py --bars             how often bars cover the truth, for other streams (--runs)
     python studies/streams.py --moments          the same for the L2 sketch (--runs)
+    python studies/streams.py --continual        running counts and second moments, step by step (--runs)
     python studies/streams.py --bounds           errors against the lower bound, as a picture in docs/assets
     python studies/streams.py --speed            updates a second, in Python
     python studies/streams.py --day              a day's log through the command line, in bounded memory
     python studies/streams.py --peer PYTHON      beside HyperLogLog, of datasketches, which that Python has
 
-Every part prints its table and keeps its figures in studies/results/streams.json.
+Every part prints its table and keeps it in studies/stream_results.json, from which --write fills the page.
 """
 
 from __future__ import annotations
@@ -21,267 +23,89 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
-from math import log10, sqrt
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.privacy.laws.modular import contrast
-from penstock.schema import Schema
-from penstock.stream import DensityInserts, DistinctCounter, IncidenceCounter, SecondMoment, StableSketch
+from penstock.audit.harness import examine
+from penstock.audit.pan_privacy import joint_loss
+from penstock.audit.target import Kind
+from penstock.kinds.stream.audits import AUDITS, machines
+from penstock.kinds.stream.incidence import Decoding, prime_above, values_of
+from penstock.privacy.laws.modular import contrast, signs
+from penstock.privacy.unit import Relation
+from penstock.stream import DistinctCounter, IncidenceCounter, SecondMoment, StableSketch
+from stream_errors import STATED, WIDTHS, bars, bounds, bucket_table, continual, moments, schema
+from stream_pages import keep, kept, write_page
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "streams.json"
-ASSETS = HERE.parent / "docs" / "assets"
-
-WIDTHS = (4096, 65536)
-SIZES = (0, 1_000, 10_000, 100_000, 500_000)
-STATED = {
-    (4096, 0): (None, 547),
-    (4096, 1_000): (937, 402),
-    (4096, 10_000): (9_306, 1_179),
-    (4096, 100_000): (94_619, 15_981),
-    (4096, 500_000): (464_353, 76_127),
-    (65536, 0): (None, 2_337),
-    (65536, 1_000): (946, 2_301),
-    (65536, 10_000): (10_115, 1_981),
-    (65536, 100_000): (99_605, 4_906),
-    (65536, 500_000): (494_279, 19_792),
-}
-"""The table of the specification, of 20 runs: mean and standard deviation."""
+# What the design demands ------------------------------------------------------------------------------
 
 
-def schema(ids: int, most: int = 49, relation: str = "replace") -> Schema:
-    return Schema.from_yaml(f"{{kind: stream, relation: {relation}, stream: {{ids: {ids}, most: {most}}}}}")
-
-
-def keep(part: str, figures: Any) -> None:
-    """Write the figures of one part beside those of the others."""
-    RESULTS.parent.mkdir(exist_ok=True)
-    known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    known[part] = figures
-    RESULTS.write_text(json.dumps(known, indent=1), encoding="utf-8")
-
-
-def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    print("\n".join(f"| {' | '.join(line)} |" for line in [titles, ["---"] * len(titles), *rows]))
-
-
-# The table of PP-Bucket -------------------------------------------------------------------------------
-
-
-def one_run(width: int, seed: int) -> list[tuple[float, float]]:
-    """One stream that grows from empty to half a million ids, asked on the way; 20,000 others come and go."""
-    counter = DistinctCounter(
-        schema(1_000_000),
-        epsilon=1 + len(SIZES),
-        answers=len(SIZES),
-        state_share=Fraction(1, 1 + len(SIZES)),
-        width=width,
-        seed=seed,
-    )
-    ids = np.random.default_rng(seed).permutation(1_000_000)
-    passing = ids[-20_000:]
-    counter.update(passing, 1 + passing % 49)
-    found, fed = [], 0
-    for number, size in enumerate(SIZES):
-        counter.update(ids[fed:size], 1 + ids[fed:size] % 49)
-        if number == 0:
-            counter.update(passing, -(1 + passing % 49))
-        fed = size
-        reading = counter.answer(seed=10_000_000 + 10 * seed + number)
-        found.append((reading.value, reading.error / 1.96))
-    return found
-
-
-def bucket_table(runs: int, widths: Sequence[int] = WIDTHS) -> None:
-    figures: dict[str, dict[str, float]] = {}
+def accept() -> None:
+    """S1 to S5, each from the shipped code, with the figure that decides; S3 from the table that is kept."""
     rows = []
-    for width in widths:
-        told = np.array([one_run(width, seed) for seed in range(runs)])
-        for number, size in enumerate(SIZES):
-            values, predicted = told[:, number, 0], float(np.median(told[:, number, 1]))
-            mean, deviation = float(values.mean()), float(values.std(ddof=1))
-            stated = STATED[width, size]
-            figures[f"{width}/{size}"] = {
-                "mean": mean,
-                "sd": deviation,
-                "predicted": predicted,
-                "covered": float(np.mean(np.abs(values - size) <= 1.96 * told[:, number, 1])),
-                "runs": runs,
-            }
-            rows.append(
-                (
-                    f"{width:,}",
-                    f"{size:,}",
-                    f"{mean:,.0f} ± {deviation:,.0f}",
-                    f"{predicted:,.0f}",
-                    f"{'' if stated[0] is None else f'{stated[0]:,}'} ± {stated[1]:,}",
-                    f"{deviation / stated[1]:.2f}",
-                    f"{100 * figures[f'{width}/{size}']['covered']:.0f} %",
-                )
-            )
-    keep("table", figures)
-    titles = ("width", "ids", f"ours, {runs} runs", "its own bars say", "stated, 20 runs", "ratio", "covered")
-    table(titles, rows)
+
+    def verdict(name: str, asked: str, found: str, holds: bool) -> None:
+        rows.append((name, asked, found, "holds" if holds else "does not hold"))
+
+    for made, relation in product((machines.buckets, machines.incidence), Relation):
+        small = made(relation)
+        pairs = machines.STREAMS[relation]
+        loss = max(joint_loss(small.machine(), one, other, answers=0) for one, other in pairs)
+        name = f"{small.living.info().name}, q = 7, {relation.value}"
+        verdict("S1", f"state of {name}: at most 1", f"{loss:.9f}", loss <= 1 + 1e-9)
+    group = machines.group()
+    loss = max(joint_loss(group.machine(), *pair, answers=0) for pair in machines.STREAMS[Relation.REPLACE])
+    verdict("S1", "state of group-sketch, N = 7: at most 1", f"{loss:.9f}", loss <= 1 + 1e-9)
+    worst = max(map(_bias, product(("distinct", "incidence", "cropped-mean", "heavy-hitters"), range(1, 26))))
+    verdict("S2", "pp-incidence unbiased to 1e-9, every f and total", f"{worst:.1e}", worst <= 1e-9)
+    table = kept()["table"]["figures"]
+    ratios: dict[str, list[float]] = {"as printed": [], "all levels": []}
+    for (width, size), stated in STATED.items():
+        for reading, found in ratios.items():
+            found.append(table["cells"][f"{width}/{size}"][reading]["sd"] / stated[1])
+    of = f"of {len(STATED)}, {table['runs']} streams"
+    printed = sum(0.75 <= each <= 1.25 for each in ratios["as printed"])
+    verdict("S3", "sd of the printed reading within 25 %", f"{printed} {of}", printed == len(STATED))
+    ours = sum(each <= 1.25 for each in ratios["all levels"])
+    less = sum(each < 0.75 for each in ratios["all levels"])
+    asked = "sd of the shipped reading at most 25 % above"
+    verdict("S3", asked, f"{ours} {of}; {less} more than 25 % below", ours == len(STATED))
+    covered = min(cell["all levels"]["covered"] for cell in table["cells"].values())
+    verdict("S3", "its 95 % bars cover, in the worst cell", f"{100 * covered:.0f} %", covered >= 0.9)
+    alike = sum(map(_traceless, (DistinctCounter, IncidenceCounter, SecondMoment)))
+    verdict("S4", "state after insert and delete bitwise the empty one", f"{alike} of 3 sketches", alike == 3)
+    for kind, word in ((Kind.SHIPPED, "holds"), (Kind.BROKEN, "refuted")):
+        targets = [target for target in AUDITS.targets() if target.kind is kind]
+        right = sum(examine(target, 100).status.value == word for target in targets)
+        asked = f"state at t with answers at t', {kind.value} sketches: {word}"
+        verdict("S5", asked, f"{right} of {len(targets)}", right == len(targets))
+    keep("accept", ("", "asked", "found", "verdict"), rows, {})
 
 
-# How often bars cover the truth --------------------------------------------------------------------------
-
-BARS = (
-    # ids, width, relation, epsilon of the state, epsilon of the answer, ids that occur
-    *((50_000, 512, "replace", "1", "1", present) for present in (0, 500, 5_000, 50_000)),
-    *((200_000, 1024, "add-remove", "1/2", "1/8", present) for present in (0, 2_000, 40_000)),
-    *((100_000, 4096, "add-remove", "3", "1", present) for present in (0, 3_000, 30_000)),
-    *((2_000, 32, "replace", "2", "1", present) for present in (0, 200, 2_000)),
-)
-
-
-def summary(told: list[tuple[float, float]], truth: float) -> tuple[float, float, float, float]:
-    """Of values and their bars: mean, standard deviation, median bar, and how often they cover the truth."""
-    values, errors = np.array(told).T
-    covered = float(np.mean(np.abs(values - truth) <= errors))
-    return float(values.mean()), float(values.std(ddof=1)), float(np.median(errors)), covered
+def _bias(asked: tuple[str, int]) -> float:
+    """How far the expectation of an answer about one id is from the truth, at most, over all totals."""
+    question, at = asked
+    most, half = 25, Fraction(1, 2)
+    prime, kappa = prime_above(most), contrast(half)
+    values = values_of(question, at, most)
+    decoding = Decoding.of(values, prime, half)
+    density = (1 + kappa * signs(prime)) / (prime + kappa)
+    told = decoding.scale * decoding.steps + decoding.shift
+    return max(abs(float(density @ np.roll(told, -total)) - int(values[total])) for total in range(most + 1))
 
 
-def bars(runs: int) -> None:
-    """Streams that the length of the bars was not chosen on."""
-    rows, figures = [], {}
-    for ids, width, relation, state, answer, present in BARS:
-        told = []
-        for seed in range(runs):
-            epsilon = Fraction(state) + Fraction(answer)
-            share = Fraction(state) / epsilon
-            made = schema(ids, 9, relation)
-            living = DistinctCounter(made, epsilon=epsilon, state_share=share, width=width, seed=seed)
-            living.update(np.random.default_rng(seed).permutation(ids)[:present])
-            reading = living.answer(seed=50_000 + seed)
-            told.append((reading.value, reading.error))
-        mean, deviation, bar, covered = summary(told, present)
-        figures[f"{ids}/{width}/{relation}/{state}/{answer}/{present}"] = [mean, deviation, bar, covered]
-        facts = (f"{ids:,}", f"{width:,}", relation, state, answer, f"{present:,}")
-        rows.append((*facts, f"{mean:,.0f} ± {deviation:,.0f}", f"{bar:,.0f}", f"{100 * covered:.1f} %"))
-    keep("bars", {"runs": runs, "cells": figures})
-    titles = ("ids", "width", "relation", "ε state", "ε answer", "present", "told", "median bar", "covered")
-    table(titles, rows)
-
-
-MOMENTS = (
-    # rows, epsilon, ids that occur once each, relation
-    (8, 4, 20_000, "add-remove"),
-    (32, 4, 20_000, "add-remove"),
-    (32, 1, 0, "replace"),
-    (32, 8, 200_000, "add-remove"),
-    (128, 2, 5_000, "replace"),
-)
-
-
-def moments(runs: int) -> None:
-    rows, figures = [], {}
-    for number, epsilon, present, relation in MOMENTS:
-        told = []
-        for seed in range(runs):
-            made = schema(1_000_000, 1, relation)
-            living = SecondMoment(made, epsilon=epsilon, rows=number, seed=seed)
-            living.update(np.random.default_rng(seed).integers(0, 1 << 40, present))
-            reading = living.answer(seed=60_000 + seed)
-            told.append((reading.value, reading.error))
-        mean, deviation, bar, covered = summary(told, present)
-        figures[f"{number}/{epsilon}/{present}/{relation}"] = [mean, deviation, bar, covered]
-        facts = (str(number), relation, str(epsilon), f"{present:,}", f"{mean:,.0f} ± {deviation:,.0f}")
-        rows.append((*facts, f"{bar:,.0f}", f"{100 * covered:.1f} %"))
-    keep("moments", {"runs": runs, "cells": figures})
-    table(("rows", "relation", "ε", "second moment", "told", "median bar", "covered"), rows)
-
-
-# Errors against the lower bound ----------------------------------------------------------------------
-
-
-def root_mean_square(make: Any, ids: int, present: int, runs: int) -> float:
-    errors = []
-    for seed in range(runs):
-        living = make(ids, seed)
-        extra = {"seed": 77_000 + seed} if isinstance(living, DensityInserts) else {}
-        living.update(np.arange(present), **extra)
-        errors.append(living.answer("distinct", seed=90_000 + seed).value - present)
-    return float(np.sqrt(np.mean(np.square(errors))))
-
-
-def bounds(runs: int) -> None:
-    """Root mean square error of a distinct count of half of all ids, for ever more ids; epsilon 1 and 1."""
-    made = {
-        "pp-incidence": lambda ids, seed: IncidenceCounter(
-            schema(ids, 1, "add-remove"), epsilon=2, seed=seed
-        ),
-        "pp-bucket, width 4,096": lambda ids, seed: DistinctCounter(
-            schema(ids, 1, "add-remove"), epsilon=2, seed=seed
-        ),
-        "density-inserts": lambda ids, seed: DensityInserts(
-            schema(ids, 1, "add-remove"), epsilon=2, seed=seed
-        ),
-    }
-    sizes = [1_000, 10_000, 100_000, 1_000_000]
-    lines: dict[str, list[float]] = {
-        name: [root_mean_square(make, size, size // 2, runs) for size in sizes] for name, make in made.items()
-    }
-    kappa = contrast(Fraction(1))
-    lines["sqrt(m) / tanh(1/2), the theory of pp-incidence"] = [sqrt(size) / kappa for size in sizes]
-    lines["sqrt(m), what no pan-private count goes below in order"] = [sqrt(size) for size in sizes]
-    keep("bounds", {"sizes": sizes, "lines": lines, "runs": runs})
-    table(
-        ("ids m", *lines),
-        [(f"{size:,}", *(f"{line[at]:,.0f}" for line in lines.values())) for at, size in enumerate(sizes)],
-    )
-    (ASSETS / "streams-bounds.svg").write_text(picture(sizes, lines), encoding="utf-8")
-
-
-def picture(sizes: list[int], lines: dict[str, list[float]]) -> str:
-    """The lines on logarithmic axes."""
-    colours = ("#0072B2", "#D55E00", "#009E73", "#56B4E9", "#506070")
-    left, top, wide, high = 70, 20, 420, 260
-    low, most = 1.0, max(max(line) for line in lines.values()) * 1.5
-
-    def x(size: float) -> float:
-        return left + wide * (log10(size) - log10(sizes[0])) / (log10(sizes[-1]) - log10(sizes[0]))
-
-    def y(value: float) -> float:
-        return top + high * (1 - (log10(max(value, low)) - log10(low)) / (log10(most) - log10(low)))
-
-    parts = [
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 520 440" '
-        'font-family="sans-serif" font-size="12">',
-        "<title>Error of a pan-private distinct count against the number of ids</title>",
-        '<rect width="520" height="440" fill="#ffffff"/>',
-    ]
-    power = 0
-    while 10**power <= most:
-        parts.append(
-            f'<line x1="{left}" x2="{left + wide}" y1="{y(10**power):.1f}" y2="{y(10**power):.1f}" '
-            f'stroke="#E3E9EE"/><text x="{left - 8}" y="{y(10**power) + 4:.1f}" text-anchor="end">'
-            f"{10**power:,}</text>"
-        )
-        power += 1
-    parts += [
-        f'<text x="{x(size):.1f}" y="{top + high + 18}" text-anchor="middle">{size:,}</text>'
-        for size in sizes
-    ]
-    parts.append(f'<text x="{left + wide / 2}" y="{top + high + 36}" text-anchor="middle">ids m</text>')
-    for number, (name, line) in enumerate(lines.items()):
-        dash = ' stroke-dasharray="5 4"' if name.startswith("sqrt") else ""
-        path = " ".join(f"{x(size):.1f},{y(value):.1f}" for size, value in zip(sizes, line, strict=True))
-        parts.append(
-            f'<polyline points="{path}" fill="none" stroke="{colours[number]}" stroke-width="2"{dash}/>'
-        )
-        at = top + high + 56 + 18 * number
-        parts.append(
-            f'<line x1="{left}" x2="{left + 24}" y1="{at - 4}" y2="{at - 4}" stroke="{colours[number]}" '
-            f'stroke-width="2"{dash}/><text x="{left + 32}" y="{at}">{name}</text>'
-        )
-    return "\n".join([*parts, "</svg>", ""])
+def _traceless(make: Any) -> bool:
+    fed, empty = (make(schema(1000), epsilon=2, seed=7) for _ in range(2))
+    ids = np.arange(1000)
+    fed.update(ids, 1 + ids % 49)
+    fed.update(ids[::-1], -(1 + ids[::-1] % 49))
+    return bool(np.array_equal(fed._seen(), empty._seen()))
 
 
 # How fast ----------------------------------------------------------------------------------------------
@@ -305,8 +129,7 @@ def speed() -> None:
             rate = number / (time.process_time() - began)
             figures[f"{name}/{batch}"] = rate
             rows.append((name, f"{batch:,}", f"{rate / 1e6:.1f} million"))
-    keep("speed", figures)
-    table(("sketch", "updates in a call", "updates a CPU second"), rows)
+    keep("speed", ("sketch", "updates in a call", "updates a CPU second"), rows, figures)
 
 
 # A day's log -------------------------------------------------------------------------------------------
@@ -363,8 +186,16 @@ def day(updates: int, ids: int) -> None:
         "answer": told["value"],
         "error": told["error"],
     }
-    keep("day", figures)
-    table(("what", "figure"), [(name, f"{value:,.0f}") for name, value in figures.items()])
+    rows = [
+        ("updates", f"{updates:,}"),
+        ("distinct ids", f"{truth:,}"),
+        ("answer", f"{told['value']:,.0f} ± {told['error']:,.0f}"),
+        ("CPU seconds of the feeding process", f"{cpu:.0f}"),
+        ("updates a CPU second, reading and starting included", f"{updates / cpu:,.0f}"),
+        ("peak memory of the feeding process", f"{used.ru_maxrss / 1024:,.0f} MiB"),
+        ("counters", f"{size:,} bytes"),
+    ]
+    keep("day", ("what", "figure"), rows, figures)
 
 
 # Beside HyperLogLog ------------------------------------------------------------------------------------
@@ -419,8 +250,7 @@ def beside(python: str, runs: int) -> None:
     rows.append(
         _line("stable sketch", "400 rows, 900 of 1,000 deleted", 100, np.array(stable), kept, figures)
     )
-    keep("peer", figures)
-    table(("sketch", "size", "ids", "relative error (rms)", "state"), rows)
+    keep("peer", ("sketch", "size", "ids", "relative error", "state"), rows, {"runs": runs, "lines": figures})
 
 
 def _line(
@@ -433,9 +263,10 @@ def _line(
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for part in ("table", "bars", "moments", "bounds", "speed", "day"):
+    for part in ("table", "bars", "moments", "continual", "bounds", "speed", "day", "accept"):
         asked.add_argument(f"--{part}", action="store_true")
     asked.add_argument("--peer", metavar="PYTHON")
+    asked.add_argument("--write", action="store_true", help="write the tables that are kept into the page")
     asked.add_argument("--widths", type=int, nargs="+", choices=WIDTHS, default=WIDTHS)
     asked.add_argument("--runs", type=int, default=100)
     asked.add_argument("--updates", type=int, default=100_000_000)
@@ -447,14 +278,20 @@ def main() -> None:
         bars(said.runs)
     if said.moments:
         moments(said.runs)
+    if said.continual:
+        continual(said.runs)
     if said.bounds:
-        bounds(min(said.runs, 20))
+        bounds(said.runs)
     if said.speed:
         speed()
     if said.day:
         day(said.updates, said.ids)
     if said.peer:
-        beside(said.peer, min(said.runs, 20))
+        beside(said.peer, said.runs)
+    if said.accept:
+        accept()
+    if said.write:
+        write_page()
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB", file=sys.stderr)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from penstock.kinds.stream.book import Reading
 from penstock.kinds.stream.buckets import DistinctCounter
-from penstock.kinds.stream.continual import ContinualCounter
+from penstock.kinds.stream.continual import ContinualCounter, ContinualMoment
 from penstock.kinds.stream.density import DensityInserts
 from penstock.kinds.stream.group import GroupSketch
 from penstock.kinds.stream.incidence import IncidenceCounter
@@ -22,6 +22,7 @@ from penstock.kinds.stream.stable import StableSketch
 
 __all__ = [
     "ContinualCounter",
+    "ContinualMoment",
     "DensityInserts",
     "DistinctCounter",
     "GroupSketch",

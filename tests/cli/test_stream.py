@@ -3,6 +3,7 @@ remembering."""
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -74,7 +75,7 @@ def test_a_stream_is_opened_fed_asked_and_closed(state: Path, cli: Cli, feed: Fe
 def test_lines_may_take_out_what_was_put_in(state: Path, feed: Feed) -> None:
     before = np.load(state / "counters.npy").tolist()
     done = feed(b"ann\t3\r\nbob\n\nann\t-3\nbob\t-1", "--json")
-    assert json.loads(done.out) == {"state": "v.state", "updates": 4, "interrupted": False}
+    assert json.loads(done.out) == {"state": "v.state", "updates": 4, "left_out": 0, "interrupted": False}
     assert np.load(state / "counters.npy").tolist() == before
 
 
@@ -125,18 +126,96 @@ def test_the_demo_counts_a_day_and_keeps_no_line_of_it(
     assert Path("day.log").read_text(encoding="utf-8").startswith("192.0.2.9 - - [02/Mar/2026:00:00:00")
 
 
-def test_a_line_that_cannot_be_read_stops_the_feeding_and_all_before_it_are_fed(
-    state: Path, feed: Feed
-) -> None:
-    done = feed(b"ann\nbob\tmany\n")
+def test_a_line_that_is_no_update_is_left_out_and_all_others_are_fed(state: Path, feed: Feed) -> None:
+    """One person's line decides about nobody else's; the custodian is told of the first, and how many."""
+    before = np.load(state / "counters.npy").tolist()
+    done = feed(b"ann\nbob\tmany\nann\t99\ncyd\n\n\t5\n")
+    assert done.code == 0
+    assert done.err == (
+        "A line is no update and is left out, as all others of its kind will be; line 2: what follows the "
+        "tab is no whole number.\nv.state: 2 updates fed, 3 left out.\n"
+    )
+    load(state).update(["ann", "cyd"], -1)
+    assert np.load(state / "counters.npy").tolist() == before
+
+
+def test_lines_of_which_none_is_an_update_are_a_mistake(state: Path, feed: Feed) -> None:
+    before = np.load(state / "counters.npy").tolist()
+    done = feed(b"a b\nc d\n", "--field", "3")
     assert done.code == 1
-    assert done.err == "Line 2: what follows the tab is no whole number. All lines before it were fed.\n"
+    assert done.err.endswith("None of 2 lines was an update; line 1: it has no word 3. Nothing was fed.\n")
+    assert "by more than 9" in feed(b"ann\nbob\t99\n").err
     load(state).update(["ann"], -1)
-    assert "no word 3" in feed(b"a b\n", "--field", "3").err
-    told = feed(b"ann\nbob\t99\n").err
-    assert told.startswith("Among the updates 1 to 2: An update changes a total by more")
-    assert told.endswith("None of these was fed, all before were.\n")
     assert "has no steps" in feed(b"ann\n", "--step-every", "1").err
+    assert np.load(state / "counters.npy").tolist() == before
+
+
+def test_lines_of_any_bytes_and_any_length_are_read(state: Path, feed: Feed) -> None:
+    """Binary lines are ids like others; one that is longer than any id is left out, wherever it is cut."""
+    before = np.load(state / "counters.npy").tolist()
+    odd = [bytes(each for each in range(256) if each not in b"\t\n\r "), b"\x0b", b"\x00", "ä".encode()]
+    text = b"\n".join([*odd, b"x" * (5 << 20), b"ann", b"y" * ((1 << 20) + 1), b"bob", b"z" * (9 << 20)])
+    done = feed(text, "--json")
+    assert json.loads(done.out)["updates"] == 6
+    assert json.loads(done.out)["left_out"] == 3
+    load(state).update([*odd, b"ann", b"bob"], -1)
+    assert np.load(state / "counters.npy").tolist() == before
+
+
+def test_a_disk_that_is_full_costs_the_page_and_not_the_answer(
+    state: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("penstock.kinds.stream.page.whole_file", full)
+    told = cli("stream", "ask", state)
+    assert told.code == 0
+    assert "±" in told.out
+    assert "report.html could not be written" in told.err
+    monkeypatch.setattr("penstock.kinds.stream.folder.whole_file", full)
+    refused = cli("stream", "ask", state)
+    assert refused.code == 1
+    assert (refused.sentences, refused.out) == (1, "")
+    assert len(load(state, writing=False).history) == 1
+    assert load(state, writing=False).receipt.epsilon == 5
+
+
+def test_lines_are_counted_as_they_come(state: Path) -> None:
+    """As behind 'tail -f': every line is in the counters while the next has not been written yet."""
+    counters = np.lib.format.open_memmap(state / "counters.npy", mode="r")
+    with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as feeding:
+        assert feeding.stdin is not None
+        for number in range(5):
+            before = counters.copy()
+            feeding.stdin.write(b"10.0.0.%d\n" % number)
+            feeding.stdin.flush()
+            while np.array_equal(counters, before):
+                assert feeding.poll() is None
+                os.sched_yield()
+            assert np.count_nonzero(counters != before) == 1
+        feeding.stdin.close()
+        assert feeding.wait() == 0
+
+
+def test_a_threshold_may_be_a_share_of_the_whole_stream(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("v.schema.yaml").write_text(SCHEMA.replace("100000", "1000"), encoding="utf-8")
+    wanted = ("-e", "100", "-n", "3", "--sketch", "pp-incidence")
+    assert cli("stream", "open", "plain", "-s", "v.schema.yaml", *wanted).code == 0
+    assert "weigh=true" in cli("stream", "ask", "plain", "heavy-hitters", "--share", "1/10").err
+    assert cli("stream", "open", "w", "-s", "v.schema.yaml", *wanted, "-p", "weigh=true").code == 0
+    Path("lines").write_bytes(b"1\t9\n2\t7\n2\t-1\n" + b"".join(b"%d\n" % each for each in range(10, 30)))
+    assert cli("stream", "feed", "w", "lines").code == 0
+    told = json.loads(cli("stream", "ask", "w", "heavy-hitters", "--share", "1/6", "--json").out)
+    assert told["at"] == 6  # of 35
+    assert abs(told["value"] - 2) < 3 * told["error"]  # six deviations
+    assert "not both" in cli("stream", "ask", "w", "heavy-hitters", "--share", "1/6", "--at", "3").err
+    assert "share must be" in cli("stream", "ask", "w", "heavy-hitters", "--share", "2").err
+    assert "from 1 to 9" in cli("stream", "ask", "w", "heavy-hitters", "--share", "1").err
+    assert load("w", writing=False).answers_left == 2
 
 
 @pytest.mark.parametrize(
@@ -197,6 +276,8 @@ COMMAND = (sys.executable, "-m", "penstock", "stream", "feed", "v.state")
 def fed_until(number: signal.Signals, state: Path) -> tuple[int, bytes]:
     """Feed a thousand lines and a beginning of another; then send a signal."""
     before = np.load(state / "counters.npy")
+    # where the tests themselves run in the background, Ctrl-C is ignored, and children would inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as feeding:
         assert feeding.stdin is not None
         assert feeding.stderr is not None

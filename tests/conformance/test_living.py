@@ -25,9 +25,11 @@ from penstock.catalogue import SketchInfo
 from penstock.contracts.parameters import Whole
 from penstock.contracts.sketch import Sketch
 from penstock.errors import DataError, PenstockError, UsageError
+from penstock.kinds.stream.audits import looks
 from penstock.kinds.stream.living import Living, living_class, load
 from penstock.kinds.stream.page import page
 from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.unit import Relation
 from penstock.schema import Schema
 
 IDS, MOST = 40, 3
@@ -222,6 +224,23 @@ def draws_its_page(info: SketchInfo, place: Path) -> None:
     assert "error_y" in text
 
 
+def loses_no_more_than_is_paid(info: SketchInfo, place: Path) -> None:
+    """Looked into at any moment and told all it answers, under every relation: at most what was charged.
+
+    A sketch whose updates draw noise of their own has too many ways to go from the look to an answer; it is
+    enumerated, state by state, in tests/audit/test_pan_privacy.py.
+    """
+    if living_class(info.name).sketch_class.draws:
+        is_audited(info, place)
+        return
+    for name in info.relations:
+        audited = looks.target("one", Kind.SHIPPED, "as it is", info, Relation(name))
+        losses = [audited.loss(pair.first, pair.second) for pair in audited.pairs]  # type: ignore[misc]
+        assert 0 < max(losses) <= audited.promise.epsilon
+        # and no less: an update that is seen costs as much as its noise says
+        assert max(losses) >= Fraction(1, 2)
+
+
 def is_audited(info: SketchInfo, place: Path) -> None:
     """The audit has the sketch as it is shipped, and at least one broken copy of it."""
     audits = catalogue.load(str(catalogue.kind(info.kind).audits))
@@ -247,6 +266,7 @@ CHECKS: tuple[Check, ...] = (
     draws_its_page,
     has_its_page,
     is_audited,
+    loses_no_more_than_is_paid,
 )
 
 

@@ -52,6 +52,15 @@ SKETCHES = (
         questions={"count": None},
     ),
     SketchInfo(
+        "continual-l2",
+        "stream",
+        "penstock.kinds.stream.continual:ContinualMoment",
+        "the sum of the squared totals after every step, from a tree of intervals of random signs",
+        unit="event",
+        relations=_BOTH,
+        questions={"second-moment": None},
+    ),
+    SketchInfo(
         "group-sketch",
         "stream",
         "penstock.kinds.stream.group:GroupSketch",

@@ -158,8 +158,8 @@ def feed(
     """Feed the lines of standard input, or of a file, to a stream, until they end.
 
     A line is an id, which is then inserted once; or an id, a tab and a whole number, such as -1 to take it
-    out again. Each line is forgotten as soon as it is counted. Ctrl-C ends the feeding, and whatever was read
-    until then has been counted.
+    out again. Each line is forgotten as soon as it is counted, and read by itself: one that is no update is
+    left out, and told of. Ctrl-C ends the feeding, and whatever was read until then has been counted.
 
     [bold]Examples[/bold]
 
@@ -175,20 +175,35 @@ def feed(
     from penstock.kinds.stream.feeding import feed as pour
     from penstock.kinds.stream.feeding import opened
     from penstock.kinds.stream.living import load
-    from penstock.kinds.stream.page import write_page
 
     with load(state) as living:
         living.refuse_change()
         if lines is None and sys.stdin.isatty():
             note("Reading from the terminal; end with Ctrl-D.")
         with nullcontext(sys.stdin.buffer) if lines is None else opened(lines) as source:
-            fed = pour(living, source.fileno(), field=field, every=every, step=step_every)
+            fed = pour(
+                living,
+                source.fileno(),
+                field=field,
+                every=every,
+                step=step_every,
+                say=lambda text: note(clean(text)),
+            )
         if step_every is not None:
-            write_page(living, state)
+            _write_page(living, state)
     if as_json:
-        print_json({"state": state, "updates": fed.updates, "interrupted": fed.interrupted})
+        print_json(
+            {
+                "state": state,
+                "updates": fed.updates,
+                "left_out": fed.left_out,
+                "interrupted": fed.interrupted,
+            }
+        )
     else:
-        note(f"{clean(state)}: {fed.updates:,} updates fed{', then interrupted' if fed.interrupted else ''}.")
+        odd = f", {fed.left_out:,} left out" if fed.left_out else ""
+        ended = ", then interrupted" if fed.interrupted else ""
+        note(f"{clean(state)}: {fed.updates:,} updates fed{odd}{ended}.")
     if fed.interrupted:
         raise typer.Exit(130)
 
@@ -205,6 +220,15 @@ def ask(
             "--at", metavar="NUMBER", show_default=False, help="The number that belongs to the question."
         ),
     ] = None,
+    share: Annotated[
+        str | None,
+        typer.Option(
+            "--share",
+            metavar="SHARE",
+            show_default=False,
+            help="Instead of --at: that number is this share of the weight of the whole stream.",
+        ),
+    ] = None,
     ledger: LedgerUrl = None,
     seed: Seed = None,
     as_json: Json = False,
@@ -218,14 +242,19 @@ def ask(
         penstock stream ask visitors.state
         penstock stream ask visitors.state density --json
         penstock stream ask visits.state incidence --at 3
+        penstock stream ask visits.state heavy-hitters --share 1/100
     """
     from penstock.cli.screen import clean, note, print_json, screen
+    from penstock.errors import UsageError
     from penstock.kinds.stream.living import load
-    from penstock.kinds.stream.page import write_page
 
     living = load(state, writing=False)
+    if share is not None:
+        if at is not None:
+            raise UsageError("Give --at or --share, not both. Nothing was spent.")
+        at = living.threshold(share)
     reading = living.answer(question, at, ledger=ledger, seed=seed)
-    write_page(living, state)
+    _write_page(living, state)
     if as_json:
         print_json({"state": state, **reading.to_dict(), "answers_left": living.answers_left})
         return
@@ -243,11 +272,10 @@ def close(state: State, as_json: Json = False) -> None:
     """
     from penstock.cli.screen import clean, note, print_json
     from penstock.kinds.stream.living import load
-    from penstock.kinds.stream.page import write_page
 
     with load(state) as living:
         receipt = living.close()
-        write_page(living, state)
+        _write_page(living, state)
     if as_json:
         print_json({"state": state, "closed": living.book.closed, "receipt": receipt.to_dict()})
         return
@@ -302,11 +330,10 @@ def step(state: State, seed: Seed = None, as_json: Json = False) -> None:
     """
     from penstock.cli.screen import clean, print_json, screen
     from penstock.kinds.stream.living import load
-    from penstock.kinds.stream.page import write_page
 
     with load(state) as living:
         reading = living.step(seed=seed)
-        write_page(living, state)
+        _write_page(living, state)
     if as_json:
         print_json({"state": state, **reading.to_dict()})
     else:
@@ -326,6 +353,14 @@ def rerandomise(state: State, ledger: LedgerUrl = None, seed: Seed = None) -> No
     with load(state) as living:
         living.rerandomise(ledger=ledger, seed=seed)
     note(f"{clean(state)}: drawn anew; {clean(living.guarantee)}.")
+
+
+def _write_page(living: Living[Any], state: str) -> None:
+    from penstock.cli.screen import clean, note
+    from penstock.kinds.stream.page import write_page
+
+    if problem := write_page(living, state):
+        note(clean(problem))
 
 
 def _note_seed(living: Living[Any]) -> None:

@@ -12,6 +12,7 @@ charges say.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -53,6 +54,30 @@ class Setting:
         return 2 if self.relation is Relation.REPLACE else 1
 
 
+PIECE = 1 << 15
+"""So many updates at a time stay in the processor's own memory."""
+
+
+@dataclass(frozen=True)
+class Updates:
+    """Ids, and how much is added to the total of each; for the length of a call, and no longer."""
+
+    ids: NDArray[np.uint64]
+    deltas: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return int(self.ids.size)
+
+    def those(self, which: slice | NDArray[np.bool_]) -> Updates:
+        """Some of them."""
+        return Updates(self.ids[which], self.deltas[which])
+
+    def pieces(self) -> Iterator[Updates]:
+        """All of them, a few at a time."""
+        for start in range(0, len(self), PIECE):
+            yield self.those(slice(start, start + PIECE))
+
+
 @dataclass(frozen=True)
 class Estimate:
     """What the counters say to a question, made of noisy numbers alone; `deviation` is its standard error.
@@ -83,8 +108,15 @@ class Sketch(Declared, ABC):
     """Whether feeding draws noise of its own."""
     trusts_totals: ClassVar[bool] = False
     """Whether the guarantee, and not only accuracy, rests on the largest total that the schema states."""
+    numbered: ClassVar[bool] = False
+    """Whether ids are whole numbers below the public number of them, and no texts."""
     largest_state: ClassVar[Fraction | None] = None
     """The largest epsilon that its counters can be paid with, where there is one."""
+
+    @property
+    def weighed(self) -> bool:
+        """Whether the weight of the whole stream is kept beside the counters; where it is public."""
+        return False
 
     def check(self, schema: Schema) -> None:
         """Refuse what cannot work for streams of this schema; costs nothing."""
@@ -98,15 +130,13 @@ class Sketch(Declared, ABC):
         """The law of the counters around what was fed: the state share of epsilon pays for one draw."""
 
     @abstractmethod
-    def feed(
-        self,
-        setting: Setting,
-        counters: Counters,
-        ids: NDArray[np.uint64],
-        deltas: NDArray[np.int64],
-        source: Randomness,
-    ) -> None:
+    def feed(self, setting: Setting, counters: Counters, updates: Updates, source: Randomness) -> None:
         """Move the counters, in place, by these updates. Nothing else may remember them."""
 
-    def refuse_updates(self, setting: Setting, ids: NDArray[np.uint64], deltas: NDArray[np.int64]) -> None:
-        """Raise DataError for updates that the schema does not allow, before any counter moves."""
+    def holds(self, setting: Setting) -> bool:
+        """Whether counters have room for the noise that is paid for: tiny budgets want noise without end."""
+        return True
+
+    def plausible(self, setting: Setting, counters: Counters) -> bool:
+        """Whether these can be counters of the sketch; asked of files that nobody vouches for."""
+        return True

@@ -12,6 +12,7 @@ import pytest
 from tests.privacy.goodness import fits
 from tests.privacy.laws.test_laws import assert_one, chance, together
 
+from penstock.kinds.stream.audits.machines import fed_at_once
 from penstock.kinds.stream.group import FINE, Group, distances
 from penstock.kinds.stream.incidence import Decoding, prime_above, values_of
 from penstock.privacy.laws.modular import OnGroup, Redrawn, TwoLevels, contrast, shares, signs
@@ -87,9 +88,7 @@ def test_the_group_form_loses_exactly_its_share(norm: Any) -> None:
     worst = Fraction(0)
     for one, other, weight in product(range(5), range(5), range(1, most + 1)):
         moved = sketch.blank(setting)
-        sketch.feed(
-            setting, moved, np.array([one, other], dtype=np.uint64), np.array([weight, -weight]), SOURCE
-        )
+        sketch.feed(setting, moved, fed_at_once((one, weight), (other, -weight)), SOURCE)
         for state in product(range(7), repeat=2):
             loss = law.loss(np.array(state), sketch.noise(setting, moved))
             worst = max(worst, abs(loss.exact))

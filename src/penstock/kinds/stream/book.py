@@ -7,6 +7,7 @@ charge is written down before the noise that it pays for is drawn: a crash can w
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,10 +15,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from penstock.contracts.sketch import Setting
-from penstock.errors import ReleaseError, SchemaError
+from penstock.errors import PenstockError, ReleaseError
 from penstock.kinds.stream.layout import StreamLayout
 from penstock.privacy.budgets.charges import Charge, Together
 from penstock.privacy.budgets.receipt import Receipt
@@ -26,6 +27,8 @@ from penstock.report.numbers import readable
 from penstock.schema import Schema
 
 FORMAT = 1
+AHEAD = "state and all steps"
+"""The label of the one charge of a stream that is told step by step."""
 NOW = "%Y-%m-%dT%H:%M:%S+00:00"
 
 
@@ -123,14 +126,38 @@ class Book(BaseModel):
     @classmethod
     def read(cls, text: bytes, where: str) -> Book:
         """The book in a file that nobody vouches for."""
+        if _version(text) not in (None, FORMAT):
+            raise ReleaseError(f"'{where}' was written by another version of Penstock; use that one.")
         try:
             found = cls.model_validate_json(text)
-            _ = found.receipt, found.setting, found.history
-        except (ValidationError, ValueError, ZeroDivisionError, SchemaError):
+            found.refuse_contradictions()
+        except (ValueError, ZeroDivisionError, PenstockError, RecursionError):
             raise ReleaseError(f"'{where}' is not the state of a stream, or was changed by hand.") from None
-        if found.penstock_stream != FORMAT:
-            raise ReleaseError(f"'{where}' was written by another version of Penstock; use that one.")
         return found
+
+    def refuse_contradictions(self) -> None:
+        """Raise ValueError where the book cannot be one that was kept: what it may cost and what was paid.
+
+        Nobody can tell a book that was changed with care from a true one. The ledger knows what was paid.
+        """
+        _ = self.receipt, self.setting, self.history
+        ahead = any(line.label == AHEAD for line in self.paid)
+        state, out = Fraction(self.epsilon_state), Fraction(self.epsilon_out)
+        whole = state if ahead else state + self.answers * out
+        drawn = [line for line in self.paid if line.label.startswith("state")]
+        answers = [line for line in self.paid if not line.label.startswith("state")]
+        if (
+            whole != Fraction(self.epsilon)
+            or not state > 0
+            or not out > 0
+            or not self.answers >= 1
+            or not 0 <= int(self.key) < 1 << 128
+            or [Fraction(line.epsilon) for line in drawn] != [state] * self.drawn
+            or any(Fraction(line.epsilon) != out for line in answers)
+            or (not ahead and len(self.readings) > len(answers))
+            or self.spent > self.limit
+        ):
+            raise ValueError("the book contradicts itself")
 
     @property
     def described(self) -> Schema:
@@ -188,6 +215,15 @@ class Book(BaseModel):
     def with_reading(self, reading: Reading) -> Book:
         """The book with one more answer."""
         return self.model_copy(update={"readings": [*self.readings, _Answer(**reading.to_dict())]})
+
+
+def _version(text: bytes) -> object:
+    """The version that a book says it has; None where it says none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found.get("penstock_stream") if isinstance(found, dict) else None
 
 
 @lru_cache(maxsize=16)

@@ -24,25 +24,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.parameters import Whole
-from penstock.contracts.sketch import NORMAL_95, Counters, Estimate, Setting, Sketch
+from penstock.contracts.sketch import NORMAL_95, Counters, Estimate, Setting, Updates
 from penstock.errors import SchemaError
 from penstock.kinds.stream.data import Fed
 from penstock.kinds.stream.hashing import lowest_one, scattered
 from penstock.kinds.stream.layout import StreamLayout
 from penstock.kinds.stream.living import Living
 from penstock.kinds.stream.occupancy import Levels
-from penstock.kinds.stream.residues import PIECE, add
+from penstock.kinds.stream.residues import Moves, Residues
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.modular import TwoLevels, half, likely_residues, shares
 from penstock.privacy.mechanisms import noise
-from penstock.privacy.randomness.generator import Law, Randomness
+from penstock.privacy.randomness.generator import Law
 from penstock.schema import Schema
 
 MERSENNE = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
-class Buckets(Sketch):
+class Buckets(Residues):
     """`width` counters on each of as many levels as it takes; a level has half as many ids as the one before.
 
     The relative error is about 1.45 / (sqrt(width) (p1 - p0)), and that of an empty stream sqrt(width) /
@@ -72,29 +72,16 @@ class Buckets(Sketch):
         moved = around.astype(np.int64) - (0 if setting.drawn == 1 else half(self.prime) // 2)
         return TwoLevels(moved % self.prime, self.prime, setting.state / setting.touched)
 
-    def feed(
-        self,
-        setting: Setting,
-        counters: Counters,
-        ids: NDArray[np.uint64],
-        deltas: NDArray[np.int64],
-        source: Randomness,
-    ) -> None:
-        pieces = (
-            self.moves(setting, ids[start : start + PIECE], deltas[start : start + PIECE])
-            for start in range(0, ids.size, PIECE)
-        )
-        add(counters, pieces, self.prime, ids.size)
+    def modulus(self, setting: Setting) -> int:
+        return self.prime
 
-    def moves(
-        self, setting: Setting, ids: NDArray[np.uint64], deltas: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Which counter each update moves, and by how much modulo the prime."""
-        first = scattered(ids, setting.key)
+    def moves(self, setting: Setting, updates: Updates) -> Moves:
+        first = scattered(updates.ids, setting.key)
         level = lowest_one(first & np.uint64(0xFFFFFFFF), self.levels(setting) - 1)
         bucket = ((first >> np.uint64(32)) * np.uint64(self.width)) >> np.uint64(32)
         second = scattered(first, setting.key >> 64)
         factor = ((second >> np.uint64(33)) * np.uint64(self.prime - 1) >> np.uint64(31)) + np.uint64(1)
+        deltas = updates.deltas
         steps = np.where(deltas < 0, deltas + self.prime, deltas).astype(np.uint64)
         product = factor * steps
         if self.prime == MERSENNE:  # without a division: 2^31 is 1 modulo this prime
@@ -156,17 +143,21 @@ class DistinctCounter(Living[Buckets]):
 
     sketch_class = Buckets
 
-    def asked(self, fed: Fed, question: str, at: int | None, pay: Budget) -> Estimate:
-        setting, sketch = fed.setting, self.sketch
+    def noisy(self, fed: Fed, pay: Budget) -> tuple[Levels, NDArray[np.float64]]:
+        """The numbers of likely counters with fresh noise, and what they are read with."""
         sealed = fed.claim(
-            sketch.likely,
+            self.sketch.likely,
             1,
             because="an id stands in one counter, which is likely or not whatever noise it began with",
         )
-        levels = sketch.reading(setting, float(sealed.sensitivity.l1 / pay.left[0]))
-        counts = noise.counts(sealed, pay=pay)
-        value, least, most = levels.estimate(counts.astype(np.float64))
+        levels = self.sketch.reading(fed.setting, float(sealed.sensitivity.l1 / pay.left[0]))
+        return levels, noise.counts(sealed, pay=pay).astype(np.float64)
+
+    def asked(self, fed: Fed, question: str, at: int | None, pay: Budget) -> Estimate:
+        levels, counts = self.noisy(fed, pay)
+        value, least, most = levels.estimate(counts)
         deviation = max(most - value, value - least) / NORMAL_95
         if question == "density":
-            return Estimate(value / setting.ids, deviation / setting.ids, "of all ids", conservative=True)
+            ids = fed.setting.ids
+            return Estimate(value / ids, deviation / ids, "of all ids", conservative=True)
         return Estimate(value, deviation, "ids", conservative=True)

@@ -17,10 +17,9 @@ from math import sqrt
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.contracts.parameters import Whole
-from penstock.contracts.sketch import Counters, Estimate, Setting, Sketch
+from penstock.contracts.sketch import Counters, Estimate, Setting, Sketch, Updates
 from penstock.kinds.stream import members
 from penstock.kinds.stream.data import Fed
 from penstock.kinds.stream.living import Living
@@ -42,6 +41,7 @@ class Bits(Sketch):
     largest_state: ClassVar[Fraction | None] = LARGEST_STATE
     redrawable: ClassVar[bool] = False
     draws: ClassVar[bool] = True
+    numbered: ClassVar[bool] = True
 
     sample: Annotated[int | None, Whole(least=1, most=members.MOST)] = None
 
@@ -58,19 +58,9 @@ class Bits(Sketch):
     def noise(self, setting: Setting, around: Counters) -> Law[Counters]:
         return Redrawn(np.asarray(around), self.share(setting))
 
-    def refuse_updates(self, setting: Setting, ids: NDArray[np.uint64], deltas: NDArray[np.int64]) -> None:
-        members.refuse_strangers(setting, ids)
-
-    def feed(
-        self,
-        setting: Setting,
-        counters: Counters,
-        ids: NDArray[np.uint64],
-        deltas: NDArray[np.int64],
-        source: Randomness,
-    ) -> None:
-        at, known = members.places(setting, self.sample, ids)
-        met = np.unique(at[known & (deltas > 0)])
+    def feed(self, setting: Setting, counters: Counters, updates: Updates, source: Randomness) -> None:
+        at, known = members.places(setting, self.sample, updates.ids)
+        met = np.unique(at[known & (updates.deltas > 0)])
         counters[met] = source.draw(Redrawn(np.ones(met.size, dtype=np.bool_), self.share(setting)))
 
 

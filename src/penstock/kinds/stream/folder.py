@@ -12,12 +12,14 @@ The disk itself may lag behind memory until the system writes to it: `written` w
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.contracts.sketch import Counters
 from penstock.errors import ReleaseError
@@ -26,7 +28,7 @@ from penstock.lifetime import hold
 from penstock.releases.disk import read, reason, reserved, whole_file, whole_folder
 from penstock.releases.paths import absolute
 
-BOOK, COUNTERS, PAGE = "stream.json", "counters.npy", "report.html"
+BOOK, COUNTERS, WEIGHT, PAGE = "stream.json", "counters.npy", "weight.npy", "report.html"
 _LONGEST_BOOK = 256 << 20
 
 
@@ -37,10 +39,17 @@ def place_for(folder: str | Path, room: int) -> Iterator[None]:
         yield
 
 
-def create(folder: str | Path, book: Book, counters: Counters) -> Path:
+def unweighed() -> NDArray[np.int64]:
+    """The weight of an empty stream."""
+    return np.zeros(1, dtype=np.int64)
+
+
+def create(folder: str | Path, book: Book, counters: Counters, weight: NDArray[np.int64] | None) -> Path:
     """Write a new stream; it appears whole or not at all."""
     with whole_folder(folder) as partial:
         np.save(partial / COUNTERS, counters, allow_pickle=False)
+        if weight is not None:
+            np.save(partial / WEIGHT, weight, allow_pickle=False)
         _text(partial / BOOK, book.model_dump_json(indent=1))
     target = absolute(folder)
     target.chmod(0o700)
@@ -65,40 +74,46 @@ def keep_book(folder: Path, book: Book) -> None:
         raise ReleaseError(f"'{folder}' could not be written: {reason(problem)}.") from None
 
 
-def counters_of(folder: str | Path, like: Counters, *, writing: bool) -> Any:
-    """The counters themselves, mapped; refused where they are not what the book says."""
-    path = absolute(folder) / COUNTERS
-    wrong = f"'{path}' does not hold the counters that the stream's book describes."
+def wrong(path: Path) -> str:
+    """What is said of numbers that cannot be those of a stream."""
+    return f"'{path}' does not hold the numbers that the stream's book describes."
+
+
+def numbers_of(folder: str | Path, name: str, like: Counters, *, writing: bool) -> Any:
+    """The numbers of a file themselves, mapped; refused where they are not what the book says."""
+    path = absolute(folder) / name
     try:
-        if path.is_symlink():
-            raise ReleaseError(wrong)
+        if not stat.S_ISREG(path.lstat().st_mode):  # a link, or a pipe that would hang us
+            raise ReleaseError(wrong(path))
         found = np.lib.format.open_memmap(path, mode="r+" if writing else "r")
     except FileNotFoundError:
         raise ReleaseError(f"'{folder}' has no counters: it is closed.") from None
-    except (OSError, ValueError):
-        raise ReleaseError(wrong) from None
-    if found.shape != like.shape or found.dtype != like.dtype:
-        raise ReleaseError(wrong)
+    except (OSError, ValueError, OverflowError):
+        raise ReleaseError(wrong(path)) from None
+    # in another order they would be copied to be fed, and the copy would be forgotten
+    if found.shape != like.shape or found.dtype != like.dtype or not found.flags.c_contiguous:
+        raise ReleaseError(wrong(path))
     return found
 
 
-def written(counters: Any) -> None:
+def written(*numbers: Any) -> None:
     """Wait until the disk holds what memory holds."""
-    if isinstance(counters, np.memmap):
-        counters.flush()
+    for each in numbers:
+        if isinstance(each, np.memmap):
+            each.flush()
 
 
 def erase(folder: Path) -> None:
     """Overwrite the counters and remove them; nothing can be fed or asked any more."""
-    path = folder / COUNTERS
-    with suppress(FileNotFoundError):
-        with open(path, "r+b") as file:
-            size = os.fstat(file.fileno()).st_size
-            for start in range(0, size, 1 << 20):
-                file.write(bytes(min(1 << 20, size - start)))
-            file.flush()
-            os.fsync(file.fileno())
-        path.unlink()
+    for path in (folder / WEIGHT, folder / COUNTERS):
+        with suppress(FileNotFoundError):
+            with open(path, "r+b") as file:
+                size = os.fstat(file.fileno()).st_size
+                for start in range(0, size, 1 << 20):
+                    file.write(bytes(min(1 << 20, size - start)))
+                file.flush()
+                os.fsync(file.fileno())
+            path.unlink()
 
 
 class Lock:

@@ -28,9 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.parameters import Whole
-from penstock.contracts.sketch import Counters, Estimate, Setting, Sketch
+from penstock.contracts.sketch import Counters, Estimate, Setting, Sketch, Updates
 from penstock.errors import SchemaError, UsageError
-from penstock.kinds.stream import members
 from penstock.kinds.stream.data import Fed
 from penstock.kinds.stream.hashing import scattered
 from penstock.kinds.stream.layout import StreamLayout
@@ -61,6 +60,7 @@ class Group(Sketch):
     name: ClassVar[str] = "group-sketch"
     mechanism: ClassVar[str] = "noise by distance in a group"
     trusts_totals: ClassVar[bool] = True
+    numbered: ClassVar[bool] = True
 
     prime: Annotated[int, Whole(least=3, most=101)] = 7
     rows: Annotated[int, Whole(least=1, most=8)] = 3
@@ -113,19 +113,13 @@ class Group(Sketch):
         rate = epsilon / self.cost_of_a_move(setting.most)
         return OnGroup(np.asarray(around), table, self.prime, rate)
 
-    def refuse_updates(self, setting: Setting, ids: NDArray[np.uint64], deltas: NDArray[np.int64]) -> None:
-        members.refuse_strangers(setting, ids)
-
-    def feed(
-        self,
-        setting: Setting,
-        counters: Counters,
-        ids: NDArray[np.uint64],
-        deltas: NDArray[np.int64],
-        source: Randomness,
-    ) -> None:
+    def feed(self, setting: Setting, counters: Counters, updates: Updates, source: Randomness) -> None:
         rows = factors(self.prime, self.rows, setting.ids, setting.key)
-        counters[...] = (counters + deltas @ rows[ids.astype(np.int64)]) % self.prime
+        moved = (updates.deltas % self.prime) @ rows[updates.ids.astype(np.int64)]
+        counters[...] = (counters + moved) % self.prime
+
+    def plausible(self, setting: Setting, counters: Counters) -> bool:
+        return int(counters.min()) >= 0 and int(counters.max()) < self.prime
 
 
 def factors(prime: int, rows: int, ids: int, key: int) -> NDArray[np.int64]:

@@ -22,7 +22,7 @@ _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 LONG = 64
 """Longer texts are shortened by a cryptographic hash before anything else."""
-_DIGITS = 18
+_DIGITS = 20  # of the largest number of 64 bits
 _PIECE = 1 << 14  # texts at a time: their letters stay in the processor's own memory
 
 
@@ -60,10 +60,12 @@ def lowest_one(words: Words, most: int) -> NDArray[np.int64]:
 def numbered(ids: Any) -> Words:
     """Ids as 64-bit words: whole numbers as they are, texts by a fixed hash.
 
-    A text that is nothing but the digits of a number is that number.
+    A text that is nothing but the digits of a number of 64 bits is that number, as it is usually written.
 
     >>> numbered(["17", "ann"]).tolist()[0], numbered([17]).tolist()
     (17, [17])
+    >>> numbered([str((1 << 64) - 1)]) == numbered([(1 << 64) - 1]), numbered(["017"]) == numbered([17])
+    (array([ True]), array([False]))
     """
     if isinstance(ids, str | bytes):
         ids = [ids]
@@ -77,7 +79,9 @@ def numbered(ids: Any) -> Words:
     if given is not None and given.dtype.kind not in "US" and not _texts(given.ravel().tolist()):
         raise DataError("Ids are whole numbers or texts. Nothing of this call was fed.")
     texts = ids if given is None else given.ravel().tolist()
-    return from_texts([each.encode() if isinstance(each, str) else each for each in texts])
+    # halves of a pair, which some systems put into names, have no bytes of their own but these
+    encoded = [each.encode("utf-8", "surrogatepass") if isinstance(each, str) else each for each in texts]
+    return from_texts(encoded)
 
 
 def _texts(ids: Any) -> bool:
@@ -117,6 +121,8 @@ def _from_letters(letters: NDArray[np.uint8], starts: NDArray[np.int64], lengths
             written &= (digit < 10) | ~inside
             value = np.where(inside, value * np.uint64(10) + digit, value)
     written &= (letters[starts] != 48) | (lengths == 1)
+    # of 20 digits, numbers beyond 64 bits begin with more than 1, or have wrapped around
+    written &= (lengths < _DIGITS) | ((letters[starts] == 49) & (value >= np.uint64(10**19)))
     (others,) = np.nonzero(~written)
     if others.size:
         value[others] = _hashed(letters, starts[others], lengths[others])

@@ -24,18 +24,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.parameters import Whole
-from penstock.contracts.sketch import Counters, Estimate, Setting, Sketch
+from penstock.contracts.sketch import Counters, Estimate, Setting, Updates
 from penstock.errors import SchemaError, UsageError
 from penstock.kinds.stream import members
 from penstock.kinds.stream.book import Reading
 from penstock.kinds.stream.data import Fed
 from penstock.kinds.stream.layout import StreamLayout
 from penstock.kinds.stream.living import Living
-from penstock.kinds.stream.residues import PIECE, add
+from penstock.kinds.stream.residues import Moves, Residues
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.modular import TwoLevels, contrast, signs
 from penstock.privacy.mechanisms import noise
-from penstock.privacy.randomness.generator import Law, Randomness
+from penstock.privacy.randomness.generator import Law
+from penstock.privacy.unit import Relation
 from penstock.schema import Schema
 
 LARGEST = 4000
@@ -43,16 +44,31 @@ _FINE = 1 << 20
 
 
 @dataclass(frozen=True)
-class Incidence(Sketch):
-    """One counter for each id, or for each of a public `sample` of so many of them."""
+class Incidence(Residues):
+    """One counter for each id, or for each of a public `sample` of so many of them.
+
+    With `weigh` the sum of all totals is kept beside the counters, exactly, so that thresholds can be shares
+    of it. That is for 'replace' alone, whose neighbours have the same sum at every moment.
+    """
 
     name: ClassVar[str] = "pp-incidence"
     mechanism: ClassVar[str] = "two-level noise modulo a prime"
+    numbered: ClassVar[bool] = True
 
     sample: Annotated[int | None, Whole(least=1, most=members.MOST)] = None
+    weigh: bool = False
+
+    @property
+    def weighed(self) -> bool:
+        return self.weigh
 
     def check(self, schema: Schema) -> None:
         members.refuse_size(self.name, schema, self.sample)
+        if self.weigh and schema.relation is not Relation.REPLACE:
+            raise SchemaError(
+                f"{self.name}: the total weight of a stream is public under the relation replace only; leave "
+                "out weigh. Nothing was spent."
+            )
         most = StreamLayout.of(schema).most
         if most > LARGEST:
             raise SchemaError(
@@ -73,24 +89,12 @@ class Incidence(Sketch):
             scattered=True,
         )
 
-    def refuse_updates(self, setting: Setting, ids: NDArray[np.uint64], deltas: NDArray[np.int64]) -> None:
-        members.refuse_strangers(setting, ids)
+    def modulus(self, setting: Setting) -> int:
+        return prime_above(setting.most)
 
-    def feed(
-        self,
-        setting: Setting,
-        counters: Counters,
-        ids: NDArray[np.uint64],
-        deltas: NDArray[np.int64],
-        source: Randomness,
-    ) -> None:
-        prime = prime_above(setting.most)
-        at, known = members.places(setting, self.sample, ids)
-        at, steps = at[known], deltas[known] % prime
-        pieces = (
-            (at[start : start + PIECE], steps[start : start + PIECE]) for start in range(0, at.size, PIECE)
-        )
-        add(counters, pieces, prime, at.size)
+    def moves(self, setting: Setting, updates: Updates) -> Moves:
+        at, known = members.places(setting, self.sample, updates.ids)
+        return at[known], updates.deltas[known] % self.modulus(setting)
 
 
 def prime_above(most: int) -> int:
@@ -213,11 +217,7 @@ class IncidenceCounter(Living[Incidence]):
         return self.answer("cropped-mean", tau, seed=seed)
 
     def heavy_hitters(self, threshold: int, *, seed: int | None = None) -> Reading:
-        """How many ids have a total of `threshold` or more.
-
-        For those with a k-th of everything, the threshold is the total weight of the stream over k: that
-        weight is public under 'replace'.
-        """
+        """How many ids have a total of `threshold` or more; see `threshold` for a share of everything."""
         return self.answer("heavy-hitters", threshold, seed=seed)
 
     def refuse_question(self, question: str, at: int | None) -> None:

@@ -22,7 +22,7 @@ from penstock.contracts.sketch import Counters, Setting, Sketch
 from penstock.errors import LedgerError, ReleaseError, UsageError
 from penstock.kinds.stream import folder as place
 from penstock.kinds.stream.book import Book, Reading
-from penstock.kinds.stream.paying import account_of, charged, complete
+from penstock.kinds.stream.paying import Seed, account_of, charged, complete
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.budgets.charges import Charge
 from penstock.privacy.budgets.receipt import Receipt
@@ -40,6 +40,7 @@ class Kept(ABC, Generic[S]):
     sketch: S
     _book: Book
     _counters: Any
+    _weight: Any
     _folder: Path | None
     _lock: place.Lock | None
 
@@ -97,6 +98,8 @@ class Kept(ABC, Generic[S]):
             if self.sketch.trusts_totals
             else ""
         )
+        if self.sketch.weighed:
+            resting += "; the weight of the whole stream is public at every moment"
         return (
             f"{self.receipt.guarantee}; pan-private: it also holds against whoever sees the counters at one "
             f"moment, unannounced{resting}"
@@ -126,21 +129,6 @@ class Kept(ABC, Generic[S]):
         self._write_down(budget, label)
         return counters
 
-    def _pay_ahead(self, paying: LedgerAccount | None, source: Randomness) -> None:
-        """Pay for all answers at once; whatever is drawn for them later is covered by this charge."""
-        label = "all answers"
-        budget = Budget(Fraction(self._book.epsilon_out), randomness=source, account=paying)
-        self._ready(budget)
-        part = budget.rest(label)
-        part.spend(
-            self.sketch.mechanism,
-            relation=self.setting.relation,
-            sensitivity=f"{self.setting.touched} {self.info().unit}",
-            detail="every interval once, when it is over",
-        )
-        self._book = self._book.model_copy(update={"own": [0] * self._counters.size})
-        self._write_down(budget, label)
-
     def _write_down(self, budget: Budget, label: str) -> None:
         """Put what a budget has paid into the book."""
         charge, entry = charged(budget, label)
@@ -153,7 +141,7 @@ class Kept(ABC, Generic[S]):
         budget.protect(schema.booked)
         budget.ready(schema.relation)
 
-    def _note(self, line: Mapping[str, str], seed: int | None) -> None:
+    def _note(self, line: Mapping[str, str], seed: Seed) -> None:
         """Write a charge down before its noise is drawn."""
         self._keep(self._book.with_charge(line, publishable=self._book.publishable and seed is None))
 
@@ -202,7 +190,17 @@ class Kept(ABC, Generic[S]):
         self._counters[...] = 0
         self._folder = folder
         self._lock = place.lock(folder)
-        self._counters = place.counters_of(folder, self.sketch.blank(self.setting), writing=True)
+        self._map(writing=True)
+
+    def _map(self, *, writing: bool) -> None:
+        """Take the counters from the folder, if they can be what the book describes."""
+        folder, setting = self.folder, self.setting
+        found = place.numbers_of(folder, place.COUNTERS, self.sketch.blank(setting), writing=writing)
+        if not self.sketch.plausible(setting, found):
+            raise ReleaseError(place.wrong(folder / place.COUNTERS))
+        self._counters = found
+        if self.sketch.weighed:
+            self._weight = place.numbers_of(folder, place.WEIGHT, place.unweighed(), writing=writing)
 
     def refuse_change(self) -> None:
         """Only who holds the counters may change them."""

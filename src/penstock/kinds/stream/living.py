@@ -9,24 +9,28 @@ randomness outlives the call that draws from it, and no update outlives the call
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
 from fractions import Fraction
+from math import ceil
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock import catalogue
-from penstock.contracts.sketch import NORMAL_95, Estimate
-from penstock.errors import DataError, UsageError
+from penstock.contracts.sketch import NORMAL_95, Estimate, Updates
+from penstock.errors import DataError, PenstockError, ReleaseError, UsageError
 from penstock.kinds.stream import folder as place
-from penstock.kinds.stream.book import Book, Reading, now
+from penstock.kinds.stream.book import AHEAD, Book, Reading, now
 from penstock.kinds.stream.data import Fed
 from penstock.kinds.stream.forgetting import overwrite_freed
 from penstock.kinds.stream.hashing import numbered, whole_numbers
 from penstock.kinds.stream.keeping import Kept, S
 from penstock.kinds.stream.paying import (
+    Seed,
     account_of,
     address,
     charged,
@@ -65,7 +69,7 @@ class Living(Kept[S]):
         ledger: Ledger | str | None = None,
         account: str | None = None,
         holds_at_most: int | None = None,
-        seed: int | None = None,
+        seed: Seed = None,
         **parameters: Any,
     ) -> None:
         overwrite_freed()
@@ -90,7 +94,12 @@ class Living(Kept[S]):
             raise UsageError(
                 f"state_share must lie between 0 and 1, not at {state_share!s:.40}. Nothing was spent."
             )
-        state = budget.epsilon * share
+        if self.sketch.ahead and share != Fraction(1, 2):
+            raise UsageError(
+                f"One epsilon pays for the counters of {info.name} and for all that is told; leave out "
+                "state_share. Nothing was spent."
+            )
+        state = budget.epsilon if self.sketch.ahead else budget.epsilon * share
         if self.sketch.largest_state is not None and state > self.sketch.largest_state:
             raise UsageError(
                 f"The counters of {info.name} can be paid with epsilon {plain(self.sketch.largest_state)} at "
@@ -99,6 +108,7 @@ class Living(Kept[S]):
             )
         self._folder = None
         self._lock = None
+        self._weight = place.unweighed() if self.sketch.weighed else None
         known = asdict(self.sketch)
         self._book = Book(
             sketch=info.name,
@@ -108,59 +118,76 @@ class Living(Kept[S]):
             epsilon=str(budget.epsilon),
             answers=answers,
             epsilon_state=str(state),
-            epsilon_out=str((budget.epsilon - state) / answers),
+            epsilon_out=str(budget.epsilon if self.sketch.ahead else (budget.epsilon - state) / answers),
             opened=now(),
             publishable=seed is None,
             ledger=address(ledger),
             account=account,
             holds_at_most=holds_at_most,
         )
+        if not self.sketch.holds(self.setting):
+            raise UsageError(
+                f"Epsilon {plain(state)} is too small for the counters of {info.name}: its noise would not "
+                "fit into them. Nothing was spent."
+            )
         blank = self.sketch.blank(self.setting)
         with nullcontext() if folder is None else place.place_for(folder, blank.nbytes):
             paying = account_of(ledger, account, f"{info.name}: the state of a stream", holds_at_most)
             with drawing(seed) as source:
                 key = source.draw(AnyBelow(1 << 128))
                 self._book = self._book.model_copy(update={"key": str(key)})
-                self._counters = self._drawn(self.sketch.blank(self.setting), "state", paying, source)
-                if self.sketch.ahead:
-                    self._pay_ahead(paying, source)
+                label = AHEAD if self.sketch.ahead else "state"
+                self._counters = self._drawn(self.sketch.blank(self.setting), label, paying, source)
+            if self.sketch.ahead:
+                self._book = self._book.model_copy(update={"own": [0] * self._counters.size})
             if folder is not None:
-                self._move_to(place.create(folder, self._book, self._counters))
+                self._move_to(place.create(folder, self._book, self._counters, self._weight))
 
-    def update(self, ids: Any, deltas: Any = 1, *, seed: int | None = None) -> None:
+    def update(self, ids: Any, deltas: Any = 1, *, seed: Seed = None) -> None:
         """Add `deltas` to the totals of `ids`: whole numbers or texts, one or an array of them.
 
         All of them are checked first: what cannot be meant is refused as a whole. Nothing remembers them but
         the counters. A `seed` is for sketches whose updates are random themselves.
         """
         words = numbered(ids)
-        changes = whole_numbers(deltas, words.size)
-        setting = self.setting
-        if changes.size and max(int(changes.max()), -int(changes.min())) > setting.most:
-            raise DataError(
-                f"An update changes a total by more than {setting.most:,}, the largest total that the schema "
-                "allows. Nothing of this call was fed."
-            )
-        if changes.size and not self.info().deletes and int(changes.min()) < 0:
-            raise DataError(
-                f"{self.info().name} cannot take anything back: every change must be positive. Nothing of "
-                "this "
-                "call was fed."
-            )
+        updates = Updates(words, whole_numbers(deltas, words.size))
+        for strange, why in self.strangers(updates):
+            if strange.any():
+                raise DataError(f"{why} Nothing of this call was fed.")
         self.refuse_change()
-        self.sketch.refuse_updates(setting, words, changes)
         if seed is not None and self.sketch.draws and self._book.publishable:
             with self._booking():
                 self._keep(self._book.model_copy(update={"publishable": False}))
         with drawing(seed) as source:
-            self.sketch.feed(setting, self._counters, words, changes, source)
+            self.sketch.feed(self.setting, self._counters, updates, source)
+        if self._weight is not None:
+            self._weight += int(updates.deltas.sum())
+
+    def strangers(self, updates: Updates) -> Iterator[tuple[NDArray[np.bool_], str]]:
+        """Which updates cannot be meant, and why; each is judged by itself, whatever the others are."""
+        setting, deltas = self.setting, updates.deltas
+        yield (
+            (deltas > setting.most) | (deltas < -setting.most),
+            f"An update changes a total by more than {setting.most:,}, the largest total that the schema "
+            "allows.",
+        )
+        if not self.info().deletes:
+            yield (
+                deltas < 0,
+                f"{self.info().name} cannot take anything back: every change must be positive.",
+            )
+        if self.sketch.numbered:
+            yield (
+                updates.ids >= np.uint64(setting.ids),
+                f"Ids of this sketch are whole numbers from 0 to {setting.ids - 1:,}.",
+            )
 
     def answer(
         self,
         question: str | None = None,
         at: int | None = None,
         *,
-        seed: int | None = None,
+        seed: Seed = None,
         ledger: Ledger | str | None = None,
     ) -> Reading:
         """Answer a question about the stream as it is now, and pay for it.
@@ -193,13 +220,28 @@ class Living(Kept[S]):
             complete(pay, label)
         return reading
 
-    def step(self, *, seed: int | None = None) -> Reading:
+    def threshold(self, share: Amount) -> int:
+        """The least total that is this share of the weight of the whole stream, as it is now; free of charge.
+
+        Only streams that keep their weight know it: it is public under 'replace'.
+        """
+        part = exact(share, "share")
+        if not 0 < part <= 1:
+            raise UsageError(f"share must be above 0 and at most 1, not {share!s:.40}. Nothing was spent.")
+        if self._weight is None:
+            raise UsageError(
+                f"This stream keeps no total weight; open {self.info().name} with --param weigh=true under "
+                "'replace', or give the number itself. Nothing was spent."
+            )
+        return max(1, ceil(part * int(self._weight[0])))
+
+    def step(self, *, seed: Seed = None) -> Reading:
         """End a step of a running count; other streams have none."""
         raise UsageError(
             f"{self.info().name} has no steps; ask it with 'penstock stream ask'. Nothing was spent."
         )
 
-    def rerandomise(self, *, seed: int | None = None, ledger: Ledger | str | None = None) -> None:
+    def rerandomise(self, *, seed: Seed = None, ledger: Ledger | str | None = None) -> None:
         """Draw new noise on top of the old, after an intrusion that was noticed; costs another state share.
 
         Whoever saw the counters then learns no more from seeing them again. The old noise stays, so that
@@ -247,7 +289,7 @@ class Living(Kept[S]):
         self._refuse_closed()
         blank = self.sketch.blank(self.setting)
         with place.place_for(folder, blank.nbytes):
-            self._move_to(place.create(folder, self._book, self._counters))
+            self._move_to(place.create(folder, self._book, self._counters, self._weight))
         return self.folder
 
     def release(self) -> None:
@@ -263,16 +305,18 @@ class Living(Kept[S]):
 
     def flush(self) -> None:
         """Wait until the disk holds what was fed so far."""
-        place.written(self._counters)
+        place.written(self._counters, self._weight)
 
     def close(self) -> Receipt:
         """Erase the counters; the answers and the receipt stay. Nothing can be fed or asked afterwards."""
         self.refuse_change()
         with self._booking():
+            # The book first: killed in between, a stream is closed, and the next to load it goes on erasing.
+            # What is left may be published, and where the ledger stands is nobody's business.
+            self._keep(self._book.model_copy(update={"closed": now(), "ledger": None}))
             self._counters[...] = 0
             self._counters = np.zeros(0, dtype=self._counters.dtype)
-            # what is left may be published, and where the ledger stands is nobody's business
-            self._keep(self._book.model_copy(update={"closed": now(), "ledger": None}))
+            self._weight = None
             if self._folder is not None:
                 place.erase(self._folder)
             self._lock = None
@@ -310,8 +354,14 @@ class Living(Kept[S]):
         """The stream in a folder; called by `load`."""
         overwrite_freed()
         made = cls.__new__(cls)
-        parameters = known_parameters(cls.info(), cls.sketch_class, book.parameters)
-        made.sketch = cls.sketch_class(**parameters)
+        try:
+            parameters = known_parameters(cls.info(), cls.sketch_class, book.parameters)
+            made.sketch = cls.sketch_class(**parameters)
+            refuse_schema(cls.info(), book.described)
+            made.sketch.check(book.described)
+        except PenstockError as problem:
+            told = str(problem).removesuffix(" Nothing was spent.")
+            raise ReleaseError(f"'{folder}' was changed by hand, or is of another version. {told}") from None
         made.go_on(folder, book, writing=writing)
         return made
 
@@ -320,10 +370,11 @@ class Living(Kept[S]):
         self._folder, self._book = folder, book
         self._lock = place.lock(folder) if writing and book.closed is None else None
         blank = self.sketch.blank(book.setting)
-        closed = book.closed is not None
-        self._counters = (
-            np.zeros(0, dtype=blank.dtype) if closed else place.counters_of(folder, blank, writing=writing)
-        )
+        self._counters, self._weight = np.zeros(0, dtype=blank.dtype), None
+        if book.closed is None:
+            self._map(writing=writing)
+        elif writing:
+            place.erase(folder)
 
 
 def load(folder: str | Path, *, writing: bool = True) -> Living[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.sketch import Setting
-from penstock.errors import DataError, SchemaError
+from penstock.errors import SchemaError
 from penstock.kinds.stream.hashing import scattered
 from penstock.kinds.stream.layout import StreamLayout
 from penstock.schema import Schema
@@ -56,12 +56,3 @@ def places(
     members = _members(setting.ids, sample, setting.key)
     at = np.minimum(np.searchsorted(members, known), members.size - 1)
     return at, members[at] == known
-
-
-def refuse_strangers(setting: Setting, ids: NDArray[np.uint64]) -> None:
-    """Raise DataError where an id is no number below the public bound."""
-    if ids.size and int(ids.max()) >= setting.ids:
-        raise DataError(
-            f"Ids of this sketch are whole numbers from 0 to {setting.ids - 1:,}, and one of these is not. "
-            "Nothing of this call was fed."
-        )

@@ -11,86 +11,77 @@ plus two variances that are known.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.parameters import Whole
-from penstock.contracts.sketch import NORMAL_95, Counters, Estimate, Setting, Sketch
+from penstock.contracts.sketch import NORMAL_95, Counters, Estimate, Setting, Updates
 from penstock.errors import SchemaError
 from penstock.kinds.stream.data import Fed
 from penstock.kinds.stream.hashing import scattered
 from penstock.kinds.stream.layout import StreamLayout
 from penstock.kinds.stream.living import Living
-from penstock.kinds.stream.residues import PIECE
+from penstock.kinds.stream.sums import Sums
 from penstock.privacy.budgets.budget import Budget
-from penstock.privacy.laws.additive import LaplaceAround
 from penstock.privacy.mechanisms import noise
-from penstock.privacy.randomness.generator import Law, Randomness
 from penstock.schema import Schema
 
 _LAPLACE = 3  # the fourth cumulant of Laplace noise over its squared variance
 
 
 @dataclass(frozen=True)
-class Signs(Sketch):
+class Signs(Sums):
     """So many `rows` of random signs: more of them lessen the chance of the signs, and each adds to the
     noise."""
 
     name: ClassVar[str] = "l2-sketch"
-    mechanism: ClassVar[str] = "discrete Laplace"
     trusts_totals: ClassVar[bool] = True
 
     rows: Annotated[int, Whole(least=2, most=4096)] = 32
 
     def check(self, schema: Schema) -> None:
-        layout = StreamLayout.of(schema)
-        if layout.ids * layout.most * self.rows > 1 << 56:
-            raise SchemaError(
-                f"{self.name} would overflow with {layout.ids:,} ids of totals up to {layout.most:,}; lower "
-                "one of "
-                "them, or the rows. Nothing was spent."
-            )
+        refuse_overflow(self.name, schema, self.rows)
 
     def blank(self, setting: Setting) -> Counters:
         return np.zeros(self.rows, dtype=np.int64)
 
     def moved(self, setting: Setting) -> int:
-        """How far neighbours move all rows together."""
         return setting.touched * setting.most * self.rows
 
-    def noise(self, setting: Setting, around: Counters) -> Law[Counters]:
-        return LaplaceAround(np.asarray(around), Fraction(self.moved(setting)) / setting.state)
+    def moves(self, setting: Setting, updates: Updates) -> NDArray[np.int64]:
+        return signed(setting.key, self.rows, updates)
 
-    def feed(
-        self,
-        setting: Setting,
-        counters: Counters,
-        ids: NDArray[np.uint64],
-        deltas: NDArray[np.int64],
-        source: Randomness,
-    ) -> None:
-        for start in range(0, ids.size, PIECE):
-            counters += self.moves(setting, ids[start : start + PIECE], deltas[start : start + PIECE])
 
-    def moves(
-        self, setting: Setting, ids: NDArray[np.uint64], deltas: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """By how much a few updates move each row. Doubles hold the sums exactly: they stay below 2^46."""
-        moved = []
-        amounts = deltas.astype(np.float64)
-        hashed = scattered(ids, setting.key)
-        for word in range(-(-self.rows // 64)):
-            # after a first hash: ids that differ where two keys do would share their signs
-            bits = scattered(hashed, (setting.key >> 64) + word)
-            rows = min(64, self.rows - 64 * word)
-            heads = ((bits[:, None] >> np.arange(rows, dtype=np.uint64)) & np.uint64(1)).astype(np.float64)
-            moved.append(2 * (amounts @ heads) - amounts.sum())
-        whole: NDArray[np.int64] = np.rint(np.concatenate(moved)).astype(np.int64)
-        return whole
+def signed(key: int, rows: int, updates: Updates) -> NDArray[np.int64]:
+    """The sum of a few updates in each row, every id with its sign there.
+
+    Doubles hold these sums exactly: they stay below 2^46.
+    """
+    moved = []
+    amounts = updates.deltas.astype(np.float64)
+    hashed = scattered(updates.ids, key)
+    for word in range(-(-rows // 64)):
+        # after a first hash: ids that differ where two keys do would share their signs
+        bits = scattered(hashed, (key >> 64) + word)
+        here = np.arange(min(64, rows - 64 * word), dtype=np.uint64)
+        heads = ((bits[:, None] >> here) & np.uint64(1)).astype(np.float64)
+        moved.append(2 * (amounts @ heads) - amounts.sum())
+    whole: NDArray[np.int64] = np.rint(np.concatenate(moved)).astype(np.int64)
+    return whole
+
+
+def refuse_overflow(name: str, schema: Schema, rows: int) -> None:
+    """Raise SchemaError where the squares of sums could not be told any more."""
+    layout = StreamLayout.of(schema)
+    if layout.ids * layout.most * rows > 1 << 56:
+        raise SchemaError(
+            f"{name} would overflow with {layout.ids:,} ids of totals up to {layout.most:,}; lower one of "
+            "them, or the rows. Nothing was spent."
+        )
 
 
 class SecondMoment(Living[Signs]):
@@ -118,12 +109,16 @@ class SecondMoment(Living[Signs]):
         fresh = noise.standard_deviation(sealed.sensitivity.l1, pay.left[0])
         rows = noise.counts(sealed, pay=pay).astype(np.float64)
         first = noise.standard_deviation(sketch.moved(setting), setting.state)
-        mean = float(np.mean(rows**2))
-        known = setting.drawn * first**2 + fresh**2
-        fourth = _LAPLACE * (setting.drawn * first**4 + fresh**4)
-        return Estimate(
-            mean - known, _reach(mean, known, fourth, sketch.rows) / NORMAL_95, "the second moment", True
-        )
+        return squared(rows, [*[first] * setting.drawn, fresh])
+
+
+def squared(rows: NDArray[np.float64], noises: Sequence[float]) -> Estimate:
+    """The second moment from rows that hold Laplace noises of these standard deviations."""
+    mean = float(np.mean(rows**2))
+    known = sum(each**2 for each in noises)
+    fourth = _LAPLACE * sum(each**4 for each in noises)
+    reach = _reach(mean, known, fourth, rows.size)
+    return Estimate(mean - known, reach / NORMAL_95, "of squared totals", conservative=True)
 
 
 def _reach(mean: float, known: float, fourth: float, rows: int) -> float:

@@ -9,20 +9,29 @@ from penstock.kinds.stream import folder as place
 from penstock.kinds.stream.book import Reading
 from penstock.kinds.stream.living import Living
 from penstock.privacy.budgets.amounts import plain
-from penstock.releases.disk import whole_file
+from penstock.releases.disk import reason, whole_file
 from penstock.releases.paths import absolute
 from penstock.report.page import Block, Card, Cards, Gallery, Points, Section, Table, Text, render
 from penstock.report.picture import Picture
 from penstock.report.receipt import receipt_blocks
 from penstock.report.theme import BLUE, figure, safe
 
+LISTED = 50
+"""So many answers are listed one by one, the last first."""
 _SEEDED = "Noise of this stream came from a fixed seed: it protects nobody, and is good for tests only."
 
 
-def write_page(living: Living[Any], folder: str | Path) -> None:
-    """Write the page into the folder of a stream, in one step."""
-    with whole_file(absolute(folder) / place.PAGE) as partial:
-        partial.write_text(page(living, Path(folder).name), encoding="utf-8")
+def write_page(living: Living[Any], folder: str | Path) -> str | None:
+    """Write the page into the folder of a stream, in one step; what kept it from being written, if so.
+
+    Whatever it would show is in the book already, so that nothing is lost with it.
+    """
+    try:
+        with whole_file(absolute(folder) / place.PAGE) as partial:
+            partial.write_text(page(living, Path(folder).name), encoding="utf-8")
+    except OSError as problem:
+        return f"{folder}/{place.PAGE} could not be written: {reason(problem)}. The book has all of it."
+    return None
 
 
 def page(living: Living[Any], title: str) -> str:
@@ -34,7 +43,7 @@ def page(living: Living[Any], title: str) -> str:
         Section(
             "What was paid",
             receipt_blocks(receipt),
-            lead="The counters were paid for when the stream was opened, every answer when it was given.",
+            lead=_paid(living),
             short="Receipt",
         ),
         Section("How it counts", [_facts(living)], lead=f"{info.name}: {info.summary}.", short="Sketch"),
@@ -60,8 +69,22 @@ def _answers(told: list[Reading]) -> list[Block]:
         drawn(question, [each for each in told if _asked(each) == question])
         for question in dict.fromkeys(map(_asked, told))
     ]
-    rows = [[_when(each.asked), _asked(each), str(each), plain(each.epsilon)] for each in told]
-    return [cards, Gallery(pictures), Table(["asked", "question", "answer", "epsilon"], rows)]
+    latest = told[-LISTED:]
+    rows = [
+        [_when(each.asked).removesuffix(" UTC"), _asked(each), str(each), plain(each.epsilon)]
+        for each in reversed(latest)
+    ]
+    listed: list[Block] = [Table(["asked (UTC)", "question", "answer", "epsilon"], rows)]
+    if len(told) > LISTED:
+        few = f"The last {LISTED} of {len(told):,} answers; the pictures have all of them."
+        listed.insert(0, Text([few]))
+    return [cards, Gallery(pictures), *listed]
+
+
+def _paid(living: Living[Any]) -> str:
+    if living.sketch.ahead:
+        return "All steps were paid for when the stream was opened."
+    return "The counters were paid for when the stream was opened, every answer when it was given."
 
 
 def _when(time: str) -> str:
@@ -80,11 +103,12 @@ def _asked(reading: Reading) -> str:
 def drawn(question: str, told: list[Reading]) -> Picture:
     """Answers to one question with their error bars, over the time at which they were asked.
 
-    Answers of one second would hide each other, so they stand in the order in which they were asked.
+    Answers of one second would hide each other, so they stand in the order in which they were asked; and time
+    has no scale where there is one alone.
     """
     import plotly.graph_objects as go
 
-    at_once = len({each.asked for each in told}) < len(told)
+    at_once = len(told) == 1 or len({each.asked for each in told}) < len(told)
     trace = go.Scatter(
         x=[f"answer {number}" if at_once else each.asked for number, each in enumerate(told, start=1)],
         y=[each.value for each in told],
@@ -103,9 +127,8 @@ def drawn(question: str, told: list[Reading]) -> Picture:
         yaxis={"showgrid": True, "rangemode": "tozero", "title": {"text": safe(told[0].text)}},
     )
     sure = "at least" if told[-1].conservative else "about"
-    caption = (
-        f"{len(told)} answers; the last is {told[-1]}. Bars cover the truth in {sure} 95 of 100 streams."
-    )
+    number = "1 answer:" if len(told) == 1 else f"{len(told):,} answers; the last is"
+    caption = f"{number} {told[-1]}. Bars cover the truth in {sure} 95 of 100 streams."
     rows = tuple((_when(each.asked), each.value, each.error) for each in told)
     return Picture(question, caption, picture, ("asked", told[0].text, "±"), rows, wide=True)
 
@@ -129,8 +152,13 @@ def _limits(living: Living[Any]) -> list[str]:
     resting = [
         "The guarantee takes the largest total of an id as true: whoever exceeds it is protected by less."
     ]
+    weighed = [
+        "The weight of the whole stream is kept, exactly: neighbours are streams whose updates pass to "
+        "another id where they stand, and not earlier or later."
+    ]
     return [
         *(resting if living.sketch.trusts_totals else []),
+        *(weighed if living.sketch.weighed else []),
         "Whoever sees the counters at one moment, and all answers, learns no more about one "
         f"{whose} than the receipt says. Whoever sees them twice learns what was fed in between.",
         f"One {whose} is protected at a time: a person with several of them by the epsilon times their "

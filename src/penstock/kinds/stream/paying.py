@@ -18,11 +18,17 @@ from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.unit import Relation
 from penstock.schema import Schema
 
+Seed = int | Randomness | None
+"""Where noise comes from: the system, a seed for tests and studies, or a source that an audit watches."""
+
 
 @contextmanager
-def drawing(seed: int | None) -> Iterator[Randomness]:
+def drawing(seed: Seed) -> Iterator[Randomness]:
     """A source of randomness that is gone, with all it read ahead, when the block ends."""
-    source = Randomness.system() if seed is None else Randomness.seeded(seed)
+    if isinstance(seed, Randomness):
+        source = seed
+    else:
+        source = Randomness.system() if seed is None else Randomness.seeded(seed)
     try:
         yield source
     finally:

@@ -1,27 +1,45 @@
-"""Adding many updates to counters on a circle: each counter is written once, with its sum already reduced.
+"""Counters on a circle, which updates move at single places: what such sketches share.
 
-A sum that was not reduced yet would tell more than the counters may, so it exists only inside one call.
+Each counter is written once in a call, with its sum already reduced. A sum that was not reduced yet would
+tell more than the counters may, so it exists only inside the call.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.contracts.sketch import Counters
+from penstock.contracts.sketch import Counters, Setting, Sketch, Updates
+from penstock.privacy.randomness.generator import Randomness
 
-PIECE = 1 << 15
-"""So many updates at a time stay in the processor's own memory."""
+Moves = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def add(
-    counters: Counters,
-    moves: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]],
-    prime: int,
-    number: int,
-) -> None:
+@dataclass(frozen=True)
+class Residues(Sketch):
+    """A sketch of residues, of which an update moves one."""
+
+    @abstractmethod
+    def modulus(self, setting: Setting) -> int:
+        """The prime that counters are reduced by."""
+
+    @abstractmethod
+    def moves(self, setting: Setting, updates: Updates) -> Moves:
+        """Which counters are moved, and each by how much modulo the prime."""
+
+    def feed(self, setting: Setting, counters: Counters, updates: Updates, source: Randomness) -> None:
+        moves = (self.moves(setting, piece) for piece in updates.pieces())
+        add(counters, moves, self.modulus(setting), len(updates))
+
+    def plausible(self, setting: Setting, counters: Counters) -> bool:
+        return int(counters.max()) < self.modulus(setting)
+
+
+def add(counters: Counters, moves: Iterable[Moves], prime: int, number: int) -> None:
     """Add amounts at places of the flat counters, modulo a prime, in place; `number` says how many there are.
 
     >>> counters = np.array([5, 0, 1], dtype=np.uint32)

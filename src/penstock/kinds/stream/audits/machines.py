@@ -16,7 +16,7 @@ import numpy as np
 
 from penstock.audit.pan_privacy import Machine, clamped_laplace
 from penstock.audit.transcript import Recording, Transcript
-from penstock.contracts.sketch import Counters, Setting, Sketch
+from penstock.contracts.sketch import Counters, Setting, Sketch, Updates
 from penstock.kinds.stream.buckets import Buckets, DistinctCounter
 from penstock.kinds.stream.data import Fed
 from penstock.kinds.stream.density import Bits, DensityInserts
@@ -77,10 +77,10 @@ class Small:
 
     def _fed(self, state: Any, update: tuple[int, int]) -> Mapping[Any, float]:
         blank = self.sketch.blank(self.setting)
-        ids, deltas = np.array([update[0]], dtype=np.uint64), np.array([update[1]])
+        updates = fed_at_once(update)
         written = Transcript()
         counters = _array(state, blank)
-        self.sketch.feed(self.setting, counters, ids, deltas, Recording(Randomness.seeded(1), written))
+        self.sketch.feed(self.setting, counters, updates, Recording(Randomness.seeded(1), written))
         if not written.draws:
             return {_state(counters): 1.0}
         # a sketch whose updates are random: every outcome of the law that it drew from, at the same places
@@ -88,7 +88,7 @@ class Small:
         found: dict[Any, float] = {}
         for outcome in product((False, True), repeat=drawn.output.size):
             following = _array(state, blank)
-            self.sketch.feed(self.setting, following, ids, deltas, _Given(np.array(outcome, dtype=np.bool_)))
+            self.sketch.feed(self.setting, following, updates, _Given(np.array(outcome, dtype=np.bool_)))
             chance = exp(float(drawn.law.log_probability(np.array(outcome, dtype=np.bool_))))
             found[_state(following)] = found.get(_state(following), 0.0) + chance
         return found
@@ -134,6 +134,12 @@ def _state(counters: Counters) -> tuple[int, ...]:
     return tuple(int(each) for each in counters.ravel().tolist())
 
 
+def fed_at_once(*updates: tuple[int, int]) -> Updates:
+    """A few updates as a sketch takes them."""
+    ids, deltas = zip(*updates, strict=True)
+    return Updates(np.array(ids, dtype=np.uint64), np.array(deltas))
+
+
 def setting(
     relation: Relation, *, ids: int, most: int, key: int = 1, state: Fraction = Fraction(1)
 ) -> Setting:
@@ -147,7 +153,7 @@ def separating_key() -> int:
     sketch = SmallBuckets(width=2)
     for key in range(1, 1000):
         here = setting(Relation.REPLACE, ids=2, most=3, key=key)
-        place, _ = sketch.moves(here, np.arange(2, dtype=np.uint64), np.ones(2, dtype=np.int64))
+        place, _ = sketch.moves(here, fed_at_once((0, 1), (1, 1)))
         if place[0] != place[1]:
             return key
     raise AssertionError("two ids always collide")

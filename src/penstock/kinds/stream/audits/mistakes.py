@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from penstock.audit.pan_privacy import Machine
+from penstock.contracts.sketch import Setting
 from penstock.kinds.stream.audits.machines import Small, Update
+from penstock.kinds.stream.continual import ContinualCounter, ContinualMoment, Intervals, SignedIntervals
+from penstock.kinds.stream.moments import SecondMoment, Signs
 from penstock.privacy.laws.modular import TwoLevels
 from penstock.privacy.unit import Relation
 
@@ -94,3 +97,60 @@ def doubled_bias(small: Small) -> Machine:
     """The bit of an id that occurred shows 1 twice as much more often as it may."""
     wrong = replace(small, setting=replace(small.setting, state=2 * small.setting.state), known={})
     return replace(small.machine(), step=wrong.step)
+
+
+@dataclass(frozen=True)
+class _OneRow(Signs):
+    def moved(self, setting: Setting) -> int:
+        return setting.touched * setting.most
+
+
+class OneRow(SecondMoment):
+    """The noise of the state is for one row, and an id is in all of them."""
+
+    sketch_class = _OneRow
+
+
+@dataclass(frozen=True)
+class _OneLevel(Intervals):
+    def moved(self, setting: Setting) -> int:
+        return setting.touched * setting.most
+
+
+class OneLevel(ContinualCounter):
+    """The noise of an interval is for one level, and an event is in one interval of each."""
+
+    sketch_class = _OneLevel
+
+
+@dataclass(frozen=True)
+class _OneSum(SignedIntervals):
+    def moved(self, setting: Setting) -> int:
+        return super().moved(setting) // self.across
+
+
+class OneSum(ContinualMoment):
+    """The noise of an interval is for one of its rows."""
+
+    sketch_class = _OneSum
+
+
+@dataclass(frozen=True)
+class _OneId(SignedIntervals):
+    def moved(self, setting: Setting) -> int:
+        return super().moved(setting) // setting.touched
+
+
+class OneId(ContinualMoment):
+    """The noise is for one id, and an event that passes from one to another touches two."""
+
+    sketch_class = _OneId
+
+
+SUMS: tuple[tuple[str, str, str, Relation, Callable[..., Any]], ...] = (
+    ("l2-sketch", "one-row", "the noise of the state is for one row", Relation.REPLACE, OneRow),
+    ("continual-counter", "one-level", "noise is for one level", Relation.ADD_REMOVE, OneLevel),
+    ("continual-l2", "one-sum", "noise is for one row", Relation.ADD_REMOVE, OneSum),
+    ("continual-l2", "one-id", "noise is for one id, where an event passes", Relation.REPLACE, OneId),
+)
+"""Sketch, mistake, what it is, for which neighbours, and the copy."""
