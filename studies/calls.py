@@ -211,7 +211,7 @@ def tree_homes(path: Path, book: Book) -> None:
 
             def once(m: Where = method, r: int = run) -> dict[str, float]:
                 budget = Budget("0.05", randomness=Randomness.seeded(50 + r))
-                shares, _ = m._places(calls, "home", float(len(counted.callers)), budget)
+                shares = m._places(calls, "home", float(len(counted.callers)), budget)
                 merged = np.bincount(
                     np.asarray(cell_of(*_middles(128), SIDE)), weights=shares, minlength=SIDE**2
                 )

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import chisquare
-from tests.kinds.calls.town import SCHEMA, TOWN, call, crowd, frame, opened, planted
+from tests.kinds.calls.town import SCHEMA, TOWN, call, crowd, frame, in_two, opened, planted
 
 from penstock import load, release
 from penstock.demo import phones, phones_schema
@@ -222,6 +222,17 @@ def test_a_sample_is_the_same_in_pieces_and_at_once_and_days_can_be_chosen() -> 
             made.on_days(days)
 
 
+def test_synthetic_calls_have_a_column_of_dates_where_the_records_have_one() -> None:
+    schema = Schema.from_yaml(TOWN.replace("time: at", "date: day, time: at").replace("busiest: 3, ", ""))
+    made = release(in_two(crowd()), schema, epsilon=8, parameters={"depth": 2}, seed=3)
+    rows = made.sample(20, seed=1)
+    assert rows.columns == ["id", "day", "at", "y", "x"]
+    assert (rows["day"].dtype, rows["at"].dtype) == (pl.Date, pl.String)
+    again = opened(rows, schema)
+    assert open_seal(again.size()).tolist() == [rows["id"].n_unique()]
+    assert made_up_calls(schema, 3).columns[:3] == ["id", "day", "at"]
+
+
 def test_samples_for_any_days_are_written_piece_by_piece(tmp_path: Path) -> None:
     from penstock.cli.app import app
 
@@ -336,6 +347,27 @@ def test_public_tables_cost_nothing_and_the_others_share_the_budget(tmp_path: Pa
     assert "work" in words
 
 
+def test_where_calls_a_day_are_public_their_share_pays_for_the_number_of_callers(tmp_path: Path) -> None:
+    """Seeded. Noise of scale below 1 moves a count of 400 by 40 with probability below 1e-15."""
+    (tmp_path / "per_day.csv").write_text("mean,deviation,weight\n2,1,1\n4,1,1\n")
+    rows, schema = city(400)
+    found = {}
+    for areas in ("tree", "grid"):
+        made = Where(depth=3, areas=areas, public=str(tmp_path)).fit(
+            opened(rows, schema), Budget(30, randomness=Randomness.seeded(1))
+        )
+        assert made.receipt.epsilon == 30
+        assert made.tables.callers == pytest.approx(400, abs=40)
+        assert made.tables.means == (2, 4)
+        paid = {charge.label: charge.epsilon for _, charge in made.receipt.charges()}
+        assert paid["callers"] == Fraction(30, 20)
+        found[areas] = made.tables.home
+    truth = open_seal(opened(rows, schema).places("home", 8)).reshape(8, 8).astype(float)
+    for home in found.values():
+        far = earth_movers_distance(truth, home.reshape(8, 8))
+        assert far < earth_movers_distance(truth, np.ones((8, 8))) / 3
+
+
 def test_where_on_public_tables_reads_no_record_and_pays_nothing(tmp_path: Path) -> None:
     place = "x,y,weight\n1,1,3\n9,9,1\n"
     tables = {
@@ -405,6 +437,7 @@ def test_questions_add_up_and_nonsense_is_refused() -> None:
     flows = made.flows(3)
     assert flows.height == 81
     assert flows["callers"].sum() == pytest.approx(made.tables.callers, abs=0.1)
+    assert flows.columns == ["from", "to", "callers", "home", "work", "rests_on"]
     for ask, text in (
         (made.calls, "z=0..1 at 3"),
         (made.calls, "x=5..1"),
@@ -417,6 +450,34 @@ def test_questions_add_up_and_nonsense_is_refused() -> None:
             ask(text)
     with pytest.raises(QueryError, match="1 to 12"):
         made.flows(13)
+
+
+def test_every_answer_says_what_it_rests_on_and_how_far_another_crowd_would_move_it() -> None:
+    made = made_release()
+    answers = {
+        "calls": made.calls("x=0..8 at 9"),
+        "trips": made.trips("x=0..8 to y=0..8"),
+        "beyond": made.beyond("2 miles"),
+    }
+    for name, rest in (
+        ("calls", "all six tables"),
+        ("trips", "direction was not"),
+        ("beyond", "third places"),
+    ):
+        said = " ".join(answers[name].caveats)
+        assert answers[name].rests_on == "model"
+        assert answers[name].error is None
+        assert "nobody knows how far" in said
+        assert rest in said
+        assert "synthetic callers would move it" in said
+
+
+def test_a_flow_is_the_number_of_trips_between_its_two_boxes() -> None:
+    """Both are of the same crowd; places inside a cell are drawn, so that boxes of whole cells agree."""
+    made = made_release()
+    flows = made.flows(2)
+    for row in flows.iter_rows(named=True):
+        assert made.trips(f"{row['home']} to {row['work']}").value == pytest.approx(row["callers"], abs=0.01)
 
 
 def test_a_folder_that_was_tampered_with_is_refused(tmp_path: Path) -> None:
@@ -462,6 +523,13 @@ def test_a_draft_finds_callers_times_and_places() -> None:
     stated = phones(50).with_columns(home_lat=pl.col("lat"), home_lon=pl.col("lon"))
     again = penstock.draft(stated, kind="calls")
     assert again.layout.home_latitude == "home_lat"
+    two = phones(50).with_columns(
+        date=pl.col("time").dt.strftime("%Y-%m-%d"), time=pl.col("time").dt.strftime("%H:%M")
+    )
+    parts = penstock.draft(two, kind="calls")
+    assert (parts.layout.date, parts.layout.time) == ("date", "time")
+    assert parts.field("time").type == "datetime"
+    assert penstock.draft(two.drop("date"), kind="calls").layout is None
     nothing = penstock.draft(pl.DataFrame({"a": [1, 2], "b": [2, 3]}), kind="calls")
     assert nothing.layout is None
     assert CallsDraft().why_left_out("string") is not None

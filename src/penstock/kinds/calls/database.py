@@ -17,6 +17,7 @@ from penstock.engine.connection import Duck, Stored, stopped, too_large
 from penstock.engine.coordinates import Coordinate
 from penstock.engine.source import Source
 from penstock.errors import PenstockError
+from penstock.kinds.calls import moments
 from penstock.kinds.calls.callers import (
     PACKED,
     RULE_SIDE,
@@ -28,7 +29,7 @@ from penstock.kinds.calls.callers import (
     ruled,
     spread,
 )
-from penstock.kinds.calls.layout import CallsLayout
+from penstock.kinds.calls.layout import SETTINGS, CallsLayout
 from penstock.kinds.calls.region import BITS, DAY, HOURS, Groups, Numbers, Region, cell_of
 from penstock.progress import progress
 from penstock.schema import Codec, Schema
@@ -45,7 +46,8 @@ class InDatabase:
     ) -> None:
         self._records, self._layout, self._region = records, layout, region
         self._duck = None if records.remote else Duck(memory)
-        self._raw = self._asked(lambda: records.table(layout.columns, duck=self._duck))
+        raw = self._asked(lambda: records.table(layout.columns, duck=self._duck))
+        self._raw = moments.in_database(raw, layout)
         with progress("gathering calls by caller"):
             self._stored: Stored = self._asked(lambda: self._coded(schema))
             self._calls = self._stored.table
@@ -133,7 +135,7 @@ class InDatabase:
             codec = schema.codec(field)
             _, _, good = _checked(codec, self._raw[column], name)
             example = self._raw.filter(~good).select(column).limit(1)
-            raise codec.complaint(example.to_pyarrow().to_pylist()[0][column])
+            raise codec.complaint(example.to_pyarrow().to_pylist()[0][column], settings=SETTINGS)
 
     def _gathered(self) -> Stored:
         """One row for every caller, in a temporary table."""
