@@ -136,6 +136,8 @@ def test_what_is_no_call_is_refused_in_a_sentence(engine: str) -> None:
         (good.with_columns(x=pl.lit(17.0)), "x: value 17"),
         (good.with_columns(y=pl.lit(None, dtype=pl.Float64)), "y: the value"),
         (good.with_columns(at=pl.lit("noon")), "at: value 'noon'"),
+        (good.with_columns(at=pl.lit(" 2024-05-01 ")), "is a date without a time of day"),
+        (good.with_columns(pl.col("at").dt.date()), "at: the column holds dates without"),
         (good.with_columns(id=pl.lit(" ")), "no user"),
         (good.drop("x"), "no such column"),
     ):

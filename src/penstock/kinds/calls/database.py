@@ -29,7 +29,7 @@ from penstock.kinds.calls.callers import (
     ruled,
     spread,
 )
-from penstock.kinds.calls.layout import SETTINGS, CallsLayout
+from penstock.kinds.calls.layout import CallsLayout
 from penstock.kinds.calls.region import BITS, DAY, HOURS, Groups, Numbers, Region, cell_of
 from penstock.progress import progress
 from penstock.schema import Codec, Schema
@@ -135,7 +135,7 @@ class InDatabase:
             codec = schema.codec(field)
             _, _, good = _checked(codec, self._raw[column], name)
             example = self._raw.filter(~good).select(column).limit(1)
-            raise codec.complaint(example.to_pyarrow().to_pylist()[0][column], settings=SETTINGS)
+            raise moments.complaint(codec, example.to_pyarrow().to_pylist()[0][column])
 
     def _gathered(self) -> Stored:
         """One row for every caller, in a temporary table."""
@@ -187,6 +187,9 @@ def _checked(codec: Codec, column: ir.Value, part: str) -> tuple[Any, Any, Any]:
     from penstock.schema.database import readings
 
     value, missing, good = readings(codec, column)
+    dated = moments.without_hour_in_database(column) if part == "t" else None
+    if dated is not None:
+        good = good & ~dated
     if part != "t" and codec.field.outside != "clamp":
         edges = codec.field.edges
         good = good & (value >= _double(edges.low)) & (value <= _double(edges.high))

@@ -31,7 +31,7 @@ from penstock.kinds.calls.callers import (
     ruled,
     spread,
 )
-from penstock.kinds.calls.layout import SETTINGS, CallsLayout
+from penstock.kinds.calls.layout import CallsLayout
 from penstock.kinds.calls.region import BITS, DAY, HOURS, Groups, Numbers, Region, cell_of
 from penstock.schema import Codec, Schema
 from penstock.schema.fact import nearest
@@ -131,7 +131,7 @@ def coded_calls(frame: pl.DataFrame, schema: Schema, layout: CallsLayout, region
 def _seconds(codec: Codec, column: pl.Series) -> Numbers:
     """Seconds since 1970; what is missing or no time is refused, what is outside the window is not."""
     found = read(codec.field, column, codec.markers)
-    _refuse(codec, column, found.missing | found.unreadable)
+    _refuse(codec, column, found.missing | found.unreadable | moments.without_hour(column))
     return found.values.cast(pl.Int64).to_numpy()
 
 
@@ -151,4 +151,4 @@ def _steps(codec: Codec, column: pl.Series, *, optional: bool = False) -> Number
 def _refuse(codec: Codec, column: pl.Series, refused: NDArray[np.bool_]) -> None:
     if refused.any():
         row = int(np.argmax(refused))
-        raise codec.complaint(column[row], row + 1, SETTINGS)
+        raise moments.complaint(codec, column[row], row + 1)

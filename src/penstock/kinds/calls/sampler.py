@@ -23,6 +23,8 @@ FURTHEST_MILES = 200.0
 """A tolerance is doubled up to this distance; whoever finds no work by then works at home."""
 CHUNK = 256
 CALLERS_AT_ONCE = 4096
+_NARROWEST = 0.05
+_HALVINGS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +157,8 @@ def _chance(tables: Tables, home: Numbers, work: Numbers, hour: NDArray[np.int64
 
 def calls_of(tables: Tables, people: People, days: int, rng: np.random.Generator) -> Drawn:
     """All calls of some callers on so many days, caller by caller and in the order of time."""
-    number = np.rint(rng.normal(people.mean[:, None], people.deviation[:, None], (len(people), days)))
+    centre, spread = (each[:, None] for each in _normal(people.mean, people.deviation))
+    number = np.rint(rng.normal(centre, spread, (len(people), days)))
     number = np.maximum(number, 0).astype(np.int64)
     slots = np.repeat(np.arange(len(people) * days), number.ravel())
     caller, day = slots // days, slots % days
@@ -170,6 +173,31 @@ def calls_of(tables: Tables, people: People, days: int, rng: np.random.Generator
     home = rng.random(len(slots)) < _chance(tables, homes[caller], works[caller], second // 3600)
     place = _inside(np.where(home, people.home[caller], people.work[caller]), tables.side, rng)
     return Drawn(caller, day, second, home, place[:, 0], place[:, 1])
+
+
+def _normal(mean: Reals, deviation: Reals) -> tuple[Reals, Reals]:
+    """The normal law that is rounded and cut off at 0 to get the calls of a day: its mean and deviation.
+
+    They are those that were counted, as WHERE has it. But whoever calls less than once a day would hardly
+    ever be drawn a call that way: there the law is moved so that what is left of it has the mean that was
+    counted.
+    """
+    from scipy.special import ndtr
+
+    seldom = (mean > 0) & (mean < 1)
+    centre, spread = mean.copy(), deviation.copy()
+    if not seldom.any():
+        return centre, spread
+    pairs, which = np.unique(np.column_stack([mean, deviation])[seldom], axis=0, return_inverse=True)
+    wide = np.maximum(pairs[:, 1], _NARROWEST)
+    low, high = 0.5 - 40 * wide, np.full(len(pairs), 2.0)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        reach = np.arange(2 + int(np.ceil(2.0 + 8 * wide.max()))) + 0.5
+        drawn = ndtr((middle[:, None] - reach) / wide[:, None]).sum(axis=1)
+        low, high = np.where(drawn < pairs[:, 0], middle, low), np.where(drawn < pairs[:, 0], high, middle)
+    centre[seldom], spread[seldom] = ((low + high) / 2)[which.ravel()], wide[which.ravel()]
+    return centre, spread
 
 
 def drawn_in_pieces(

@@ -50,8 +50,8 @@ def model_of(tables: Tables, public: Sequence[str]) -> Model:
             ),
             "per-day": pl.DataFrame(
                 {
-                    "mean": means.ravel().astype(np.int64),
-                    "deviation": deviations.ravel().astype(np.int64),
+                    "mean": means.ravel().astype(np.float64),
+                    "deviation": deviations.ravel().astype(np.float64),
                     "share": tables.per_day.ravel(),
                 }
             ),
@@ -77,7 +77,7 @@ def tables_of(model: Model) -> tuple[Tables, tuple[str, ...]]:
     low, high = (commute[name].to_numpy().reshape(areas, -1) for name in ("low", "high"))
     if (low[:, 1:] != high[:, :-1]).any():
         raise UsageError("The bins of commutes do not follow one another.")
-    per_day = model.table("per-day", {"mean": pl.Int64, "deviation": pl.Int64, **share})
+    per_day = model.table("per-day", {"mean": pl.Float64, "deviation": pl.Float64, **share})
     means, deviations = (tuple(sorted(set(per_day[name].to_list()))) for name in ("mean", "deviation"))
     listed = [(mean, deviation) for mean in means for deviation in deviations]
     if (

@@ -41,9 +41,9 @@ from penstock.schema import Schema
 Areas = Literal["tree", "grid"]
 Weight = Annotated[Amount, Exact(least=Fraction(1, 100), most=100)]
 
-MEANS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96)
-DEVIATIONS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32)
-"""The pairs that calls a day are rounded to: coarse where few callers are."""
+MEANS = (0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96)
+DEVIATIONS = (0, 0.2, 0.5, 1, 2, 3, 4, 6, 8, 12, 16, 32)
+"""The pairs that calls a day are rounded to: coarse where few callers are, fine for those who seldom call."""
 BINS = 16
 """Bins of commuting distances, narrow where most people live: edges are squares."""
 PER_NOISE = 5.0
