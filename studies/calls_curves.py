@@ -37,6 +37,13 @@ HOUR_GRID = 20
 BLOCK = 47
 BUDGETS = ("0.1", "0.05", "0.02")
 STARTS = 10
+TABLE = {
+    "WHERE": (3.2150, 3.3396, 3.0871),
+    "0.33": (3.5316, 3.1655, 4.5687),
+    "0.23": (3.4066, 4.5577, 5.1691),
+    "0.13": (5.3391, 5.3194, 5.2754),
+}
+"""The published mean distances in miles, for commute cells of 0.01, 0.025 and 0.05 degrees."""
 
 
 def lattice(frame: Any, region: Region, east: str = "lon", north: str = "lat") -> tuple[Numbers, Numbers]:
@@ -206,6 +213,16 @@ def rows(book: Book) -> Iterator[str]:
             mean, ends = book.mean(key, epsilon, "l1"), book.spread(key, epsilon, "l1")
             shown.append("" if mean is None or ends is None else f"{mean:.3f} ({ends[1]:.3f})")
         yield f"| {name} start | {' | '.join(shown)} |"
+
+    yield "\n## The published table, and its differences from WHERE\n"
+    yield "| commute cells | 0.01° | 0.025° | 0.05° |"
+    yield "|---|--:|--:|--:|"
+    for name, values in TABLE.items():
+        pairs = zip(values, TABLE["WHERE"], strict=True)
+        shown = [
+            f"{each:.4f}" if name == "WHERE" else f"{each:.4f} ({each - base:+.4f})" for each, base in pairs
+        ]
+        yield f"| {name if name == 'WHERE' else f'ε = {name}'} | {' | '.join(shown)} |"
 
 
 def _cell(value: float | None) -> str:

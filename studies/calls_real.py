@@ -36,7 +36,8 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.schema import Schema
 
-RUNS = 3
+RUNS = 2
+HOME_RUNS = 3
 EPSILONS = ("0.33", "1", "3")
 HOME_EPSILONS = ("0.05", "0.1", "0.5")
 COUNTIES = {36005: "2", 36047: "3", 36061: "1", 36081: "4", 36085: "5"}
@@ -224,7 +225,7 @@ def worldwide(book: Book) -> None:
     region, calls = Region.of(schema), Calls(counted, schema)
     truth = original.home.reshape(SIDE, SIDE)
     x, y = counted.callers.home[:, 0], counted.callers.home[:, 1]
-    for run in range(RUNS):
+    for run in range(HOME_RUNS):
         for epsilon in HOME_EPSILONS:
 
             def once(areas: str, e: str = epsilon, r: int = run) -> dict[str, float]:
@@ -266,7 +267,7 @@ def rows(book: Book) -> Iterator[str]:
     ends = [book.spread("two people", e, "callers") for e in EPSILONS]
     yield "| callers | " + " | ".join("" if e is None else f"{e[0]:,.0f}–{e[1]:,.0f}" for e in ends) + " |"
     yield "\n## Homes worldwide\n"
-    yield f"The most visited places of 18,737 users of Gowalla; miles, mean of {RUNS} runs.\n"
+    yield f"The most visited places of 18,737 users of Gowalla; miles, mean of {HOME_RUNS} runs.\n"
     yield "| | " + " | ".join(f"ε = {e} of its own" for e in HOME_EPSILONS) + " |"
     yield "|---|" + "--:|" * len(HOME_EPSILONS)
     for areas in ("tree", "grid", "Algorithm 2, 50 x 50"):

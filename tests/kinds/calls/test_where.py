@@ -35,7 +35,7 @@ from penstock.kinds.calls.sampler import (
     population,
 )
 from penstock.kinds.calls.spending import cost
-from penstock.kinds.calls.tables import exponential_edges, from_cumulative
+from penstock.kinds.calls.tables import PARTS, exponential_edges, from_cumulative
 from penstock.kinds.calls.where import Where
 from penstock.privacy.budgets.accounting import amplified
 from penstock.privacy.budgets.budget import Budget
@@ -423,17 +423,33 @@ def test_where_calls_a_day_are_public_their_share_pays_for_the_number_of_callers
         assert far < earth_movers_distance(truth, np.ones((8, 8))) / 3
 
 
+PLACE = "x,y,weight\n1,1,3\n9,9,1\n"
+PUBLIC = {
+    "home": PLACE,
+    "work": PLACE,
+    "commute": "low,high,weight\n0,5,3\n5,20,1\n",
+    "per_day": "mean,deviation,weight\n2,1,1\n4,1,1\n",
+    "call_time": "class,hour,weight\n1,9,1\n2,20,1\n",
+    "hours": "hour,x,y,weight\n" + "".join(f"{hour},1,1,1\n" for hour in range(HOURS)),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_public_table_may_take_the_place_of_any_part(part: str, tmp_path: Path) -> None:
+    (tmp_path / f"{part}.csv").write_text(PUBLIC[part])
+    made = Where(depth=2, rounds=2, public=str(tmp_path)).fit(
+        opened(crowd()), Budget(1, randomness=Randomness.seeded(1))
+    )
+    assert made.public == (part,)
+    assert made.receipt.epsilon == 1
+    paid = {(*labels, charge.label)[1] for labels, charge in made.receipt.charges()}
+    kept = {each.replace("_", " ") for each in PARTS if each != part}
+    assert paid == (kept | {"callers"} if part == "per_day" else kept)
+    assert made.sample(3, seed=1).columns == ["id", "at", "y", "x"]
+
+
 def test_where_on_public_tables_reads_no_record_and_pays_nothing(tmp_path: Path) -> None:
-    place = "x,y,weight\n1,1,3\n9,9,1\n"
-    tables = {
-        "home": place,
-        "work": place,
-        "commute": "low,high,weight\n0,5,3\n5,20,1\n",
-        "per_day": "mean,deviation,weight\n2,1,1\n4,1,1\n",
-        "call_time": "class,hour,weight\n1,9,1\n2,20,1\n",
-        "hours": "hour,x,y,weight\n" + "".join(f"{hour},1,1,1\n" for hour in range(HOURS)),
-    }
-    for name, text in tables.items():
+    for name, text in PUBLIC.items():
         (tmp_path / f"{name}.csv").write_text(text)
     made = without_records.release(SCHEMA, tmp_path)
     assert made.receipt.epsilon == 0
