@@ -24,6 +24,7 @@ from penstock.kinds.calls.emd import earth_movers_distance
 from penstock.kinds.calls.evaluation import CallsEvaluation
 from penstock.kinds.calls.made_up import made_up_calls
 from penstock.kinds.calls.published import PublishedWhere
+from penstock.kinds.calls.ranges import daily_ranges
 from penstock.kinds.calls.region import HOURS, Region, coarser
 from penstock.kinds.calls.release import CallsRelease
 from penstock.kinds.calls.sampler import (
@@ -31,7 +32,6 @@ from penstock.kinds.calls.sampler import (
     _workplaces,
     at_home,
     calls_of,
-    daily_ranges,
     population,
 )
 from penstock.kinds.calls.spending import cost
@@ -196,6 +196,28 @@ def test_the_daily_range_is_the_largest_distance_of_a_day() -> None:
     caller, day = np.array([0, 0, 0, 0, 1]), np.array([0, 0, 0, 1, 0])
     x, y = np.array([0.0, 3, 0, 9, 5]) * step, np.array([0.0, 0, 4, 9, 5]) * step
     assert daily_ranges(caller, day, x, y, REGION) == pytest.approx([5, 0, 0])
+
+
+def test_the_daily_range_of_many_calls_is_that_of_all_pairs() -> None:
+    """Scattered, on a line, upright, in a few places, and in one: more calls than are compared one by one."""
+    rng, many = np.random.default_rng(2), 300
+    along = rng.random(many) * (1 << 19)
+    places = [
+        rng.random((many, 2)) * (1 << 20),
+        np.column_stack([along, 2 * along]),
+        np.column_stack([np.full(many, 77.0), along]),
+        np.repeat(rng.random((5, 2)) * (1 << 20), many // 5, axis=0),
+        np.full((many, 2), 5.0),
+    ]
+    caller, day = np.repeat(np.arange(5), many), np.zeros(5 * many, dtype=np.int64)
+    x, y = np.concatenate(places).T
+    expected = [
+        float(REGION.miles(*(at[:, None, 0], at[:, None, 1], at[None, :, 0], at[None, :, 1])).max())
+        for at in places
+    ]
+    mixed = rng.permutation(5 * many)
+    found = daily_ranges(caller[mixed], day[mixed], x[mixed], y[mixed], REGION)
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 # The sampler -------------------------------------------------------------------------------------------

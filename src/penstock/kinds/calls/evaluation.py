@@ -20,10 +20,11 @@ from penstock.evaluation.score import Score
 from penstock.kinds.calls.callers import Callers
 from penstock.kinds.calls.emd import earth_movers_distance
 from penstock.kinds.calls.layout import CallsLayout
+from penstock.kinds.calls.ranges import daily_ranges
 from penstock.kinds.calls.reading import InMemory, coded_calls
 from penstock.kinds.calls.region import HOURS, KILOMETRES, Numbers, Reals, Region, cell_of
 from penstock.kinds.calls.release import CallsRelease
-from penstock.kinds.calls.sampler import calls_of, daily_ranges, population
+from penstock.kinds.calls.sampler import calls_of, population
 from penstock.progress import progress
 from penstock.releases.release import Release
 from penstock.report.curves import curves

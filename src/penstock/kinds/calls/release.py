@@ -24,6 +24,7 @@ from penstock.kinds.calls.questions import (
     parse_distance,
     parse_trip,
 )
+from penstock.kinds.calls.ranges import daily_ranges
 from penstock.kinds.calls.region import DAY, HOURS, MOST_DAYS, STEPS, Numbers, Reals, Region
 from penstock.kinds.calls.sampler import (
     CALLERS_AT_ONCE,
@@ -31,7 +32,6 @@ from penstock.kinds.calls.sampler import (
     People,
     at_home,
     calls_of,
-    daily_ranges,
     drawn_in_pieces,
     population,
 )

@@ -207,29 +207,3 @@ def drawn_in_pieces(
     for begin in range(0, size, CALLERS_AT_ONCE):
         people = population(tables, region, min(CALLERS_AT_ONCE, size - begin), rng)
         yield begin, people, calls_of(tables, people, days, rng)
-
-
-def daily_ranges(drawn_caller: Numbers, day: Numbers, x: Reals, y: Reals, region: Region) -> Reals:
-    """For every caller and day with a call, the largest distance between two of the day's places, in miles.
-
-    Exact: of all pairs, for the few calls of a day.
-    """
-    order = np.lexsort([day, drawn_caller])
-    caller, day, x, y = drawn_caller[order], day[order], x[order], y[order]
-    if not len(caller):
-        return np.zeros(0)
-    begins = np.flatnonzero(np.r_[True, (caller[1:] != caller[:-1]) | (day[1:] != day[:-1])])
-    sizes = np.diff(np.append(begins, len(caller)))
-    widest = np.zeros(len(begins))
-    for step in range(1, int(sizes.max(initial=1))):
-        # the pair of each call with the one `step` places later on the same day
-        group = np.repeat(np.arange(len(begins)), np.maximum(sizes - step, 0))
-        if not len(group):
-            break
-        offset = np.arange(len(group)) - np.repeat(
-            np.cumsum(np.maximum(sizes - step, 0)) - np.maximum(sizes - step, 0), np.maximum(sizes - step, 0)
-        )
-        first = begins[group] + offset
-        apart = region.miles(x[first], y[first], x[first + step], y[first + step])
-        np.maximum.at(widest, group, apart)
-    return widest
