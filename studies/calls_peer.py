@@ -229,6 +229,19 @@ def visits(
     }
 
 
+def ordered(peer: Peer) -> dict[str, int]:
+    """In how many of five reports at epsilon 0.01 the tiles stand in the order of their true visits."""
+    visits = [7, 31, 3, 19, 12, 25, 40, 1, 50]
+    place = np.repeat(np.arange(len(visits)), visits)
+    number = np.arange(len(place))
+    trips = pl.DataFrame({"uid": number, "tid": number, "lat": place // 3 + 0.5, "lng": place % 3 + 0.5})
+    trips = trips.with_columns(datetime=pl.datetime(2011, 4, 1, 8))
+    asked = [{"side": 3, "epsilon": 0.01, "trips": 1, "analysis": "VISITS_PER_TILE"}] * 5
+    answers = peer.asked(trips, (0.0, 3.0, 0.0, 3.0), asked)
+    true = np.argsort(visits)[::-1].tolist()
+    return {"reports": len(answers), "in order": sum([tile for tile, _ in each] == true for each in answers)}
+
+
 def taxi() -> pl.DataFrame:
     """Taxi trips within a box, each one a caller who lives where it begins and works where it ends."""
     west, east, south, north = TAXI
@@ -281,6 +294,7 @@ def main() -> None:
     few = city(1, VISITORS), city(2, VISITORS)
     rides = taxi()
     of_taxi = trips_of(rides, ("pickup_lat", "pickup_lon"), ("dropoff_lat", "dropoff_lon"))
+    book.once("peer, order|0.01|0", partial(ordered, peer))
     for run in range(RUNS):
         for epsilon in EPSILONS:
             book.once(
