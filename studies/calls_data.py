@@ -125,10 +125,13 @@ class Remembered:
 def where(counted: Counted, region: Region, side: int, commute_side: int) -> Tables:
     """WHERE without privacy: the six distributions as they are, on these grids."""
     callers = counted.callers
-    home = np.asarray(cell_of(callers.home[:, 0], callers.home[:, 1], side))
-    work = np.asarray(cell_of(callers.work[:, 0], callers.work[:, 1], side))
-    area = np.asarray(cell_of(callers.home[:, 0], callers.home[:, 1], commute_side))
-    apart = region.miles(callers.home[:, 0], callers.home[:, 1], callers.work[:, 0], callers.work[:, 1])
+    homes, works = callers.home[callers.home[:, 0] >= 0], callers.work[callers.work[:, 0] >= 0]
+    home = np.asarray(cell_of(homes[:, 0], homes[:, 1], side))
+    work = np.asarray(cell_of(works[:, 0], works[:, 1], side))
+    both = (callers.home[:, 0] >= 0) & (callers.work[:, 0] >= 0)
+    start, end = callers.home[both], callers.work[both]
+    area = np.asarray(cell_of(start[:, 0], start[:, 1], commute_side))
+    apart = region.miles(start[:, 0], start[:, 1], end[:, 0], end[:, 1])
     edges = np.linspace(0.0, region.diagonal, 201)
     bins = np.clip(np.searchsorted(edges, apart, side="right") - 1, 0, len(edges) - 2)
     ways = np.zeros((commute_side**2, len(edges) - 1))
