@@ -263,7 +263,7 @@ def rows(book: Book) -> Iterator[str]:
     yield "\n## Beside dp-mobility-report\n"
     yield (
         "Flows: half the sum of all differences of shares, 0 to 1. Map of all calls: miles. Mean of "
-        f"{RUNS} runs (least and largest).\n"
+        f"up to {RUNS} runs (least and largest).\n"
     )
     yield "| | " + " | ".join(f"ε = {e}" for e in EPSILONS) + " |"
     yield "|---|" + "--:|" * len(EPSILONS)

@@ -97,7 +97,9 @@ def compared(
 
 
 def rows(book: Book) -> Iterator[str]:
-    """The table of the page."""
+    """The table of the page, where there is something to tell."""
+    if not any(key.startswith("points|") for key in book.found):
+        return
     yield "\n## Beside a PrivTree of points\n"
     yield f"Miles, {CALLERS:,} callers on {DAYS} days, mean of {RUNS} runs (least and largest).\n"
     yield "| | " + " | ".join(f"ε = {e}" for e in EPSILONS) + " |"

@@ -252,7 +252,7 @@ def rows(book: Book) -> Iterator[str]:
     yield "\n## Check-ins of New York City\n"
     yield (
         "Gowalla, January to October 2010, as calls; miles: maps by the hour / homes / work / quartiles of "
-        f"daily ranges. Mean of {RUNS} runs.\n"
+        f"daily ranges. Mean of up to {RUNS} runs.\n"
     )
     yield "| | no privacy | " + " | ".join(f"ε = {e}" for e in EPSILONS) + " |"
     yield "|---|--:|" + "--:|" * len(EPSILONS)
