@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, Audits, MethodAudit
-from penstock.audit.mistakes import Mistakes
+from penstock.audit.paper_mistakes import Mistakes
 from penstock.audit.neighbours import Pair
 from penstock.audit.replay import Tampering
 from penstock.audit.sabotage import changed

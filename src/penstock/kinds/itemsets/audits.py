@@ -12,7 +12,7 @@ import numpy as np
 
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import Audits, MethodAudit
-from penstock.audit.mistakes import Mistakes
+from penstock.audit.paper_mistakes import Mistakes
 from penstock.audit.replay import Tampering
 from penstock.audit.sabotage import changed
 from penstock.audit.tampering import raw_size
