@@ -13,8 +13,11 @@ nothing else does.
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -22,7 +25,7 @@ from numpy.typing import NDArray
 
 from penstock.demo.phones import City
 from penstock.kinds.calls.callers import Callers, Counted
-from penstock.kinds.calls.region import HOURS, Groups, Numbers, Reals, Region, cell_of
+from penstock.kinds.calls.region import HOURS, STEPS, Groups, Numbers, Reals, Region, cell_of
 from penstock.kinds.calls.tables import CLASSES, Tables, probability, public_profiles
 from penstock.schema import Schema
 
@@ -63,6 +66,45 @@ def write(path: Path, callers: int, days: int, seed: int = 1) -> int:
     return written
 
 
+RESULTS = Path(__file__).parent / "calls_results.json"
+
+
+class Book:
+    """What was found, in a file that is written after every run; what is in it is not run again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+
+    def once(self, key: str, run: Callable[[], Any]) -> Any:
+        if key not in self.found:
+            found = run()
+            kept = json.loads(self.path.read_text()) if self.path.exists() else {}
+            self.found |= kept | {key: found}  # another study may have written meanwhile
+            self.path.write_text(json.dumps(dict(sorted(self.found.items())), indent=0) + "\n")
+            print(key, self.found[key], flush=True)
+        return self.found[key]
+
+    def mean(self, name: str, epsilon: str, what: str) -> float | None:
+        """The mean of a figure over all runs, None where there is none."""
+        start = f"{name}|{epsilon}|"
+        values = [entry[what] for key, entry in self.found.items() if key.startswith(start) and what in entry]
+        return float(np.mean(values)) if values else None
+
+    def spread(self, name: str, epsilon: str, what: str) -> tuple[float, float] | None:
+        """The least and the largest of it."""
+        start = f"{name}|{epsilon}|"
+        values = [entry[what] for key, entry in self.found.items() if key.startswith(start) and what in entry]
+        return (min(values), max(values)) if values else None
+
+
+def middles(side: int) -> tuple[Numbers, Numbers]:
+    """The middles of the cells of a grid, in steps of the lattice."""
+    cells, width = np.arange(side**2), STEPS / side
+    across, up = ((cells % side) + 0.5) * width, ((cells // side) + 0.5) * width
+    return across.astype(np.int64), up.astype(np.int64)
+
+
 @dataclass(eq=False)
 class Remembered:
     """Calls that were read once: calls by the hour are asked for once for each division of the map."""
@@ -83,10 +125,13 @@ class Remembered:
 def where(counted: Counted, region: Region, side: int, commute_side: int) -> Tables:
     """WHERE without privacy: the six distributions as they are, on these grids."""
     callers = counted.callers
-    home = np.asarray(cell_of(callers.home[:, 0], callers.home[:, 1], side))
-    work = np.asarray(cell_of(callers.work[:, 0], callers.work[:, 1], side))
-    area = np.asarray(cell_of(callers.home[:, 0], callers.home[:, 1], commute_side))
-    apart = region.miles(callers.home[:, 0], callers.home[:, 1], callers.work[:, 0], callers.work[:, 1])
+    homes, works = callers.home[callers.home[:, 0] >= 0], callers.work[callers.work[:, 0] >= 0]
+    home = np.asarray(cell_of(homes[:, 0], homes[:, 1], side))
+    work = np.asarray(cell_of(works[:, 0], works[:, 1], side))
+    both = (callers.home[:, 0] >= 0) & (callers.work[:, 0] >= 0)
+    start, end = callers.home[both], callers.work[both]
+    area = np.asarray(cell_of(start[:, 0], start[:, 1], commute_side))
+    apart = region.miles(start[:, 0], start[:, 1], end[:, 0], end[:, 1])
     edges = np.linspace(0.0, region.diagonal, 201)
     bins = np.clip(np.searchsorted(edges, apart, side="right") - 1, 0, len(edges) - 2)
     ways = np.zeros((commute_side**2, len(edges) - 1))

@@ -1,6 +1,6 @@
 """Where calls are at an hour: dp-where beside a PrivTree of points.
 
-    python studies/calls_points.py                  # a city of 50,000 callers on five days
+    python studies/calls_points.py              # a city of 20,000 callers on five days; goes on if stopped
 
 The same question is asked of both: how the calls of each hour are spread over the map, 20 x 20 cells, at the
 same epsilon for one caller. Points are released with the fields lat, lon and hour and the unit user, of whom
@@ -10,13 +10,14 @@ mover's distances in miles, mean over every third hour, and for the calls of all
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 import penstock
-from calls_data import schema
+from calls_data import RESULTS, Book, schema
 from penstock.demo.phones import City
 from penstock.kinds.calls.emd import earth_movers_distance
 from penstock.kinds.calls.evaluation import SIDE, synthetic_seen
@@ -25,7 +26,8 @@ from penstock.kinds.calls.release import CallsRelease
 from penstock.schema import Schema
 
 DAYS = 5
-CALLERS = 50_000
+CALLERS = 20_000
+RUNS = 3
 EPSILONS = ("0.1", "0.33", "1")
 BOUNDS = (5, 20, 60)
 POINTS = """
@@ -75,27 +77,51 @@ def of_calls(frame: pl.DataFrame, epsilon: str, seed: int) -> Reals:
     return synthetic_seen(made, 1).hours.reshape(HOURS, SIDE, SIDE)
 
 
+def compared(
+    chosen: pl.DataFrame, confirmed: pl.DataFrame, epsilon: str, region: Region, run: int
+) -> dict[str, float]:
+    """The bound that is best on one city, and both methods on another."""
+    truth, whole = by_hour(chosen, region), by_hour(confirmed, region)
+    tried = {b: apart(truth, of_points(chosen, b, epsilon, 10 + run, region), region) for b in BOUNDS}
+    bound = min(tried, key=lambda each: tried[each])
+    points = of_points(confirmed, bound, epsilon, 20 + run, region)
+    ours = of_calls(confirmed, epsilon, 20 + run)
+    cell = region.cell_size(SIDE)
+    return {
+        "bound": bound,
+        "by the hour, points": apart(whole, points, region),
+        "by the hour, dp-where": apart(whole, ours, region),
+        "all hours together, points": earth_movers_distance(whole.sum(axis=0), points.sum(axis=0), cell),
+        "all hours together, dp-where": earth_movers_distance(whole.sum(axis=0), ours.sum(axis=0), cell),
+    }
+
+
+def rows(book: Book) -> Iterator[str]:
+    """The table of the page, where there is something to tell."""
+    if not any(key.startswith("points|") for key in book.found):
+        return
+    yield "\n## Beside a PrivTree of points\n"
+    yield f"Miles, {CALLERS:,} callers on {DAYS} days, mean of {RUNS} runs (least and largest).\n"
+    yield "| | " + " | ".join(f"ε = {e}" for e in EPSILONS) + " |"
+    yield "|---|" + "--:|" * len(EPSILONS)
+    for what in ("by the hour", "all hours together"):
+        for name in ("points", "dp-where"):
+            cells = []
+            for epsilon in EPSILONS:
+                mean = book.mean("points", epsilon, f"{what}, {name}")
+                ends = book.spread("points", epsilon, f"{what}, {name}")
+                cells.append(
+                    "" if mean is None or ends is None else f"{mean:.2f} ({ends[0]:.2f}–{ends[1]:.2f})"
+                )
+            yield f"| {what}, {name} | {' | '.join(cells)} |"
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--callers", type=int, default=CALLERS)
-    given = parser.parse_args()
-    region = Region.of(schema(DAYS))
-    chosen, confirmed = city(1, given.callers), city(2, given.callers)
-    truth = {1: by_hour(chosen, region), 2: by_hour(confirmed, region)}
-    whole = truth[2].sum(axis=0)
-    for epsilon in EPSILONS:
-        tried = {b: apart(truth[1], of_points(chosen, b, epsilon, 1, region), region) for b in BOUNDS}
-        bound = min(tried, key=lambda b: tried[b])
-        points = of_points(confirmed, bound, epsilon, 2, region)
-        ours = of_calls(confirmed, epsilon, 2)
-        cell = region.cell_size(SIDE)
-        row = {
-            "by hour, points": apart(truth[2], points, region),
-            "by hour, dp-where": apart(truth[2], ours, region),
-            "all day, points": earth_movers_distance(whole, points.sum(axis=0), cell),
-            "all day, dp-where": earth_movers_distance(whole, ours.sum(axis=0), cell),
-        }
-        print(epsilon, f"at_most {bound}", {name: round(value, 2) for name, value in row.items()}, flush=True)
+    book, region = Book(RESULTS), Region.of(schema(DAYS))
+    chosen, confirmed = city(1, CALLERS), city(2, CALLERS)
+    for run in range(RUNS):
+        for epsilon in EPSILONS:
+            book.once(f"points|{epsilon}|{run}", partial(compared, chosen, confirmed, epsilon, region, run))
 
 
 if __name__ == "__main__":

@@ -221,6 +221,8 @@ def _holds(word: str, limit: Any, values: pl.Series) -> bool:
     texts = values.drop_nulls().unique().cast(pl.String)
     if word == "enum":
         return set(texts.str.to_lowercase()) <= {str(each).lower() for each in limit}
+    if values.dtype == pl.String:
+        return False  # a part of what is declared, such as the time of day of a moment
     low, high = values.min(), values.max()
     if (
         low is None

@@ -56,6 +56,8 @@ def maps_by_time(
                 colorscale=SEQUENTIAL,
                 meta={"scale": "sequential"},
                 showscale=False,
+                xgap=0,
+                ygap=0,
                 xaxis=f"x{name}",
                 yaxis=f"y{name}",
                 hovertemplate=f"{safe(time)}<br><b>%{{customdata:,.4~g}}</b> {safe(amount)}<extra></extra>",
@@ -63,8 +65,11 @@ def maps_by_time(
         )
         left, low = column / ACROSS, 1 - (row + 1) / rows
         bare = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
-        layout[f"xaxis{name}"] = {"domain": [left, left + 0.94 / ACROSS], "anchor": f"y{name}", **bare}
-        layout[f"yaxis{name}"] = {"domain": [low, low + 0.84 / rows], "anchor": f"x{name}", **bare}
+        # a map keeps its shape on a narrow page, and hangs from its title
+        shape = {"scaleanchor": f"x{name}", "constrain": "domain", "constraintoward": "top"}
+        across_page, up_page = [left, left + 0.94 / ACROSS], [low, low + 0.84 / rows]
+        layout[f"xaxis{name}"] = {"domain": across_page, "anchor": f"y{name}", "constrain": "domain", **bare}
+        layout[f"yaxis{name}"] = {"domain": up_page, "anchor": f"x{name}", **shape, **bare}
         layout["annotations"].append(
             {
                 "text": safe(time),
@@ -72,6 +77,7 @@ def maps_by_time(
                 "y": low + 0.86 / rows,
                 "xref": "paper",
                 "yref": "paper",
+                "xanchor": "center",
                 "yanchor": "bottom",
                 "showarrow": False,
             }

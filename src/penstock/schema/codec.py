@@ -6,6 +6,7 @@ fresh randomness. A value that the schema refuses stops everything before a budg
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, log10
@@ -34,6 +35,8 @@ _DECODED: dict[str, Any] = {
     "datetime": pl.Datetime("us"),
 }
 REFUSED = -1
+SETTINGS = ("missing: value", "outside: clamp", "outside: other")
+"""What a field may say about values that its domain does not hold."""
 
 
 @dataclass(frozen=True)
@@ -168,32 +171,42 @@ class Codec:
 
         return codes(self, column)
 
-    def complaint(self, value: object, row: int | None = None) -> DataError:
-        """Why the schema refuses this raw value, and what the custodian can do about it."""
+    def complaint(
+        self, value: object, row: int | None = None, settings: Collection[str] = SETTINGS
+    ) -> DataError:
+        """Why the schema refuses this raw value, and what the custodian can do about it.
+
+        `settings` are those that the kind of data allows for the field.
+        """
         field = self.field
         where = f" in row {row}" if row is not None else ""
         reading = read(field, pl.Series([value]), self.markers)
         if reading.missing[0]:
             return DataError(
                 f"{field.name}: the value{where} is missing. "
-                'Fix the row, or set "missing: value" for this field.'
+                f"{_remedy('Fix the row', settings, 'missing: value')}"
             )
         shown = f"value {value!r}" if isinstance(value, str) else f"value {_plain(value)}"
         if reading.unreadable[0]:
             return DataError(
                 f"{field.name}: {shown}{where} is not {noun(field.type)}; "
-                f"the schema declares {field.domain}. "
-                'Fix the row, or set "outside: other" for this field.'
+                f"the schema declares {field.domain}. {_remedy('Fix the row', settings, 'outside: other')}"
             )
         if field.ranged:
             return DataError(
                 f"{field.name}: {shown}{where} is outside the declared {field.domain}. "
-                'Fix the row, or set "outside: clamp" or "outside: other" for this field.'
+                f"{_remedy('Fix the row', settings, 'outside: clamp', 'outside: other')}"
             )
         return DataError(
             f"{field.name}: {shown}{where} is not a declared category{nearest(value, field.labels)}. "
-            'Add it to the enum, or set "outside: other" for this field.'
+            f"{_remedy('Add it to the enum', settings, 'outside: other')}"
         )
+
+
+def _remedy(first: str, allowed: Collection[str], *settings: str) -> str:
+    """What to do about a value: what always helps, or one of the settings that the field may have."""
+    able = " or ".join(f'"{setting}"' for setting in settings if setting in allowed)
+    return f"{first}, or set {able} for this field." if able else f"{first}."
 
 
 def _plain(value: object) -> str:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from tests.kinds.calls.town import SCHEMA, TOWN, call, crowd, frame, opened
+from tests.kinds.calls.town import DATED, SCHEMA, TOWN, call, crowd, frame, in_two, opened
 
 from penstock.audit.neighbours import Pair
 from penstock.audit.sensitivity import moves
@@ -136,11 +136,45 @@ def test_what_is_no_call_is_refused_in_a_sentence(engine: str) -> None:
         (good.with_columns(x=pl.lit(17.0)), "x: value 17"),
         (good.with_columns(y=pl.lit(None, dtype=pl.Float64)), "y: the value"),
         (good.with_columns(at=pl.lit("noon")), "at: value 'noon'"),
+        (good.with_columns(at=pl.lit(" 2024-05-01 ")), "is a date without a time of day"),
+        (good.with_columns(pl.col("at").dt.date()), "at: the column holds dates without"),
         (good.with_columns(id=pl.lit(" ")), "no user"),
         (good.drop("x"), "no such column"),
     ):
         with pytest.raises(DataError, match=words):
             opened(broken, engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_date_and_a_time_of_day_in_two_columns_are_the_moment_of_a_call(engine: str) -> None:
+    rows = crowd(30, seed=9)
+    at = pl.col("at")
+    whole = opened(rows, engine=engine)
+    texts = in_two(rows)
+    for source in (
+        texts,
+        rows.with_columns(day=at.dt.date(), at=at.dt.time()),
+        rows.with_columns(day=at.dt.truncate("1d"), at=at.dt.strftime("%H:%M:%S")),
+        rows.with_columns(day=at.dt.strftime("%Y%m%d"), at=at.dt.strftime("%H%M%S")),
+    ):
+        parted = opened(source, DATED, engine)
+        for take in (
+            lambda calls: calls.places("work", 5),
+            lambda calls: calls.per_day((0, 1, 2), (0, 1)),
+            lambda calls: calls.hours_by_call(Groups.runs(5, 7)),
+        ):
+            assert np.array_equal(open_seal(take(whole)), open_seal(take(parted)))
+    for broken, words in (
+        (texts.with_columns(day=pl.lit("2024-13-01")), "at: value '2024-13-01T"),
+        (texts.with_columns(at=pl.lit("nine")), "at: value '2024-"),
+        (texts.with_columns(at=pl.lit(None, dtype=pl.String)), "at: the value"),
+        (texts.with_columns(at=pl.lit("")), "at: value"),
+        (texts.with_columns(day=pl.lit(20240501)), "day: the column holds int"),
+        (texts.with_columns(at=pl.lit(9.5)), "at: the column holds (double|float64)"),
+        (texts.drop("day"), "day: the data has no such column"),
+    ):
+        with pytest.raises(DataError, match=words):
+            opened(broken, DATED, engine)
 
 
 def test_a_schema_that_cannot_be_meant_is_refused() -> None:

@@ -22,6 +22,8 @@ fields:
   - {name: x, type: number, constraints: {minimum: 0, maximum: 16}}
 """
 SCHEMA = Schema.from_yaml(TOWN)
+DATED = Schema.from_yaml(TOWN.replace("time: at", "date: day, time: at"))
+"""The same town, where dates stand in a column of their own."""
 WEDNESDAY = datetime(2024, 5, 1)
 
 
@@ -35,6 +37,12 @@ def frame(*rows: tuple[Any, ...]) -> pl.DataFrame:
         schema={"id": pl.String, "at": pl.Datetime("us"), "y": pl.Float64, "x": pl.Float64},
         orient="row",
     )
+
+
+def in_two(rows: pl.DataFrame) -> pl.DataFrame:
+    """The same calls with the date and the time of day in two columns of text."""
+    at = pl.col("at")
+    return rows.with_columns(day=at.dt.strftime("%Y-%m-%d"), at=at.dt.strftime(" %H:%M:%S "))
 
 
 def opened(rows: pl.DataFrame, schema: Schema = SCHEMA, engine: str = "memory") -> Calls:

@@ -13,7 +13,7 @@ from penstock.audit.harness import Status, examine
 from penstock.audit.hostile import Ground, trial
 from penstock.audit.replay import replay
 from penstock.audit.target import Kind, Target
-from penstock.kinds.itemsets.audits import EAGER, FOUR, MISTAKES, HigherForAbsent, mistakes
+from penstock.kinds.itemsets.audits import EAGER, FOUR, MISTAKEN, MISTAKES, HigherForAbsent
 from penstock.privacy.laws.passing import Passed, SparseCounts
 from penstock.privacy.unit import Relation
 
@@ -22,7 +22,7 @@ def by_name(target: Target) -> str:
     return target.name
 
 
-@pytest.mark.parametrize("target", mistakes(), ids=by_name)
+@pytest.mark.parametrize("target", MISTAKEN.targets(), ids=by_name)
 def test_every_mistake_is_refuted_and_the_method_itself_is_not(target: Target) -> None:
     verdict = examine(target, 40)
     assert verdict.status is (Status.REFUTED if target.kind is Kind.BROKEN else Status.HOLDS)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from penstock.audit.hostile import Ground, both_ways, trial
+from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, Audits, MethodAudit
+from penstock.audit.paper_mistakes import Mistakes
 from penstock.audit.neighbours import Pair
-from penstock.audit.replay import Replays, Tampering
+from penstock.audit.replay import Tampering
 from penstock.audit.sabotage import changed
-from penstock.audit.target import Kind, Promise, Target
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
-from penstock.privacy.unit import Relation
 from penstock.schema import Schema
 
 Rows = tuple[tuple[Any, ...], ...]
@@ -176,43 +174,6 @@ MISTAKES: dict[str, tuple[str, Tampering]] = {
 }
 
 
-def _replayed(tampering: Tampering, number: int, seed: int) -> Replays:
-    """All hostile pairs of a ground, with one mistake made."""
-    ground = GROUNDS[0]
-    made = trial(ground, "dp-where-published", Relation.ADD_REMOVE, 2, parameters=COARSE, tampering=tampering)
-    found = Replays()
-    for place, pair in enumerate(ground.pairs(Relation.ADD_REMOVE)):
-        more, _ = both_ways(made, ground, Relation.ADD_REMOVE, pair, seed + place)
-        found = found + more
-    return found
-
-
-def mistakes() -> tuple[Target, ...]:
-    """The published method as it is, and with each of the mistakes that its paper invites."""
-    shipped = Target(
-        "calls-published-parts",
-        Kind.SHIPPED,
-        Promise(Fraction(1)),
-        "the parts of DP-WHERE, replayed on hostile neighbours",
-        (),
-        replays=partial(_replayed, Tampering()),
-        effort=0.001,
-    )
-    return (
-        shipped,
-        *(
-            replace(
-                shipped,
-                name=f"broken-calls-{name}",
-                kind=Kind.BROKEN,
-                summary=f"dp-where-published: {words}",
-                replays=partial(_replayed, tampering),
-            )
-            for name, (words, tampering) in MISTAKES.items()
-        ),
-    )
-
-
 METHODS: tuple[MethodAudit, ...] = (
     MethodAudit(
         "dp-where", TOWN, (), parameters=SMALL, pairs=PAIRS, columns=COLUMNS, copies=FEW, read_off=seen_box
@@ -243,4 +204,13 @@ GROUNDS = (
     Ground("callers with stated homes", STATED, HOMES[0], PLACED, cases=HOMES, whose="phone"),
 )
 
-AUDITS = Audits(METHODS, mistakes, GROUNDS)
+MISTAKEN = Mistakes(
+    "dp-where-published",
+    GROUNDS[0],
+    COARSE,
+    "calls-published-parts",
+    "the parts of DP-WHERE, replayed on hostile neighbours",
+    "broken-calls",
+    MISTAKES,
+)
+AUDITS = Audits(METHODS, MISTAKEN.targets, GROUNDS)

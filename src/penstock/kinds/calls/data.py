@@ -206,7 +206,7 @@ class Calls(Data):
             "not at all, so that |2 k - n| moves by one, up or down; in other cells nothing moves",
         )
 
-    def per_day(self, means: Sequence[int], deviations: Sequence[int]) -> Sealed[Numbers]:
+    def per_day(self, means: Sequence[float], deviations: Sequence[float]) -> Sealed[Numbers]:
         """How many callers have each pair of mean and deviation of calls a day, rounded to public numbers.
 
         A row for every mean. All days of the window count, those without a call as well.
@@ -318,7 +318,7 @@ class _Nobody:
 _NOBODY = _Nobody()
 
 
-def _nearest(values: Reals, known: Sequence[int]) -> Numbers:
+def _nearest(values: Reals, known: Sequence[float]) -> Numbers:
     """The place of the nearest of some ascending numbers; of two the smaller one."""
     middles = (np.asarray(known[1:], dtype=np.float64) + np.asarray(known[:-1], dtype=np.float64)) / 2
     return np.searchsorted(middles, values, side="left").astype(np.int64)

@@ -17,6 +17,7 @@ from penstock.engine.connection import Duck, Stored, stopped, too_large
 from penstock.engine.coordinates import Coordinate
 from penstock.engine.records import Source
 from penstock.errors import PenstockError
+from penstock.kinds.calls import moments
 from penstock.kinds.calls.callers import (
     PACKED,
     RULE_SIDE,
@@ -45,7 +46,8 @@ class InDatabase:
     ) -> None:
         self._records, self._layout, self._region = records, layout, region
         self._duck = None if records.remote else Duck(memory)
-        self._raw = self._asked(lambda: records.table(layout.columns, duck=self._duck))
+        raw = self._asked(lambda: records.table(layout.columns, duck=self._duck))
+        self._raw = moments.in_database(raw, layout)
         with progress("gathering calls by caller"):
             self._stored: Stored = self._asked(lambda: self._coded(schema))
             self._calls = self._stored.table
@@ -133,7 +135,7 @@ class InDatabase:
             codec = schema.codec(field)
             _, _, good = _checked(codec, self._raw[column], name)
             example = self._raw.filter(~good).select(column).limit(1)
-            raise codec.complaint(example.to_pyarrow().to_pylist()[0][column])
+            raise moments.complaint(codec, example.to_pyarrow().to_pylist()[0][column])
 
     def _gathered(self) -> Stored:
         """One row for every caller, in a temporary table."""
@@ -185,6 +187,9 @@ def _checked(codec: Codec, column: ir.Value, part: str) -> tuple[Any, Any, Any]:
     from penstock.schema.database import readings
 
     value, missing, good = readings(codec, column)
+    dated = moments.without_hour_in_database(column) if part == "t" else None
+    if dated is not None:
+        good = good & ~dated
     if part != "t" and codec.field.outside != "clamp":
         edges = codec.field.edges
         good = good & (value >= _double(edges.low)) & (value <= _double(edges.high))

@@ -9,9 +9,10 @@ import polars as pl
 
 from penstock.drafting.columns import MARKERS, looks
 from penstock.drafting.proposal import KindDraft, Notes, propose
+from penstock.kinds.calls import moments
 from penstock.kinds.calls.layout import CallsLayout
 from penstock.schema import Field, Layout, Unit
-from penstock.schema.values import Type
+from penstock.schema.values import BLANKS, CLOCK, Type
 
 _SAY_WHICH = (
     "Say which columns make a call: calls: {caller: ..., time: ..., latitude: ..., longitude: ...}, and "
@@ -41,8 +42,9 @@ class CallsDraft(KindDraft):
             notes.top.append(_SAY_WHICH)
             return fields, None
         declared = {}
+        described = moments.in_memory(frame, found)
         for part, name in found.declared.items():
-            field = propose(frame[name], self, markers, notes)
+            field = propose(described[name], self, markers, notes)
             if not isinstance(field, Field) or not field.ranged:
                 notes.top.append(_SAY_WHICH)
                 return fields, None
@@ -70,15 +72,31 @@ class CallsDraft(KindDraft):
         return None
 
 
+def _only_times(column: pl.Series) -> bool:
+    """Whether a column holds times of day and nothing else."""
+    if column.dtype == pl.Time:
+        return True
+    if column.dtype != pl.String:
+        return False
+    known = column.drop_nulls().str.strip_chars(BLANKS)
+    return not known.is_empty() and bool(known.str.contains(f"^{CLOCK}$").all())
+
+
 def _guess(frame: pl.DataFrame, markers: tuple[str, ...]) -> CallsLayout | None:
     types = {name: looks(frame[name], markers or MARKERS).type for name in frame.columns}
     numbers = [name for name, type_ in types.items() if type_ in ("integer", "number")]
     time = next((name for name, type_ in types.items() if type_ == "datetime"), None)
+    date = None
+    if time is None:
+        time = next((name for name in frame.columns if _only_times(frame[name])), None)
+        date = next((name for name, type_ in types.items() if type_ == "date"), None)
     latitude = next((name for name in numbers if _LATITUDE.match(name)), None)
     longitude = next((name for name in numbers if _LONGITUDE.match(name)), None)
-    others = [name for name in frame.columns if name not in (time, latitude, longitude)]
+    others = [name for name in frame.columns if name not in (time, date, latitude, longitude)]
     caller = next((name for name in others if _CALLER.match(name)), None)
     if time is None or latitude is None or longitude is None or caller is None:
+        return None
+    if types[time] != "datetime" and date is None:
         return None
     places: dict[str, str] = {}
     for name in others:
@@ -96,6 +114,7 @@ def _guess(frame: pl.DataFrame, markers: tuple[str, ...]) -> CallsLayout | None:
         {
             "caller": caller,
             "time": time,
+            **({} if date is None else {"date": date}),
             "latitude": latitude,
             "longitude": longitude,
             **places,

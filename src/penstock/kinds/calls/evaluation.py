@@ -20,15 +20,16 @@ from penstock.evaluation.score import Score
 from penstock.kinds.calls.callers import Callers
 from penstock.kinds.calls.emd import earth_movers_distance
 from penstock.kinds.calls.layout import CallsLayout
+from penstock.kinds.calls.ranges import daily_ranges
 from penstock.kinds.calls.reading import InMemory, coded_calls
 from penstock.kinds.calls.region import HOURS, KILOMETRES, Numbers, Reals, Region, cell_of
 from penstock.kinds.calls.release import CallsRelease
-from penstock.kinds.calls.sampler import calls_of, daily_ranges, population
+from penstock.kinds.calls.sampler import calls_of, population
 from penstock.progress import progress
 from penstock.releases.release import Release
 from penstock.report.curves import curves
 from penstock.report.maps import grid_map
-from penstock.report.page import Gallery, Section
+from penstock.report.page import Gallery, Section, Table
 from penstock.report.picture import Picture
 from penstock.report.pictures import histogram
 from penstock.report.travel import PERCENTILES, spreads
@@ -311,10 +312,10 @@ def _sections(
     return [
         Section(
             "How far calls are from where they were",
-            [Gallery([by_hour]), Gallery(maps)],
+            [Gallery([by_hour]), _in_both(hourly, floor, ceiling), Gallery(maps)],
             short="Maps",
-            lead="Earth mover's distances in miles; one mile is 1.609 kilometres. The last table of the "
-            "evaluation's JSON has both.",
+            lead="Earth mover's distances: how far calls have to be carried, on average, to make one map the "
+            "other. One mile is 1.609 kilometres.",
         ),
         Section(
             "How far people move",
@@ -334,6 +335,18 @@ def _sections(
             short="Ranges",
         ),
     ]
+
+
+def _in_both(hourly: dict[int, float], floor: dict[int, float], ceiling: dict[int, float]) -> Table:
+    """The distances of every hour, and their means, in miles and kilometres."""
+    shown = [("all hours", _mean(hourly), _mean(floor), _mean(ceiling))]
+    shown += [(f"{hour:02d}:00", hourly[hour], floor[hour], ceiling[hour]) for hour in hourly]
+    return Table(
+        ("hour", "miles", "kilometres", "floor, miles", "ceiling, miles"),
+        [(name, far, far * KILOMETRES, low, high) for name, far, low, high in shown],
+        caption="In miles and kilometres",
+        strong=(0,),
+    )
 
 
 def _commutes(original: Seen, synthetic: Seen) -> Picture:

@@ -14,12 +14,15 @@ Coordinates = Literal["degrees", "kilometres", "miles"]
 BUSIEST = 120
 """The most calls within an hour that the published method lets a caller have."""
 _USUAL_CALLS = 200
+SETTINGS = ("outside: clamp",)
+"""What may be set for the fields of a call: a value that is missing or unknown makes none."""
 
 
 class CallsLayout(Layout):
     """Which columns make a call: whose it is, when, and where.
 
     The `time` is a datetime whose bounds are the window of days that is released: calls outside are left out.
+    Where `date` names a column of its own, that of the time holds times of day, and its field describes both.
     `latitude` and `longitude` are numbers whose bounds are the box. Where a caller lives and works may stand
     in columns of its own, the same in all rows of a caller; without them the rule is that home is the cell
     with most of a caller's own calls at night (19:00 to 07:00), and work the one with most of them on weekday
@@ -39,6 +42,9 @@ class CallsLayout(Layout):
 
     caller: str = Field(description="the column that says whose calls they are")
     time: str = Field(description="the field of dates and times")
+    date: str | None = Field(
+        default=None, description="the column of dates, where that of the time holds times of day alone"
+    )
     latitude: str = Field(description="the field of places from south to north")
     longitude: str = Field(description="the field of places from west to east")
     home_latitude: str | None = Field(default=None, description="the column of where a caller lives, north")

@@ -34,8 +34,12 @@ def made_up_calls(schema: Schema, records: int, seed: int = 0) -> pl.DataFrame:
     seconds = np.clip(region.first_day * DAY + second, int(clock.low), int(clock.high))
     columns: dict[str, pl.Series] = {
         layout.caller: pl.Series(caller),
-        layout.time: pl.Series(seconds * 1_000_000).cast(pl.Datetime("us")),
     }
+    moment = pl.Series(seconds * 1_000_000).cast(pl.Datetime("us"))
+    if layout.date is None:
+        columns[layout.time] = moment
+    else:
+        columns |= {layout.date: moment.dt.date(), layout.time: moment.dt.strftime("%H:%M:%S")}
     pairs = {(layout.longitude, layout.latitude): place}
     for name, pair in layout.places.items():
         pairs[pair] = (home if name == "home" else work)[caller]

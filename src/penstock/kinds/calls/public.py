@@ -6,7 +6,7 @@ are drawn without reading any record: WHERE on public data (`penstock.kinds.call
 
     home.csv, work.csv   the fields of longitude and latitude, weight
     commute.csv          low, high, weight         in miles; the same everywhere
-    per_day.csv          mean, deviation, weight   whole numbers of calls
+    per_day.csv          mean, deviation, weight   of calls a day
     call_time.csv        class, hour, weight       classes 1 and 2, hours 0 to 23
     hours.csv            hour, the fields of longitude and latitude, weight
 """
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 BLOCKS = 16
 USUAL_CALLERS = 1000.0
+MOST_CALLS = 86_400
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,14 +106,17 @@ class PublicTables:
 
     def per_day(self) -> dict[str, Any]:
         mean, deviation, weight = self.columns["per_day"]
-        if (np.concatenate([mean, deviation]) % 1 != 0).any() or min(mean.min(), deviation.min()) < 0:
-            raise UsageError("public: means and deviations of per_day.csv are whole numbers from 0 on.")
+        if min(mean.min(), deviation.min()) < 0 or max(mean.max(), deviation.max()) > MOST_CALLS:
+            raise UsageError(
+                f"public: means and deviations of per_day.csv are numbers from 0 to {MOST_CALLS:,}. "
+                "Nothing was spent."
+            )
         means, deviations = np.unique(mean), np.unique(deviation)
         shares = np.zeros((len(means), len(deviations)))
         np.add.at(shares, (np.searchsorted(means, mean), np.searchsorted(deviations, deviation)), weight)
         return {
-            "means": tuple(int(each) for each in means),
-            "deviations": tuple(int(each) for each in deviations),
+            "means": tuple(float(each) for each in means),
+            "deviations": tuple(float(each) for each in deviations),
             "per_day": probability(shares.ravel()).reshape(shares.shape),
         }
 

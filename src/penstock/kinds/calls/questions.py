@@ -110,11 +110,18 @@ def parse_distance(text: str) -> float:
 
 def example_area(schema: Schema) -> str:
     """The south-western quarter of the map."""
+    return area_text(schema, 0, 2)
+
+
+def area_text(schema: Schema, place: int, side: int) -> str:
+    """One of side x side areas of the map as a box, numbered row by row from the south-west, from 0 on."""
     layout, region = CallsLayout.of(schema), Region.of(schema)
-    middle_x, middle_y = (region.west + region.east) / 2, (region.south + region.north) / 2
+    row, column = divmod(place, side)
+    across = np.linspace(region.west, region.east, side + 1)[column : column + 2]
+    up = np.linspace(region.south, region.north, side + 1)[row : row + 2]
     return (
-        f"{layout.latitude}={_plain(region.south)}..{_plain(middle_y)},"
-        f"{layout.longitude}={_plain(region.west)}..{_plain(middle_x)}"
+        f"{layout.latitude}={_plain(up[0])}..{_plain(up[1])},"
+        f"{layout.longitude}={_plain(across[0])}..{_plain(across[1])}"
     )
 
 

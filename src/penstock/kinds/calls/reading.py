@@ -18,6 +18,7 @@ from penstock.engine.opening import AUTO, in_memory
 from penstock.engine.records import Source
 from penstock.engine.source import read as read_source
 from penstock.errors import DataError
+from penstock.kinds.calls import moments
 from penstock.kinds.calls.callers import (
     PACKED,
     RULE_SIDE,
@@ -107,6 +108,7 @@ def coded_calls(frame: pl.DataFrame, schema: Schema, layout: CallsLayout, region
     """Every call within the window: columns caller, day, hour, minute, x, y, and home and work if stated."""
     if not frame.height:  # of no values pandas makes floats, whatever the others would have been
         frame = frame.cast(pl.String)
+    frame = moments.in_memory(frame, layout)
     people = numbered_users(layout.caller, frame[layout.caller], schema.missing_values)
     seconds = _seconds(schema.codec(layout.time), frame[layout.time])
     columns: dict[str, Any] = {
@@ -129,7 +131,7 @@ def coded_calls(frame: pl.DataFrame, schema: Schema, layout: CallsLayout, region
 def _seconds(codec: Codec, column: pl.Series) -> Numbers:
     """Seconds since 1970; what is missing or no time is refused, what is outside the window is not."""
     found = read(codec.field, column, codec.markers)
-    _refuse(codec, column, found.missing | found.unreadable)
+    _refuse(codec, column, found.missing | found.unreadable | moments.without_hour(column))
     return found.values.cast(pl.Int64).to_numpy()
 
 
@@ -149,4 +151,4 @@ def _steps(codec: Codec, column: pl.Series, *, optional: bool = False) -> Number
 def _refuse(codec: Codec, column: pl.Series, refused: NDArray[np.bool_]) -> None:
     if refused.any():
         row = int(np.argmax(refused))
-        raise codec.complaint(column[row], row + 1)
+        raise moments.complaint(codec, column[row], row + 1)

@@ -9,37 +9,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
-from pydantic import BaseModel
-from pydantic import Field as Range
 
 from penstock.errors import QueryError, ReleaseError, SchemaError, UsageError
-from penstock.kinds.calls import pictures
+from penstock.kinds.calls import pictures, saved
 from penstock.kinds.calls.layout import CallsLayout
 from penstock.kinds.calls.questions import (
     Area,
+    area_text,
     example_area,
     parse_calls,
     parse_distance,
     parse_trip,
 )
-from penstock.kinds.calls.region import DAY, HOURS, MOST_DAYS, STEPS, Groups, Numbers, Reals, Region
+from penstock.kinds.calls.ranges import daily_ranges
+from penstock.kinds.calls.region import DAY, HOURS, MOST_DAYS, STEPS, Numbers, Reals, Region
 from penstock.kinds.calls.sampler import (
     CALLERS_AT_ONCE,
     Drawn,
     People,
     at_home,
     calls_of,
-    daily_ranges,
     drawn_in_pieces,
     population,
 )
-from penstock.kinds.calls.tables import CLASSES, PARTS, Tables
+from penstock.kinds.calls.tables import PARTS, Tables
 from penstock.progress import progress
 from penstock.releases import Answer, Manifest, Model, Question, Release
 from penstock.releases.batch import answered
+from penstock.report.numbers import readable
 from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
@@ -53,20 +53,18 @@ RANGED_DAYS = 7
 MOST_CALLS = 500_000
 """About so many calls are drawn when nobody says how many callers."""
 MOST_AREAS = 12
+_LUCK = 1.96
 MODELLED = (
     "The number comes from synthetic callers, who follow noisy distributions; nobody knows how far it is "
     "from the truth."
 )
+OF_CALLS = "It rests on all six tables, and on calls being made at home or at work alone."
+OF_TRIPS = (
+    "It rests on the tables of homes, work and commutes: where callers live, where they work and how far "
+    "they go was counted, the direction was not."
+)
+OF_RANGES = "It rests on all six tables; ways to third places, which lengthen a day, are not in the model."
 EQUALLY = "Every caller counts the same in where calls are made at an hour, however many calls there are."
-
-
-class _Saved(BaseModel):
-    side: Annotated[int, Range(ge=1, le=4096)]
-    commute_side: Annotated[int, Range(ge=1, le=4096)]
-    block_side: Annotated[int, Range(ge=0, le=4096)]
-    run: Annotated[int, Range(ge=0)]
-    callers: Annotated[float, Range(ge=0, allow_inf_nan=False)]
-    public: list[str]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -151,7 +149,12 @@ class CallsRelease(Release):
             layout.latitude: self._place(layout.latitude, y),
         }
         found = [pl.Series(layout.caller, first + 1 + drawn.caller, dtype=pl.Int64)]
-        found += [columns[name] for name in self.schema.names]
+        for name in self.schema.names:
+            if name == layout.time and layout.date is not None:
+                found.append(columns[name].dt.date().alias(layout.date))
+                found.append(columns[name].dt.strftime("%H:%M:%S"))
+            else:
+                found.append(columns[name])
         for name, (east, north) in layout.places.items():
             place = (people.home_place if name == "home" else people.work_place)[drawn.caller]
             at_x, at_y = self.region.coordinates(place[:, 0], place[:, 1])
@@ -199,30 +202,42 @@ class CallsRelease(Release):
         people, tables = self.crowd, self.tables
         hours = range(HOURS) if hour is None else (hour,)
         at_home_part, at_work_part = self._part(people.home, area), self._part(people.work, area)
-        found = 0.0
+        found = np.zeros(len(people))
         for each in hours:
             chance = at_home(tables, people, each)
             often = people.mean * tables.times[people.kind, each]
-            found += float(np.mean(often * (chance * at_home_part + (1 - chance) * at_work_part)))
+            found += often * (chance * at_home_part + (1 - chance) * at_work_part)
         words = "calls a day" if hour is None else "calls in this hour of a day"
-        return Answer(found * tables.callers, None, words, "model", (MODELLED, EQUALLY))
+        return self._modelled(found * tables.callers, words, OF_CALLS, EQUALLY)
 
     def trips(self, text: str) -> Answer:
         """How many callers live in one box and work in another: ``BOX to BOX``."""
         start, end = parse_trip(text, self.schema, self.region)
         both = self._part(self.crowd.home, start) * self._part(self.crowd.work, end)
-        return Answer(float(both.mean()) * self.tables.callers, None, "callers", "model", (MODELLED,))
+        return self._modelled(both * self.tables.callers, "callers", OF_TRIPS)
 
     def beyond(self, text: str) -> Answer:
         """The share of a day's callers who move further than a distance on that day, such as ``5 miles``."""
         far = parse_distance(text)
         share = float((self.ranges > far).mean()) if len(self.ranges) else 0.0
-        return Answer(100 * share, None, "percent of callers on a day with a call", "model", (MODELLED,))
+        # as if all days of a caller were alike: more than the truth
+        luck = _LUCK * 100 * float(np.sqrt(share * (1 - share) / RANGED))
+        words = "percent of callers on a day with a call"
+        rests = (MODELLED, OF_RANGES, _lucky(RANGED, luck, "at most"))
+        return Answer(100 * share, None, words, "model", rests)
+
+    def _modelled(self, each: Reals, words: str, *rests: str) -> Answer:
+        """The mean of what every caller of the crowd stands for, with what is known about it."""
+        luck = _LUCK * float(each.std()) / float(np.sqrt(len(each)))
+        return Answer(
+            float(each.mean()), None, words, "model", (MODELLED, *rests, _lucky(len(each), luck, "about"))
+        )
 
     def flows(self, side: int = 4) -> pl.DataFrame:
-        """The origin-destination matrix of a grid of so many areas each way: columns from, to, callers.
+        """The origin-destination matrix of a grid of so many areas each way.
 
-        Areas are numbered row by row from the south-west, from 1 on.
+        The columns are from, to, callers, the boxes of home and work as `trips` takes them, and what the
+        number rests on. Areas are numbered row by row from the south-west, from 1 on.
         """
         import polars as pl
 
@@ -230,20 +245,23 @@ class CallsRelease(Release):
             raise QueryError(f"Flows are between areas of a grid of 1 to {MOST_AREAS} each way, not {side}.")
         matrix = self.matrix(side)
         number = np.arange(1, side * side + 1)
+        boxes = [area_text(self.schema, place, side) for place in range(side * side)]
         return pl.DataFrame(
             {
                 "from": np.repeat(number, side * side),
                 "to": np.tile(number, side * side),
                 "callers": np.round(matrix.ravel(), 3),
+                "home": np.repeat(boxes, side * side),
+                "work": np.tile(boxes, side * side),
+                "rests_on": ["model"] * side**4,
             }
         )
 
     def matrix(self, side: int) -> Reals:
         """How many callers live in each area (rows) and work in each (columns)."""
-        cell = STEPS // 1
         homes, works = (
-            (place[:, 1] * side // cell).astype(np.int64) * side
-            + (place[:, 0] * side // cell).astype(np.int64)
+            (place[:, 1] * side // STEPS).astype(np.int64) * side
+            + (place[:, 0] * side // STEPS).astype(np.int64)
             for place in (self.crowd.home_place, self.crowd.work_place)
         )
         flat = np.bincount(homes * side**2 + works, minlength=side**4).astype(np.float64)
@@ -315,94 +333,21 @@ class CallsRelease(Release):
     # The folder -----------------------------------------------------------------------------------------
 
     def model(self) -> Model:
-        import polars as pl
-
-        tables = self.tables
-        means, deviations = np.meshgrid(tables.means, tables.deviations, indexing="ij")
-        saved = _Saved(
-            side=tables.side,
-            commute_side=tables.commute_side,
-            block_side=tables.groups.block_side,
-            run=tables.groups.run,
-            callers=float(tables.callers),
-            public=list(self.public),
-        )
-        return Model(
-            json=saved.model_dump(),
-            tables={
-                "home": pl.DataFrame({"share": tables.home}),
-                "work": pl.DataFrame({"share": tables.work}),
-                "commute": pl.DataFrame(
-                    {
-                        "low": tables.edges[:, :-1].ravel(),
-                        "high": tables.edges[:, 1:].ravel(),
-                        "share": tables.commute.ravel(),
-                    }
-                ),
-                "per-day": pl.DataFrame(
-                    {
-                        "mean": means.ravel().astype(np.int64),
-                        "deviation": deviations.ravel().astype(np.int64),
-                        "share": tables.per_day.ravel(),
-                    }
-                ),
-                "classes": pl.DataFrame({"share": tables.classes}),
-                "call-time": pl.DataFrame({"first": tables.times[0], "second": tables.times[1]}),
-                "hours": pl.DataFrame({"share": tables.hours.ravel()}),
-            },
-        )
+        return saved.model_of(self.tables, self.public)
 
     @classmethod
     def from_model(cls, manifest: Manifest, model: Model) -> Self:
-        saved = model.read(_Saved)
         try:
             Region.of(manifest.schema)
-            groups = Groups(saved.side, saved.block_side, saved.run)
-            if bool(saved.run) == bool(saved.block_side) or not set(saved.public) <= set(PARTS):
-                raise UsageError("The groups of cells are neither blocks nor runs.")
-            tables = _loaded(model, saved, groups)
+            tables, public = saved.tables_of(model)
         except (UsageError, SchemaError) as problem:
             raise ReleaseError(f"The model is not one of calls: {problem} Get the release again.") from None
-        return cls(**manifest.common, tables=tables, public=tuple(saved.public))
+        return cls(**manifest.common, tables=tables, public=public)
 
 
-def _loaded(model: Model, saved: _Saved, groups: Groups) -> Tables:
-    """The saved tables, each of the size that the model says."""
-    import polars as pl
-
-    share, areas = {"share": pl.Float64}, saved.commute_side**2
-    commute = model.table("commute", {"low": pl.Float64, "high": pl.Float64, **share})
-    if commute.height == 0 or commute.height % areas:
-        raise UsageError("The commute has not the same bins everywhere.")
-    low, high = (commute[name].to_numpy().reshape(areas, -1) for name in ("low", "high"))
-    if (low[:, 1:] != high[:, :-1]).any():
-        raise UsageError("The bins of commutes do not follow one another.")
-    per_day = model.table("per-day", {"mean": pl.Int64, "deviation": pl.Int64, **share})
-    means, deviations = (tuple(sorted(set(per_day[name].to_list()))) for name in ("mean", "deviation"))
-    listed = [(mean, deviation) for mean in means for deviation in deviations]
-    if (
-        listed != list(zip(per_day["mean"], per_day["deviation"], strict=True))
-        or min(means + deviations, default=0) < 0
-    ):
-        raise UsageError("Means and deviations are not all pairs in their order.")
-    times = model.table("call-time", {"first": pl.Float64, "second": pl.Float64}, rows=HOURS)
-    cells = saved.side**2
-    return Tables(
-        side=saved.side,
-        home=model.table("home", share, rows=cells)["share"].to_numpy(),
-        work=model.table("work", share, rows=cells)["share"].to_numpy(),
-        commute_side=saved.commute_side,
-        edges=np.concatenate([low, high[:, -1:]], axis=1),
-        commute=commute["share"].to_numpy().reshape(areas, -1),
-        means=means,
-        deviations=deviations,
-        per_day=per_day["share"].to_numpy().reshape(len(means), len(deviations)),
-        classes=model.table("classes", share, rows=CLASSES)["share"].to_numpy(),
-        times=np.stack([times["first"].to_numpy(), times["second"].to_numpy()]),
-        groups=groups,
-        hours=model.table("hours", share, rows=HOURS * groups.size)["share"].to_numpy().reshape(HOURS, -1),
-        callers=saved.callers,
-    )
+def _lucky(size: int, luck: float, how: str) -> str:
+    """What another crowd would change: the one error of an answer that is known."""
+    return f"Another {size:,} synthetic callers would move it by {how} ± {readable(luck)} (95 %)."
 
 
 def _areas(text: str) -> int:

@@ -23,6 +23,8 @@ FURTHEST_MILES = 200.0
 """A tolerance is doubled up to this distance; whoever finds no work by then works at home."""
 CHUNK = 256
 CALLERS_AT_ONCE = 4096
+_NARROWEST = 0.05
+_HALVINGS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +157,8 @@ def _chance(tables: Tables, home: Numbers, work: Numbers, hour: NDArray[np.int64
 
 def calls_of(tables: Tables, people: People, days: int, rng: np.random.Generator) -> Drawn:
     """All calls of some callers on so many days, caller by caller and in the order of time."""
-    number = np.rint(rng.normal(people.mean[:, None], people.deviation[:, None], (len(people), days)))
+    centre, spread = (each[:, None] for each in _normal(people.mean, people.deviation))
+    number = np.rint(rng.normal(centre, spread, (len(people), days)))
     number = np.maximum(number, 0).astype(np.int64)
     slots = np.repeat(np.arange(len(people) * days), number.ravel())
     caller, day = slots // days, slots % days
@@ -172,6 +175,31 @@ def calls_of(tables: Tables, people: People, days: int, rng: np.random.Generator
     return Drawn(caller, day, second, home, place[:, 0], place[:, 1])
 
 
+def _normal(mean: Reals, deviation: Reals) -> tuple[Reals, Reals]:
+    """The normal law that is rounded and cut off at 0 to get the calls of a day: its mean and deviation.
+
+    They are those that were counted, as WHERE has it. But whoever calls less than once a day would hardly
+    ever be drawn a call that way: there the law is moved so that what is left of it has the mean that was
+    counted.
+    """
+    from scipy.special import ndtr
+
+    seldom = (mean > 0) & (mean < 1)
+    centre, spread = mean.copy(), deviation.copy()
+    if not seldom.any():
+        return centre, spread
+    pairs, which = np.unique(np.column_stack([mean, deviation])[seldom], axis=0, return_inverse=True)
+    wide = np.maximum(pairs[:, 1], _NARROWEST)
+    low, high = 0.5 - 40 * wide, np.full(len(pairs), 2.0)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        reach = np.arange(2 + int(np.ceil(2.0 + 8 * wide.max()))) + 0.5
+        drawn = ndtr((middle[:, None] - reach) / wide[:, None]).sum(axis=1)
+        low, high = np.where(drawn < pairs[:, 0], middle, low), np.where(drawn < pairs[:, 0], high, middle)
+    centre[seldom], spread[seldom] = ((low + high) / 2)[which.ravel()], wide[which.ravel()]
+    return centre, spread
+
+
 def drawn_in_pieces(
     tables: Tables, region: Region, size: int, days: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, People, Drawn]]:
@@ -179,29 +207,3 @@ def drawn_in_pieces(
     for begin in range(0, size, CALLERS_AT_ONCE):
         people = population(tables, region, min(CALLERS_AT_ONCE, size - begin), rng)
         yield begin, people, calls_of(tables, people, days, rng)
-
-
-def daily_ranges(drawn_caller: Numbers, day: Numbers, x: Reals, y: Reals, region: Region) -> Reals:
-    """For every caller and day with a call, the largest distance between two of the day's places, in miles.
-
-    Exact: of all pairs, for the few calls of a day.
-    """
-    order = np.lexsort([day, drawn_caller])
-    caller, day, x, y = drawn_caller[order], day[order], x[order], y[order]
-    if not len(caller):
-        return np.zeros(0)
-    begins = np.flatnonzero(np.r_[True, (caller[1:] != caller[:-1]) | (day[1:] != day[:-1])])
-    sizes = np.diff(np.append(begins, len(caller)))
-    widest = np.zeros(len(begins))
-    for step in range(1, int(sizes.max(initial=1))):
-        # the pair of each call with the one `step` places later on the same day
-        group = np.repeat(np.arange(len(begins)), np.maximum(sizes - step, 0))
-        if not len(group):
-            break
-        offset = np.arange(len(group)) - np.repeat(
-            np.cumsum(np.maximum(sizes - step, 0)) - np.maximum(sizes - step, 0), np.maximum(sizes - step, 0)
-        )
-        first = begins[group] + offset
-        apart = region.miles(x[first], y[first], x[first + step], y[first + step])
-        np.maximum.at(widest, group, apart)
-    return widest

@@ -80,8 +80,8 @@ class Tables:
     commute_side: int
     edges: Reals
     commute: Reals
-    means: tuple[int, ...]
-    deviations: tuple[int, ...]
+    means: tuple[float, ...]
+    deviations: tuple[float, ...]
     per_day: Reals
     classes: Reals
     times: Reals

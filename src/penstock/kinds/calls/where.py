@@ -41,9 +41,9 @@ from penstock.schema import Schema
 Areas = Literal["tree", "grid"]
 Weight = Annotated[Amount, Exact(least=Fraction(1, 100), most=100)]
 
-MEANS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96)
-DEVIATIONS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 32)
-"""The pairs that calls a day are rounded to: coarse where few callers are."""
+MEANS = (0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96)
+DEVIATIONS = (0, 0.2, 0.5, 1, 2, 3, 4, 6, 8, 12, 16, 32)
+"""The pairs that calls a day are rounded to: coarse where few callers are, fine for those who seldom call."""
 BINS = 16
 """Bins of commuting distances, narrow where most people live: edges are squares."""
 PER_NOISE = 5.0
@@ -62,7 +62,8 @@ class Where(Method[Calls]):
     budget allows. `depth` bounds both: there are at most 2**depth cells each way. `tree_share` of what home
     and work get pays for the shape of a tree. `rounds` of 2-means find the two classes of callers, from a
     public start. `home` to `hours` are the ratios in which the budget is divided. `public` names a folder of
-    public tables, each of which takes the place of what would have been paid for.
+    public tables, each of which takes the place of what would have been paid for; that of calls a day leaves
+    its share to the number of callers, which the other parts are fitted to.
 
     >>> import polars as pl
     >>> from penstock.demo import phones, phones_schema
@@ -107,23 +108,25 @@ class Where(Method[Calls]):
         self.ready(calls, budget)
         given = self._given(calls.schema)
         weights = {part: getattr(self, part) for part in PARTS}
-        shares = divided(weights, given.parts)
+        # Grids are fitted to the number of callers: where calls a day are public, their share tells it.
+        shares = divided(weights, [part for part in given.parts if part != "per_day"])
         tree = exact(self.tree_share, "tree_share")
         if self.areas == "tree":
             for part in ("home", "work"):
                 if part in shares:
                     paid = budget.left[0] * shares[part] * tree
                     Splitter.refuse_too_little(paid, fan_out=4, paths=1)
-        pay = {part: budget.part(part.replace("_", " "), share) for part, share in shares.items()}
+        labels = {part: part.replace("_", " ") for part in PARTS}
+        labels |= {"per_day": "callers"} if "per_day" in given.parts else {}
+        pay = {part: budget.part(labels[part], share) for part, share in shares.items()}
         found: dict[str, Any] = {"side": 1 << self.depth}
-        found |= self._per_day(calls, pay.get("per_day"), given)
+        found |= self._per_day(calls, pay["per_day"], given)
         for part in ("home", "work"):
-            if part in pay:
-                found[part], total = self._places(calls, part, found["callers"], pay[part])
-                found["callers"] = found["callers"] or total
-            else:
-                found[part] = given.places(part, 1 << self.depth)
-        found["callers"] = found["callers"] or given.callers
+            found[part] = (
+                self._places(calls, part, found["callers"], pay[part])
+                if part in pay
+                else given.places(part, 1 << self.depth)
+            )
         found |= self._commute(calls, found["callers"], pay.get("commute"), given)
         found |= self._call_time(calls, pay.get("call_time"), given)
         found |= self._hours(calls, found["callers"], pay.get("hours"), given)
@@ -136,19 +139,20 @@ class Where(Method[Calls]):
             public=given.parts,
         )
 
-    def _per_day(self, calls: Calls, pay: Budget | None, given: PublicTables) -> dict[str, Any]:
-        if pay is None:
-            return {**given.per_day(), "callers": 0.0}
+    def _per_day(self, calls: Calls, pay: Budget, given: PublicTables) -> dict[str, Any]:
+        if "per_day" in given.parts:
+            total = float(np.asarray(noise.counts(calls.size(), pay=pay))[0])
+            return {**given.per_day(), "callers": max(1.0, total)}
         noisy = np.asarray(noise.counts(calls.per_day(MEANS, DEVIATIONS), pay=pay))
         total = max(1.0, float(noisy.sum()))
         shares = onto_simplex(noisy, total) / total
         return {"means": MEANS, "deviations": DEVIATIONS, "per_day": shares, "callers": total}
 
-    def _places(self, calls: Calls, which: str, callers: float, pay: Budget) -> tuple[Reals, float]:
-        """The share of callers in each cell of the finest grid, and how many they are in all."""
+    def _places(self, calls: Calls, which: str, callers: float, pay: Budget) -> Reals:
+        """The share of callers in each cell of the finest grid."""
         side = 1 << self.depth
         if self.areas == "grid":
-            paid = max(callers, 1.0) * float(pay.epsilon)
+            paid = callers * float(pay.epsilon)
             fits = min(ACCUMULATED * paid / sqrt(2), sqrt(paid / PER_NOISE))
             coarse = 1 << min(self.depth, max(0, int(np.log2(max(fits, 1.0)))))
             counts = np.asarray(noise.counts(calls.places(which, coarse), pay=pay))
@@ -172,7 +176,7 @@ class Where(Method[Calls]):
             here[cells[chosen]] = shares[chosen] / width**2
             square = here.reshape(1 << int(level), 1 << int(level))
             found += np.repeat(np.repeat(square, width, axis=0), width, axis=1)
-        return probability(found.ravel()), total
+        return probability(found.ravel())
 
     def _commute(
         self, calls: Calls, callers: float, pay: Budget | None, given: PublicTables

@@ -10,19 +10,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from penstock.audit.hostile import Ground, both_ways, trial
+from penstock.audit.hostile import Ground
 from penstock.audit.methods import Audits, MethodAudit
-from penstock.audit.replay import Replays, Tampering
+from penstock.audit.paper_mistakes import Mistakes
+from penstock.audit.replay import Tampering
 from penstock.audit.sabotage import changed
 from penstock.audit.tampering import raw_size
-from penstock.audit.target import Kind, Promise, Target
 from penstock.audit.transcript import Recording, Replaying
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.laws.passing import Passed, Passing, SparseCounts
 from penstock.privacy.randomness.generator import Law, Randomness
 from penstock.privacy.randomness.logarithms import Log
 from penstock.privacy.seals.sealed import Sealed
-from penstock.privacy.unit import Relation
 from penstock.schema import Schema
 
 O = TypeVar("O")  # noqa: E741  # an output
@@ -157,43 +156,6 @@ MISTAKES: dict[str, tuple[str, Tampering]] = {
 }
 
 
-def _replayed(tampering: Tampering, number: int, seed: int) -> Replays:
-    """All hostile pairs of a ground, with one mistake made."""
-    ground = Ground("four items", FOUR, LARGE)
-    made = trial(ground, "diffpart", Relation.ADD_REMOVE, 2, parameters=EAGER, tampering=tampering)
-    found = Replays()
-    for place, pair in enumerate(ground.pairs(Relation.ADD_REMOVE)):
-        more, _ = both_ways(made, ground, Relation.ADD_REMOVE, pair, seed + place)
-        found = found + more
-    return found
-
-
-def mistakes() -> tuple[Target, ...]:
-    """DiffPart with each of the mistakes that published code of it makes, or invites."""
-    shipped = Target(
-        "diffpart-chains",
-        Kind.SHIPPED,
-        Promise(Fraction(1)),
-        "parts of the records along a tree of items, replayed on hostile neighbours",
-        (),
-        replays=partial(_replayed, Tampering()),
-        effort=0.001,
-    )
-    return (
-        shipped,
-        *(
-            replace(
-                shipped,
-                name=f"broken-diffpart-{name}",
-                kind=Kind.BROKEN,
-                summary=f"diffpart: {words}",
-                replays=partial(_replayed, tampering),
-            )
-            for name, (words, tampering) in MISTAKES.items()
-        ),
-    )
-
-
 METHODS: tuple[MethodAudit, ...] = (
     MethodAudit("diffpart", PAIR, SINGLES, parameters=EAGER, read_off=seen_items),
     MethodAudit("diffpart", FOUR, LARGE, parameters=LOOSE, label="deep"),
@@ -236,4 +198,13 @@ GROUNDS = (
     Ground("users", f"unit: {{protects: user, column: person, at_most: 2}}{PAIR}", BASKETS),
 )
 
-AUDITS = Audits(METHODS, mistakes, GROUNDS)
+MISTAKEN = Mistakes(
+    "diffpart",
+    Ground("four items", FOUR, LARGE),
+    EAGER,
+    "diffpart-chains",
+    "parts of the records along a tree of items, replayed on hostile neighbours",
+    "broken-diffpart",
+    MISTAKES,
+)
+AUDITS = Audits(METHODS, MISTAKEN.targets, GROUNDS)
