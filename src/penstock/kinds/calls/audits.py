@@ -11,8 +11,8 @@ import numpy as np
 
 from penstock.audit.hostile import Ground
 from penstock.audit.methods import CRUDE, Audits, MethodAudit
-from penstock.audit.paper_mistakes import Mistakes
 from penstock.audit.neighbours import Pair
+from penstock.audit.paper_mistakes import Mistakes
 from penstock.audit.replay import Tampering
 from penstock.audit.sabotage import changed
 from penstock.privacy.seals.sealed import Sealed
