@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
@@ -126,29 +125,6 @@ class _Folder:
     def remove(self) -> None:
         remove(self.path)
         os.close(self._held)
-
-
-class Stored:
-    """The result of an expression, kept in the database as a temporary table of this connection.
-
-    It goes with this object, or with the connection.
-    """
-
-    def __init__(self, expression: ir.Table) -> None:
-        backend = expression.get_backend()
-        name = f"penstock_{secrets.token_hex(8)}"
-        if backend.name == "pyspark":  # Spark has no temporary tables, it keeps results in its cache
-            self.table: ir.Table = expression.cache()
-            return
-        self.table = backend.create_table(name, expression, temp=True)
-        # When the interpreter ends, so does the connection: nothing to do then.
-        weakref.finalize(self, _drop, backend, name).atexit = False
-
-
-def _drop(backend: Any, name: str) -> None:
-    # The connection may be closed or broken by now; its temporary tables are gone with it.
-    with suppress(Exception):
-        backend.raw_sql(f"DROP TABLE IF EXISTS {name}")
 
 
 def named_table(url: str, table: str | None) -> ir.Table:

@@ -2,7 +2,8 @@
 
 The schema's codecs become expressions, so the records are encoded where they are. Codes are written
 once to a temporary table of small integers; after that every question is a grouped count over it,
-and only grouped counts come back. The same code runs on every backend of Ibis.
+and only grouped counts come back. The same code runs on every backend of Ibis; what a database does in its
+own way is in `penstock.engine.database`.
 
 Results are raw and unprotected: only `penstock.privacy` may call this.
 """
@@ -20,8 +21,9 @@ from numpy.typing import NDArray
 
 from penstock.engine.arrow_memory import owned
 from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody, user_in_database
-from penstock.engine.connection import Stored, first_line, stopped, too_large
+from penstock.engine.connection import first_line, stopped, too_large
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
+from penstock.engine.database import Stored, database_of
 from penstock.engine.directions import Directions
 from penstock.engine.expressions import added, nearer, through
 from penstock.engine.marginal import Columns, Marginal
@@ -35,11 +37,6 @@ from penstock.schema import Codec, Schema
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-# A grouped count over one packed key is fastest while its hash table stays in the processor's
-# cache; where every query costs a round trip, fewer and larger ones are better. (DuckDB's
-# GROUPING SETS were measured too: slower than a few supersets, and other databases lack them.)
-_CELLS_EMBEDDED = 1 << 12
-_CELLS_SERVER = 1 << 16
 _MANY = 256  # marginals from which on few large tables are better than many small ones
 _CELLS_MANY = 1 << 20
 _FEW_ROWS = 1 << 18  # records whose distinct rows are counted at once where many marginals are asked for
@@ -77,10 +74,10 @@ class IbisEngine:
             if coordinates
             else {}
         )
-        self._stored = self._asked(lambda: self._encoded(table, schema, order_key or fresh_key()))
+        self._database = self._asked(lambda: database_of(table))
+        key = order_key or fresh_key()
+        self._stored, self._length = self._asked(lambda: self._encoded(table, schema, key))
         self._table = self._stored.table
-        self._length = int(self._asked(lambda: self._table.count().to_pyarrow().as_py()))
-        self._cells = _CELLS_EMBEDDED if table.get_backend().name == "duckdb" else _CELLS_SERVER
         self._whole: Rows | None = None
 
     def rows(self) -> int:
@@ -91,15 +88,18 @@ class IbisEngine:
         """Raw: the contingency table of each marginal, flat, its first column slowest."""
         numbers = self._columns.varying(marginals)
         many = len(numbers) >= _MANY
-        if many and self._length <= _FEW_ROWS:
+        if (many and self._length <= _FEW_ROWS) or not self._database.keeps:
             return self._everything().tally(numbers)
         found: dict[int, NDArray[np.int64]] = {}
+        supersets = cover(numbers, self._columns, _CELLS_MANY if many else self._database.cells)
+        at_once = self._database.together
         with progress("counting marginals", total=len(numbers)) as step:
-            for superset in cover(numbers, self._columns, _CELLS_MANY if many else self._cells):
-                rows = self._grouped(superset.columns)
-                tables = rows.tally([numbers[member] for member in superset.members])
-                found |= zip(superset.members, tables, strict=True)
-                step(len(superset.members))
+            for begin in range(0, len(supersets), at_once):
+                some = supersets[begin : begin + at_once]
+                for superset, rows in zip(some, self._grouped([each.columns for each in some]), strict=True):
+                    tables = rows.tally([numbers[member] for member in superset.members])
+                    found |= zip(superset.members, tables, strict=True)
+                    step(len(superset.members))
         return [found[position] for position in range(len(numbers))]
 
     def distinct(self, names: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -156,13 +156,12 @@ class IbisEngine:
             placed = nearer(placed, begin, centres[begin : begin + _CENTRES_AT_ONCE].tolist())
         totals = {f"s{axis}": placed[f"p{axis}"].sum() for axis in range(len(names))}
         found = placed.group_by("best").aggregate(records=placed.count(), **totals)
-        result = self._asked(lambda: found.to_pyarrow())
+        result = self._asked(lambda: self._database.numbers(found))
         counts = np.zeros(len(centres), dtype=np.int64)
         sums = np.zeros((len(centres), len(names)), dtype=np.int64)
-        best = _numbers(result, "best")
-        counts[best] = _numbers(result, "records")
+        counts[result["best"]] = result["records"]
         for axis in range(len(names)):
-            sums[best, axis] = _numbers(result, f"s{axis}")
+            sums[result["best"], axis] = result[f"s{axis}"]
         return counts, sums
 
     def moments(self, names: Sequence[str], bits: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
@@ -181,12 +180,12 @@ class IbisEngine:
         for begin in range(0, len(totals), _TOTALS_AT_ONCE):
             some = names_of_totals[begin : begin + _TOTALS_AT_ONCE]
             asked = placed.aggregate(**{name: totals[name] for name in some})
-            found |= self._asked(lambda: asked.to_pyarrow().to_pylist()[0])  # noqa: B023  # asked at once
-        sums = np.array([int(found[f"s{axis}"] or 0) for axis in range(len(names))], dtype=np.int64)
+            found |= self._asked(lambda: self._database.numbers(asked))  # noqa: B023  # asked at once
+        sums = np.array([found[f"s{axis}"][0] for axis in range(len(names))], dtype=np.int64)
         products = np.zeros((len(names), len(names)), dtype=np.int64)
-        products[rows, columns] = [int(found[f"m{number}"] or 0) for number in range(len(rows))]
+        products[rows, columns] = [found[f"m{number}"][0] for number in range(len(rows))]
         products[columns, rows] = products[rows, columns]
-        return int(found["records"]), sums, products
+        return int(found["records"][0]), sums, products
 
     def projected(self, names: Sequence[str], directions: Directions) -> IbisEngine:
         """The same records along public directions, mixed in the database; see `Engine.projected`."""
@@ -204,7 +203,7 @@ class IbisEngine:
             columns[_value(number)] = ibis.greatest(least, ibis.least(most, total)).cast("float64")
         seen = copy(self)  # which keeps the table that both look at
         seen._table = present.select(**columns)
-        seen._length = int(self._asked(lambda: present.count().to_pyarrow().as_py()))
+        seen._length = self._asked(lambda: self._records(present))
         seen.sizes = MappingProxyType(dict.fromkeys(directions.names, 1))
         seen._columns = Columns(seen.sizes)
         seen._coordinates = dict.fromkeys(directions.names, directions.coordinate)
@@ -227,11 +226,9 @@ class IbisEngine:
 
     def _inside(self, table: ir.Table, within: Within) -> ir.Table:
         """The records whose coarser positions are listed: a semi-join with the list."""
-        import ibis
-        import pyarrow as pa
-
         keys = [f"w{number}" for number in range(len(within.names))]
-        listed = ibis.memtable(pa.table([owned(column) for column in within.positions.T], names=keys))
+        columns = (owned(column) for column in within.positions.T)
+        listed = self._database.listed(dict(zip(keys, columns, strict=True)))
         placed = table.mutate(
             **{
                 key: self._position(table, name, bits)
@@ -240,7 +237,10 @@ class IbisEngine:
         )
         return placed.semi_join(listed, keys)
 
-    def _encoded(self, table: ir.Table, schema: Schema, order_key: bytes) -> Stored:
+    def _records(self, table: ir.Table) -> int:
+        return int(self._database.numbers(table.aggregate(records=table.count()))["records"][0])
+
+    def _encoded(self, table: ir.Table, schema: Schema, order_key: bytes) -> tuple[Stored, int]:
         """A temporary table of codes (c0, c1, ...) and coordinates (x0, ...), checked and bounded.
 
         Positions name the columns, since databases differ in the names they tell apart.
@@ -254,7 +254,8 @@ class IbisEngine:
         user = next(iter(keep), None)
         raw = {name: _free(f"raw {name}", taken) for name in self._coordinates}
         keep |= {column: name for name, column in raw.items()}
-        inner = coded(table, schema.codecs, keep)
+        database = self._database
+        inner = coded(table, schema.codecs, keep, apart=database.apart, listed=database.listed)
         columns: dict[str, Any] = {} if user is None else {"u": user_in_database(inner[user])}
         for number, name in enumerate(self._columns.names):
             code = inner[name]
@@ -263,23 +264,26 @@ class IbisEngine:
                 columns[_value(number)] = values_in_database(schema.codec(name), inner[raw[name]], code)
         with progress("encoding records"):
             encoded = Stored(inner.select(**columns))
-        self._refuse_outside(encoded.table, table, schema)
+            length = self._checked(encoded.table, table, schema)
         if user is None or schema.unit.column is None:
-            return encoded
+            return encoded, length
         refuse_nobody(encoded.table, "u", schema.unit.column, schema.missing_values)
         with progress("bounding users"):
-            return Stored(keep_some_per_user(encoded.table, "u", schema.unit.records, order_key))
+            kept = Stored(keep_some_per_user(encoded.table, "u", schema.unit.records, order_key))
+            return kept, self._records(kept.table)
 
-    def _refuse_outside(self, encoded: ir.Table, table: ir.Table, schema: Schema) -> None:
-        """Codes below 0 mark refused values: name the field, an example, and how many there are."""
-        refused = {_code(n): (encoded[_code(n)] < 0).sum() for n in range(len(self._columns.names))}
-        found = encoded.aggregate(**refused).to_pyarrow().to_pylist()[0]
+    def _checked(self, encoded: ir.Table, table: ir.Table, schema: Schema) -> int:
+        """How many records there are. Codes below 0 mark values that the schema refuses: the message names
+        the field, an example, and how many of them there are."""
+        asked = {_code(n): (encoded[_code(n)] < 0).sum() for n in range(len(self._columns.names))}
+        found = self._database.numbers(encoded.aggregate(records=encoded.count(), **asked))
         for number, name in enumerate(self._columns.names):
-            count = found[_code(number)] or 0
+            count = int(found[_code(number)][0])
             if count:
                 codec = schema.codec(name)
                 more = f" ({count} records have such a value.)" if count > 1 else ""
                 raise DataError(f"{codec.complaint(_example(codec, table, name))}{more}")
+        return int(found["records"][0])
 
     def _everything(self) -> Rows:
         """The distinct rows of all columns, counted once and kept; see `counts` for when."""
@@ -290,27 +294,38 @@ class IbisEngine:
             self._whole = Rows(self._columns, codes, len(weights), weights)
         return self._whole
 
-    def _grouped(self, grouping: tuple[int, ...]) -> Rows:
-        """The non-empty cells over these columns as weighted rows, grouped by one packed key."""
+    def _grouped(self, groupings: Sequence[tuple[int, ...]]) -> list[Rows]:
+        """For each grouping of columns its non-empty cells as weighted rows, grouped by one packed key."""
         import ibis
 
-        if not grouping:
-            return Rows(self._columns, {}, 1, np.array([self._length], dtype=np.int64))
-        seen: dict[int, Any] = {}
-        for number in grouping:
-            base, lookup = self._columns.base[number], self._columns.lookup[number]
-            column = self._table[_code(base)].cast("int64")
-            if lookup is None or np.count_nonzero(np.diff(lookup)) >= _MOST_RUNS:
-                seen[base] = column
-            else:
-                seen[number] = through(column, lookup)
-        sizes = [self._columns.size[number] for number in seen]
-        key: Any = ibis.literal(0, type="int64")
-        for size, column in zip(sizes, seen.values(), strict=True):
-            key = key * size + column
-        keys, weights = self._groups(self._table, [key])
-        codes = dict(zip(seen, np.unravel_index(keys[:, 0], sizes), strict=True))
-        return Rows(self._columns, codes, len(weights), weights)
+        keys: list[Any] = []
+        bases: list[tuple[list[int], list[int]]] = []
+        for grouping in filter(None, groupings):
+            seen: dict[int, Any] = {}
+            for number in grouping:
+                base, lookup = self._columns.base[number], self._columns.lookup[number]
+                column = self._table[_code(base)].cast("int64")
+                if lookup is None or np.count_nonzero(np.diff(lookup)) >= _MOST_RUNS:
+                    seen[base] = column
+                else:
+                    seen[number] = through(column, lookup)
+            sizes = [self._columns.size[number] for number in seen]
+            key: Any = ibis.literal(0, type="int64")
+            for size, column in zip(sizes, seen.values(), strict=True):
+                key = key * size + column
+            keys.append(key)
+            bases.append((list(seen), sizes))
+        tables = iter(self._asked(lambda: self._database.tables(self._table, keys)))
+        packed = iter(bases)
+        found = []
+        for grouping in groupings:
+            if not grouping:
+                found.append(Rows(self._columns, {}, 1, np.array([self._length], dtype=np.int64)))
+                continue
+            (numbers, sizes), (cells, weights) = next(packed), next(tables)
+            codes = dict(zip(numbers, np.unravel_index(cells, sizes), strict=True))
+            found.append(Rows(self._columns, codes, len(weights), weights))
+        return found
 
     def _groups(self, table: ir.Table, columns: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The distinct combinations of these integer columns in ascending order, with their records."""
@@ -319,10 +334,10 @@ class IbisEngine:
             return np.empty((len(total), 0), dtype=np.int64), total
         named = {f"k{i}": column.cast("int64") for i, column in enumerate(columns)}
         grouped = table.select(**named).group_by(list(named)).aggregate(records=lambda t: t.count())
-        result = self._asked(lambda: grouped.to_pyarrow())
-        keys = np.column_stack([_numbers(result, name) for name in named])
+        result = self._asked(lambda: self._database.numbers(grouped))
+        keys = np.column_stack([result[name] for name in named])
         order = np.lexsort(keys.T[::-1])
-        return keys[order], _numbers(result, "records")[order]
+        return keys[order], result["records"][order]
 
     def _asked(self, question: Callable[[], T]) -> T:
         try:
@@ -353,11 +368,6 @@ def _free(name: str, taken: set[str]) -> str:
 def _integer(size: int) -> str:
     """The smallest signed type for the codes and the mark -1."""
     return "int8" if size <= 1 << 7 else "int16" if size <= 1 << 15 else "int32"
-
-
-def _numbers(result: Any, name: str) -> NDArray[np.int64]:
-    numbers: NDArray[np.int64] = result[name].to_numpy().astype(np.int64)
-    return numbers
 
 
 def _example(codec: Codec, table: ir.Table, name: str) -> object:
