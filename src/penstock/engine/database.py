@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.expressions import through
 from penstock.errors import DataError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 Numbers = NDArray[np.int64]
+
+_MOST_RUNS = 256  # a lookup with more runs of equal codes is too long as comparisons
 
 _OPEN: weakref.WeakValueDictionary[int, Database] = weakref.WeakValueDictionary()
 
@@ -34,6 +37,8 @@ class Database:
     few large ones are better."""
     together: ClassVar[int] = 1
     """How many tables one question counts."""
+    gathers: ClassVar[bool] = False
+    """Whether it counts row by row, so that many tables are better summed up here from all distinct rows."""
     keeps: bool = True
     """Whether it may keep results for this connection; otherwise every question begins with the records."""
 
@@ -79,6 +84,10 @@ class Database:
         result = self.numbers(grouped)
         order = np.argsort(result["key"])
         return [(result["key"][order], result["records"][order])]
+
+    def looked_up(self, column: Any, lookup: NDArray[np.intp]) -> Any | None:
+        """A column seen through a lookup; None where that is better done with the result."""
+        return None if np.count_nonzero(np.diff(lookup)) >= _MOST_RUNS else through(column, lookup)
 
     def digest(self, text: Any) -> Any:
         """What sorts texts by their SHA-256: the records of a user are drawn by it, everywhere alike."""

@@ -10,7 +10,7 @@ Results are raw and unprotected: only `penstock.privacy` may call this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from math import prod
 from types import MappingProxyType
@@ -25,7 +25,7 @@ from penstock.engine.connection import first_line, stopped, too_large
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
 from penstock.engine.database import Stored, database_of
 from penstock.engine.directions import Directions
-from penstock.engine.expressions import added, nearer, through
+from penstock.engine.expressions import added, nearer
 from penstock.engine.marginal import Columns, Marginal
 from penstock.engine.plan import cover
 from penstock.engine.protocol import Within
@@ -40,9 +40,10 @@ if TYPE_CHECKING:
 _MANY = 256  # marginals from which on few large tables are better than many small ones
 _CELLS_MANY = 1 << 20
 _FEW_ROWS = 1 << 18  # records whose distinct rows are counted at once where many marginals are asked for
+_SOME_ROWS = 1 << 23  # the same where a database counts row by row and a request takes
+_PASSES = 4  # so many tables: then one pass that tells all rows apart is cheaper than theirs
 _CENTRES_AT_ONCE = 16
 _TOTALS_AT_ONCE = 1000  # of which a database gives back so many in one row
-_MOST_RUNS = 256  # a lookup with more runs of equal codes is applied to the result instead
 
 T = TypeVar("T")
 
@@ -88,10 +89,17 @@ class IbisEngine:
         """Raw: the contingency table of each marginal, flat, its first column slowest."""
         numbers = self._columns.varying(marginals)
         many = len(numbers) >= _MANY
-        if (many and self._length <= _FEW_ROWS) or not self._database.keeps:
-            return self._everything().tally(numbers)
-        found: dict[int, NDArray[np.int64]] = {}
         supersets = cover(numbers, self._columns, _CELLS_MANY if many else self._database.cells)
+        if self._database.keeps:
+            passes = len(supersets) if self._database.gathers else 1
+            few = (many and self._length <= _FEW_ROWS) or (passes >= _PASSES and self._length <= _SOME_ROWS)
+            if few:
+                return self._everything({number for marginal in numbers for number in marginal}).tally(
+                    numbers
+                )
+        else:
+            return self._everything(range(len(self._columns.names))).tally(numbers)
+        found: dict[int, NDArray[np.int64]] = {}
         at_once = self._database.together
         with progress("counting marginals", total=len(numbers)) as step:
             for begin in range(0, len(supersets), at_once):
@@ -285,47 +293,62 @@ class IbisEngine:
                 raise DataError(f"{codec.complaint(_example(codec, table, name))}{more}")
         return int(found["records"][0])
 
-    def _everything(self) -> Rows:
-        """The distinct rows of all columns, counted once and kept; see `counts` for when."""
-        if self._whole is None:
-            names = range(len(self._columns.names))
-            rows, weights = self._groups(self._table, [self._table[_code(number)] for number in names])
-            codes = {number: np.ascontiguousarray(rows[:, number]) for number in names}
+    def _everything(self, numbers: Iterable[int]) -> Rows:
+        """The distinct rows of these columns, counted once and kept; see `counts` for when."""
+        needed: dict[int, set[int]] = {}
+        for number in numbers:
+            needed.setdefault(self._columns.base[number], set()).add(number)
+        size = self._columns.size
+        held = set() if self._whole is None else self._whole.codes.keys()
+        if self._whole is None or any(base not in held and not some <= held for base, some in needed.items()):
+            # of a column that is seen in several ways the plain one, from which all of them follow
+            single = [
+                some.pop() if len(some) == 1 and size[max(some)] < size[base] else base
+                for base, some in needed.items()
+            ]
+            seen = dict(self._seen(number) for number in single)
+            words = _words([(number, size[number]) for number in sorted(seen)])
+            sizes = [[size[number] for number in word] for word in words]
+            keys = [
+                _packed([seen[number] for number in word], cells)
+                for word, cells in zip(words, sizes, strict=True)
+            ]
+            rows, weights = self._groups(self._table, keys)
+            codes: dict[int, Any] = {}
+            for place, (word, cells) in enumerate(zip(words, sizes, strict=True)):
+                parts = np.unravel_index(rows[:, place], cells)
+                kinds = [np.min_scalar_type(each) for each in cells]
+                codes |= {n: part.astype(kind) for n, part, kind in zip(word, parts, kinds, strict=True)}
             self._whole = Rows(self._columns, codes, len(weights), weights)
         return self._whole
 
+    def _seen(self, number: int) -> tuple[int, Any]:
+        """The expression of a column, through its lookup; of the plain column where that is better."""
+        base, lookup = self._columns.base[number], self._columns.lookup[number]
+        column = self._table[_code(base)].cast("int64")
+        found = None if lookup is None else self._database.looked_up(column, lookup)
+        return (base, column) if found is None else (number, found)
+
     def _grouped(self, groupings: Sequence[tuple[int, ...]]) -> list[Rows]:
         """For each grouping of columns its non-empty cells as weighted rows, grouped by one packed key."""
-        import ibis
-
         keys: list[Any] = []
         bases: list[tuple[list[int], list[int]]] = []
         for grouping in filter(None, groupings):
-            seen: dict[int, Any] = {}
-            for number in grouping:
-                base, lookup = self._columns.base[number], self._columns.lookup[number]
-                column = self._table[_code(base)].cast("int64")
-                if lookup is None or np.count_nonzero(np.diff(lookup)) >= _MOST_RUNS:
-                    seen[base] = column
-                else:
-                    seen[number] = through(column, lookup)
+            seen = dict(self._seen(number) for number in grouping)
             sizes = [self._columns.size[number] for number in seen]
-            key: Any = ibis.literal(0, type="int64")
-            for size, column in zip(sizes, seen.values(), strict=True):
-                key = key * size + column
-            keys.append(key)
+            keys.append(_packed(list(seen.values()), sizes))
             bases.append((list(seen), sizes))
         tables = iter(self._asked(lambda: self._database.tables(self._table, keys)))
         packed = iter(bases)
-        found = []
+        answers = []
         for grouping in groupings:
             if not grouping:
-                found.append(Rows(self._columns, {}, 1, np.array([self._length], dtype=np.int64)))
+                answers.append(Rows(self._columns, {}, 1, np.array([self._length], dtype=np.int64)))
                 continue
             (numbers, sizes), (cells, weights) = next(packed), next(tables)
             codes = dict(zip(numbers, np.unravel_index(cells, sizes), strict=True))
-            found.append(Rows(self._columns, codes, len(weights), weights))
-        return found
+            answers.append(Rows(self._columns, codes, len(weights), weights))
+        return answers
 
     def _groups(self, table: ir.Table, columns: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The distinct combinations of these integer columns in ascending order, with their records."""
@@ -348,6 +371,33 @@ class IbisEngine:
             if stopped(problem):
                 raise KeyboardInterrupt from None
             raise (too_large(problem) or self._failure(problem)) from problem
+
+
+def _packed(columns: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """Several codes as one number, the first one slowest."""
+    import ibis
+
+    key: Any = ibis.literal(0, type="int64")
+    for size, column in zip(sizes, columns, strict=True):
+        key = key * size + column
+    return key
+
+
+def _words(columns: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """Columns, given with their sizes, in as few groups as 62 bits hold.
+
+    >>> _words([(3, 1 << 40), (5, 1 << 20), (8, 1 << 10)])
+    [[3, 5], [8]]
+    """
+    words: list[list[int]] = []
+    cells = 1 << 62
+    for number, size in columns:
+        cells *= size
+        if cells > 1 << 62:
+            words.append([])
+            cells = size
+        words[-1].append(number)
+    return words
 
 
 def _code(number: int) -> str:

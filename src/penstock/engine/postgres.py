@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.engine.database import Numbers, SeveralTables
 
@@ -31,6 +32,8 @@ _SETTINGS = (
 
 class Postgres(SeveralTables):
     """A connection to PostgreSQL, in a transaction of ours while this object lives."""
+
+    gathers = True
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
@@ -79,6 +82,12 @@ class Postgres(SeveralTables):
             fields += [(f"bytes{number}", ">i4"), (f"value{number}", ">i8")]
         found = np.frombuffer(rows[_HEADER:-_TRAILER], dtype=fields)
         return {name: found[f"value{number}"].astype(np.int64) for number, name in enumerate(names)}
+
+    def looked_up(self, column: Any, lookup: NDArray[np.intp]) -> Any:
+        import ibis
+
+        array: Any = ibis.literal(f"{{{','.join(map(str, lookup.tolist()))}}}").cast("array<int32>")
+        return array[column].cast("int64")
 
     def digest(self, text: Any) -> Any:
         import ibis

@@ -10,6 +10,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from penstock.engine.database import Numbers, SeveralTables, fresh_name, whole
 from penstock.errors import DataError
 
@@ -48,6 +51,13 @@ class Spark(SeveralTables):
     def numbers(self, expression: ir.Table) -> dict[str, Numbers]:
         result = self._session.sql(self.backend.compile(expression)).toArrow()
         return {name: whole(result[name]) for name in result.column_names}
+
+    def looked_up(self, column: Any, lookup: NDArray[np.intp]) -> Any:
+        """An element of an array: comparisons would make more code than Java compiles."""
+        import ibis
+
+        array: Any = ibis.literal(lookup.tolist(), type="array<int32>")
+        return array[column.cast("int32")].cast("int64")
 
     def _viewed(self, frame: Any, *, cached: bool = False) -> ir.Table:
         name = fresh_name()
@@ -89,6 +99,9 @@ _LOCALLY = {
     # Of one machine: more pieces than cores are only more work.
     "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
     "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    # Java interprets longer methods instead of compiling them; Spark then cuts them into shorter ones.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
 }
 
 

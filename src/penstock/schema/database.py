@@ -261,20 +261,26 @@ def _categories(codec: Codec, dtype: Any, read: _Read) -> list[tuple[Any, Any]]:
                 *pairs,
             ]
         return pairs
-    place = {label: code for code, label in enumerate(field.labels)}
+    labelled = {label: code for code, label in enumerate(field.labels)}
     if dtype.is_numeric():
         return [
-            (read.value == _double(key), _code(place[label])) for key, label in numeric_labels(field).items()
+            (read.value == _double(key), _code(labelled[label]))
+            for key, label in numeric_labels(field).items()
         ]
     if dtype.is_boolean():
-        return [(read.value == key, _code(place[label])) for key, label in boolean_labels(field).items()]
+        return [(read.value == key, _code(labelled[label])) for key, label in boolean_labels(field).items()]
     if dtype.is_date() or dtype.is_timestamp():
         kind = "date" if dtype.is_date() else "datetime"
         return [
-            (read.value == ibis.literal(key, type="int64"), _code(place[label]))
+            (read.value == ibis.literal(key, type="int64"), _code(labelled[label]))
             for label in field.labels
             if (key := _iso_key(kind, label.strip(BLANKS))) is not None
         ]
+    if _named(read.value) == "pyspark":  # Java does not compile what so many comparisons are written as
+        listed: Any = ibis.literal([str(key) for key in codec.keys], type="array<string>")
+        codes: Any = ibis.literal(list(codec.keys.values()), type="array<int64>")
+        place = listed.index(read.value).cast("int32")
+        return [(place >= 0, codes[place])]
     return [(read.value == str(key), _code(code)) for key, code in codec.keys.items()]
 
 
