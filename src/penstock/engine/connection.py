@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 from penstock.errors import DataError, without_password
 from penstock.lifetime import can_be_stopped, made_and_held, marked, remove, sweep
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 _SPILLED = "penstock-spill-"
 _FILES = ("duckdb", "sqlite")
+_SPARK = ("spark", "sc")  # whatever Spark's own settings name, and a Spark Connect server
+_LOST = ("OperationalError", "AdminShutdown", "CrashShutdown", "CannotConnectNow", "ConnectionFailure")
 _EXTRAS = {"postgresql": "postgres", "pyspark": "spark"}  # where the extra is not called like the scheme
 
 
@@ -128,8 +132,11 @@ class _Folder:
 
 
 def named_table(url: str, table: str | None) -> ir.Table:
-    """The table of a database; DataError names what is missing."""
+    """The table of a database, or the Parquet file of a URL of Spark; DataError says what is missing."""
     shown = without_password(url)
+    path = url.partition("://")[2]
+    if table is None and url.lower().startswith("spark://") and path.strip("/"):
+        return on_spark([path if path.startswith("/") else f"/{path}"], shown)
     backend = _connected(url, shown)
     if table is None:
         known = ", ".join(_tables(backend)[:10]) or "none that can be listed"
@@ -140,6 +147,32 @@ def named_table(url: str, table: str | None) -> ir.Table:
     except Exception:
         raise DataError(
             f"{shown}: there is no table '{table}'{nearest(table, _tables(backend))}. Check its name."
+        ) from None
+
+
+def on_spark(files: Sequence[str], label: str) -> ir.Table:
+    """Parquet files or folders as a table of Spark."""
+    backend = _connected("spark://", label)
+    try:
+        frame = backend._session.read.parquet(*files)
+        name = f"penstock_{secrets.token_hex(8)}"
+        frame.createOrReplaceTempView(name)
+        found: ir.Table = backend.table(name)
+    except Exception as problem:
+        raise DataError(
+            f"{label}: Spark cannot read it as Parquet ({first_line(problem)}). Check the path."
+        ) from None
+    return found
+
+
+def _refuse_unreadable(url: str, shown: str) -> None:
+    """A URL whose parts cannot be told from one another: the words of the error may hold its password."""
+    try:
+        urlsplit(url).port  # noqa: B018  # is only read when asked for
+    except ValueError:
+        raise DataError(
+            f"{shown}: the URL cannot be read. Write signs such as / ? # @ : in a name or password as "
+            "%2F %3F %23 %40 %3A."
         ) from None
 
 
@@ -157,7 +190,12 @@ def _connected(url: str, shown: str) -> Any:
 
     scheme, _, rest = url.partition("://")
     scheme = scheme.partition("+")[0].lower()
+    _refuse_unreadable(url, shown)
     try:
+        if scheme in _SPARK:
+            from penstock.engine.spark import connected
+
+            return connected(None if scheme == "spark" else url)
         if scheme in _FILES:
             path = _database_file(rest, shown)
             if scheme == "duckdb":
@@ -165,7 +203,10 @@ def _connected(url: str, shown: str) -> Any:
                 found.con.execute("SET enable_progress_bar = false")
                 return found
             return ibis.sqlite.connect(str(path))
-        return ibis.connect(f"{scheme}://{rest}")
+        found = ibis.connect(f"{scheme}://{rest}")
+        if found.name == "postgres":  # whose connections complain when nobody closes them
+            weakref.finalize(found, found.con.close)
+        return found
     except DataError:
         raise
     except (ImportError, AttributeError):
@@ -194,13 +235,25 @@ def stopped(problem: Exception) -> bool:
 
 
 def too_large(problem: Exception) -> DataError | None:
-    """What to tell somebody whose records do not fit into memory and may not be spilled; None otherwise."""
+    """What to tell somebody whose records do not fit into memory, nor on the disk; None otherwise."""
+    said = str(problem)
+    if "max_temp_directory_size" in said or "No space left on device" in said:
+        return DataError(
+            "The disk is full where DuckDB writes records that do not fit into memory. Make room there, or "
+            "choose another folder with '--spill FOLDER'."
+        )
     if type(problem).__name__ != "OutOfMemoryException":
         return None
     return DataError(
         "The records do not fit into the memory that DuckDB may use, and must not be written to disk. Allow "
         "it with '--spill FOLDER', on an encrypted disk perhaps, or use the memory engine. Nothing was spent."
     )
+
+
+def lost(problem: Exception) -> bool:
+    """Whether a server went away, or the connection to it."""
+    kind = type(problem)
+    return kind.__module__.startswith("psycopg") and kind.__name__ in _LOST
 
 
 def first_line(problem: Exception) -> str:

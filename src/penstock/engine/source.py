@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.engine.connection import Duck, first_line, named_table
+from penstock.engine.connection import Duck, first_line, lost, named_table, on_spark
 from penstock.engine.delimited import GZIP, Delimited
 from penstock.engine.header import FIRST, Header, refuse_record, told
 from penstock.engine.pandas_frame import plain, single, typed
@@ -64,6 +64,14 @@ class Source(ABC):
         """Raw: these columns for data with one value in a cell, where a list is just an odd value."""
         return self.frame(names)
 
+    def sampled(self, names: Sequence[str], most: int) -> tuple[pl.DataFrame, int]:
+        """Raw: these columns of about `most` records, and of how many; for the custodian's eyes.
+
+        All of them, except where they are in a database and more: that draws them by itself.
+        """
+        frame = self.cells(names)
+        return frame, frame.height
+
     def first(self, count: int) -> pl.DataFrame:
         """Raw: all columns of the first records, for a look before reading them all."""
         return self.frame().head(count)
@@ -87,6 +95,13 @@ class Source(ABC):
     @abstractmethod
     def empty(self) -> bool:
         """Raw: whether there is no record at all; for the custodian's terminal, since it is not public."""
+
+    def on_spark(self) -> Source:
+        """The same records, read by Spark where it runs."""
+        raise DataError(
+            f"{self.label}: Spark reads Parquet files and its own tables, so that every engine sees the same "
+            "values. Write the records as Parquet, or use another engine."
+        )
 
     def failure(self, problem: Exception) -> DataError:
         """What to tell the user when reading the records failed in some engine."""
@@ -258,6 +273,11 @@ class ParquetSource(Source):
         except (pl.exceptions.PolarsError, OSError) as problem:
             raise self.failure(problem) from None
 
+    def on_spark(self) -> Source:
+        return DatabaseSource(
+            on_spark([str(Path(file).absolute()) for file in self._files], self.label), self.label
+        )
+
     def first(self, count: int) -> pl.DataFrame:
         import polars as pl
 
@@ -359,6 +379,26 @@ class DatabaseSource(Source):
             return _polars(self.table(names).to_pyarrow())
         except Exception as problem:
             raise self.failure(problem) from None
+
+    def sampled(self, names: Sequence[str], most: int) -> tuple[pl.DataFrame, int]:
+        import ibis
+
+        try:
+            table = self.table(names)
+            rows = int(table.count().to_pyarrow().as_py())
+            if rows > most:
+                table = table.filter(ibis.random() < most / rows)
+            return _polars(table.to_pyarrow()), rows
+        except Exception as problem:
+            raise self.failure(problem) from None
+
+    def failure(self, problem: Exception) -> DataError:
+        if lost(problem):
+            return DataError(
+                f"{self.label}: the connection to the database was lost ({first_line(problem)}). Check the "
+                "server, and begin anew."
+            )
+        return super().failure(problem)
 
     def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
         return self._table if names is None else self._table.select(*names)

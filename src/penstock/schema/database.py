@@ -41,6 +41,7 @@ REFUSED = -1
 _SHIFT = 719468 + 146097  # days from the first of March in the year 0 to 1970, and of 400 years
 _LINEAR = 32  # a longer list of categories is joined instead of compared one by one
 _FEW_EDGES = 8  # of which the right one is found by comparing, even where they are evenly spaced
+_MOST_OTHERS = 8  # of which each is compared, beside evenly spaced ones
 
 Listed = Callable[[Mapping[str, Any]], "ir.Table"]
 """Public columns (of Arrow) as a table of the database."""
@@ -198,17 +199,19 @@ def _found(field: Field, value: Any) -> Any:
     even = _even(edges.inner) if edges.count > _FEW_EDGES else None
     if even is None:
         return _tree(value, [_literal(field, edge) for edge in edges.values[1:-1]], 0, edges.count - 1)
-    first, step, parts = even
     number = value.cast("float64")
+    first, step, parts = _double(even.first), _double(even.step), _double(even.parts)
 
     def edge(place: Any) -> Any:
-        scaled = place.cast("float64") * _double(step)
-        return (_double(first) + scaled) / _double(parts) if parts != 1 else _double(first) + scaled
+        return (first + place.cast("float64") * step) / parts
 
-    guess = ((number * _double(parts) - _double(first)) / _double(step)).floor().cast("int64")
+    guess = ((number * parts - first) / step).floor().cast("int64")
     guess = guess + ibis.ifelse(number < edge(guess), _code(0), _code(1))
     guess = guess + ibis.ifelse(number < edge(guess), _code(0), _code(1))
-    return ibis.least(ibis.greatest(guess, _code(0)), _code(edges.count - 1))
+    found = ibis.least(ibis.greatest(guess, _code(0)), _code(even.count))
+    for other in even.others:
+        found = found + ibis.ifelse(number < _double(other), _code(0), _code(1))
+    return found
 
 
 @ibis.udf.scalar.builtin(name="width_bucket", signature=(("float64", "array<float64>"), "int32"))  # type: ignore[untyped-decorator]  # untyped library
@@ -220,20 +223,39 @@ def _array(numbers: Sequence[float]) -> Any:
     return ibis.literal(f"{{{','.join(map(repr, numbers))}}}").cast("array<float64>")
 
 
-def _even(inner: Any) -> tuple[float, float, float] | None:
-    """`first`, `step` and `parts` such that edge i is (first + i * step) / parts, computed in doubles.
+@dataclass(frozen=True)
+class _Even:
+    """Edge i of `count` is (first + i * step) / parts, computed in doubles; `others` stand between them."""
 
-    >>> _even(np.array([0.1, 0.2, 0.3]))
-    (1.0, 1.0, 10.0)
-    >>> _even(np.array([1.0, 2.0, 4.0])) is None
+    first: float
+    step: float
+    parts: float
+    count: int
+    others: tuple[float, ...]
+
+
+def _even(inner: Any) -> _Even | None:
+    """Edges as evenly spaced ones and a few others; None where most are otherwise.
+
+    >>> _even(np.array([0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6]))
+    _Even(first=1.0, step=1.0, parts=10.0, count=6, others=(0.25,))
+    >>> _even(np.array([1.0, 2.0, 4.0, 8.0])) is None
     True
     """
-    places = np.arange(len(inner), dtype=np.float64)
-    step = float(inner[1] - inner[0])
+    widths, times = np.unique(np.round(np.diff(inner), 12), return_counts=True)
+    step = float(widths[np.argmax(times)])
+    start = int(np.argmin(np.abs(np.diff(inner) - step)))
+    known = set(inner.tolist())
     for parts in (1.0, float(round(1 / step)) if 0 < step < 1 else 1.0):
-        first, many = (inner[0], step) if parts == 1 else (round(inner[0] * parts), round(step * parts))
-        if many > 0 and np.array_equal((first + places * many) / parts, inner):
-            return float(first), float(many), parts
+        first = float(inner[start]) if parts == 1 else float(round(inner[start] * parts))
+        many = step if parts == 1 else float(round(step * parts))
+        if many <= 0:
+            continue
+        edges = ((first + np.arange(len(inner)) * many) / parts).tolist()
+        count = next((place for place, edge in enumerate(edges) if edge not in known), len(edges))
+        others = tuple(sorted(known - set(edges[:count])))
+        if len(others) <= _MOST_OTHERS and count > 4 * len(others):
+            return _Even(first, many, parts, count, others)
     return None
 
 
