@@ -140,3 +140,38 @@ def test_folders_of_other_processes_are_not_touched(tmp_path: Path) -> None:
     assert not leftover.exists()
     assert first.backend.con.execute("SELECT 1").fetchone() == (1,)
     assert len(list(tmp_path.iterdir())) >= 1
+
+
+def test_a_full_disk_is_named_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB may write one megabyte, and has to write more while it counts for a release."""
+    import polars as pl
+
+    import penstock
+    from penstock.engine import connection, opening
+    from penstock.privacy.ledger.ledger import Ledger
+
+    rows = 400_000
+    frame = pl.DataFrame({"who": [f"patient {number:020}" for number in range(rows)], "age": [40] * rows})
+    frame.write_parquet(tmp_path / "people.parquet")
+
+    class Small(connection.Duck):
+        def __init__(self, *given: object) -> None:
+            super().__init__("24MiB", 1, tmp_path)
+            self.backend.con.execute("SET max_temp_directory_size = '1MiB'")
+
+    monkeypatch.setattr(opening, "Duck", Small)
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    ledger.set_limit("people", 5, unit="user:who")
+    with pytest.raises(DataError, match=r"The disk is full where DuckDB writes records"):
+        penstock.release(
+            tmp_path / "people.parquet",
+            Schema.from_yaml(SCHEMA),
+            epsilon=1,
+            engine="duckdb",
+            ledger=ledger,
+            account="people",
+            out=tmp_path / "release",
+        )
+    assert not (tmp_path / "release").exists()
+    assert ledger.account("people").balance().spent[0] == 0
+    assert not list(tmp_path.glob("penstock-spill-*/*"))

@@ -126,7 +126,7 @@ def _usable(info: MethodInfo, every: list[Audits]) -> list[Setting]:
     bases = [dict(audit.parameters) for audit in audits] or [{}]
     different = [base for place, base in enumerate(bases) if base not in bases[:place]]
     known = grounds(info, every)
-    engines = catalogue.kind(info.kind).engines
+    engines = [name for name in catalogue.kind(info.kind).engines if name in catalogue.HERE]
     relations = [Relation(relation) for relation in info.relations]
     found = []
     for (place, ground), relation in product(enumerate(known), relations):

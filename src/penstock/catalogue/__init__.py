@@ -21,6 +21,7 @@ from typing import Protocol, TypeVar
 from penstock.catalogue import kind_entries, method_entries, sketch_entries
 from penstock.catalogue.entry import (
     ENGINES,
+    HERE,
     MEMORY,
     AnswerInfo,
     FormInfo,
@@ -36,6 +37,7 @@ from penstock.errors import ReleaseError, UsageError
 __all__ = [
     "ANSWERS",
     "ENGINES",
+    "HERE",
     "MEMORY",
     "AnswerInfo",
     "FormInfo",

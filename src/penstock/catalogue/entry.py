@@ -9,7 +9,9 @@ from typing import Literal
 Role = Literal["method", "baseline"]
 
 MEMORY = "memory"
-ENGINES = (MEMORY, "duckdb")
+HERE = (MEMORY, "duckdb")
+"""Those of them that run in this process."""
+ENGINES = (*HERE, "spark")
 """Where records can be counted, the reference first. A kind names those of them that count its records."""
 
 

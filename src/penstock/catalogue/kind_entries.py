@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.catalogue.entry import ENGINES, AnswerInfo, KindInfo, OptionInfo, UnitInfo
+from penstock.catalogue.entry import ENGINES, HERE, AnswerInfo, KindInfo, OptionInfo, UnitInfo
 
 ANSWERS = (
     AnswerInfo(
@@ -133,7 +133,7 @@ KINDS = (
         evaluation="penstock.kinds.itemsets.evaluation:ItemSetsEvaluation",
         audits="penstock.kinds.itemsets.audits:AUDITS",
         made_up="penstock.kinds.itemsets.made_up:made_up_sets",
-        engines=ENGINES,
+        engines=HERE,
         layout=("items", "penstock.kinds.itemsets.layout:ItemSetLayout"),
         options=(
             _COUNT,

@@ -81,7 +81,7 @@ EngineName = Annotated[
     typer.Option(
         "--engine",
         metavar="|".join(("auto", *ENGINES)),
-        help="Where to count a table: in memory, or in DuckDB when it is large.",
+        help="Where to count a table: in memory, in DuckDB when it is large, or on Spark (Parquet alone).",
     ),
 ]
 Spill = Annotated[

@@ -49,6 +49,9 @@ from penstock.schema.values import (
     parse,
 )
 
+MOST_READ = 1 << 17
+"""Records of a table in a database that a draft looks at."""
+
 
 @runtime_checkable
 class Records(Protocol):
@@ -165,7 +168,12 @@ def draft(
         markers: tuple[str, ...] = ("",)
         fields, layout = drafter.arranged(fields, None, markers, notes)
     else:
-        frame = source if isinstance(source, pl.DataFrame) else source.frame()
+        frame, rows = (source, source.height) if isinstance(source, pl.DataFrame) else _looked_at(source)
+        if frame.height < rows:
+            notes.top += [
+                f"Read off {frame.height:,} records that the database drew at random; it holds {rows:,}.",
+                "Rare categories and values further out may be missing here, and 'at_most' be too small.",
+            ]
         if frame.height == 0:
             raise DataError("The data has no records to draft from. Use '--headers-only', or add records.")
         markers = MARKERS  # all of them: which ones occur is a fact about the records
@@ -198,6 +206,14 @@ def draft(
 def _comes_back(column: pl.Series, markers: tuple[str, ...]) -> bool:
     found = looks(column, markers).type
     return found is not None and repeats_like_an_identifier(column, found)
+
+
+def _looked_at(source: Records) -> tuple[pl.DataFrame, int]:
+    """The records to draft from, and how many there are; of a large table in a database only some."""
+    if isinstance(source, Source) and source.remote:
+        return source.sampled(source.names, MOST_READ)
+    frame = source.frame()
+    return frame, frame.height
 
 
 def _names(source: pl.DataFrame | Records | Sequence[str]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.database import database_of
 from penstock.errors import DataError
 from penstock.schema.values import BLANKS
 
@@ -134,36 +135,39 @@ def identified(
 
 
 def keep_some_per_user(table: ir.Table, user: str, at_most: int, order_key: bytes) -> ir.Table:
-    """The same inside a database: rank each user's records by a keyed hash, or at random.
+    """The same inside a database, which keeps the records that memory keeps.
 
     The records of a user are counted in the order of their values, so that which of several equal records is
-    counted first makes no difference, and the hash covers the key, the user's name and the count: DuckDB and
-    Spark keep the records that memory keeps. Where a database has another hash it keeps others; where it has
-    none, its random numbers rank the records, and the result must then be stored before it is used.
+    counted first makes no difference, and the hash covers the key, the user's name and the count.
     """
     import ibis
-    import ibis.expr.operations as ops
 
-    backend = table.get_backend()
     values = [table[name] for name in table.columns if name != user]
-    if backend.has_operation(ops.HexDigest) or backend.has_operation(ops.Hash):
-        counted = table.mutate(penstock_count=ibis.row_number().over(group_by=table[user], order_by=values))
-        text: Any = (
-            ibis.literal(f"{_hexadecimal(order_key)}|")
-            + counted[user].cast("string")
-            + ibis.literal("|")
-            + counted["penstock_count"].cast("string")
-        )
-        word = text.hexdigest("sha256") if backend.has_operation(ops.HexDigest) else text.hash()
-        drawn = counted.mutate(penstock_drawn=word)
-    else:
-        drawn = table.mutate(penstock_count=ibis.literal(0), penstock_drawn=ibis.random())
+    counted = table.mutate(penstock_count=ibis.row_number().over(group_by=table[user], order_by=values))
+    text: Any = (
+        ibis.literal(f"{_hexadecimal(order_key)}|")
+        + _name(counted[user])
+        + ibis.literal("|")
+        + counted["penstock_count"].cast("string")
+    )
+    drawn = counted.mutate(penstock_drawn=database_of(table).digest(text))
     place = ibis.row_number().over(
         group_by=drawn[user], order_by=[drawn["penstock_drawn"], drawn["penstock_count"]]
     )
     placed = drawn.mutate(penstock_place=place)
     kept = placed.filter(placed["penstock_place"] < at_most)
     return kept.drop(user, "penstock_count", "penstock_drawn", "penstock_place")
+
+
+def _name(user: ir.Value) -> ir.Value:
+    """What a user is called, as memory writes it: a whole number among real ones with one decimal."""
+    import ibis
+
+    written = user.cast("string")
+    if not user.type().is_floating():
+        return written
+    plain = (user == user.floor()) & (user.abs() < ibis.literal(1e15))
+    return ibis.ifelse(plain, user.cast("int64").cast("string") + ibis.literal(".0"), written)
 
 
 def user_in_database(column: ir.Value) -> ir.Value:
@@ -181,7 +185,8 @@ def refuse_nobody(table: ir.Table, user: str, name: str, markers: Sequence[str] 
         missing = missing | column.isin(_signs(markers))
     elif column.type().is_floating() and table.get_backend().has_operation(ops.IsNan):
         missing = missing | column.isnan()
-    count = int(table.filter(missing).count().to_pyarrow().as_py())
+    asked = table.filter(missing).aggregate(records=lambda rows: rows.count())
+    count = int(database_of(table).numbers(asked)["records"][0])
     if count:
         raise _nobodys(name, f"{count} records name no user")
 

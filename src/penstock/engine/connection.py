@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from penstock.engine.limits import Spill, current
 from penstock.errors import DataError, PenstockError, without_password
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _SPILLED = "penstock-spill-"
 _FILES = ("duckdb", "sqlite")
+_SPARK = ("spark", "sc")  # whatever Spark's own settings name, and a Spark Connect server
+_LOST = ("OperationalError", "AdminShutdown", "CrashShutdown", "CannotConnectNow", "ConnectionFailure")
 _EXTRAS = {"postgresql": "postgres", "pyspark": "spark"}  # where the extra is not called like the scheme
 
 
@@ -68,13 +71,14 @@ class Duck:
         self.backend.con.register("source", arrow)
         return self.backend.table("source")
 
-    def stored(self, arrow: Any) -> Stored:
-        """An Arrow table copied into a table of this DuckDB, to which more can be added."""
-        name = _fresh_name()
-        self.backend.con.register("piece", arrow)
-        self.backend.con.execute(f"CREATE TEMP TABLE {name} AS FROM piece")
-        self.backend.con.unregister("piece")
-        return Stored(self.backend.table(name), name)
+    def copied(self, arrow: Any, name: str) -> ir.Table:
+        """An Arrow table copied into a temporary table, behind what is there already."""
+        con = self.backend.con
+        con.register("piece", arrow)
+        con.execute(f"CREATE TEMP TABLE IF NOT EXISTS {name} AS FROM piece LIMIT 0")
+        con.execute(f"INSERT INTO {name} FROM piece")
+        con.unregister("piece")
+        return self.backend.table(name)
 
     def parquet(self, files: Sequence[str], *, hive: bool) -> ir.Table:
         """Parquet files as one table, read only when it is asked something."""
@@ -111,43 +115,12 @@ class _Folder:
         os.close(self._held)
 
 
-class Stored:
-    """The result of an expression, kept in the database as a temporary table of this connection.
-
-    It goes with this object, or with the connection. With a `name`, the expression is such a table already.
-    """
-
-    def __init__(self, expression: ir.Table, name: str | None = None) -> None:
-        backend = expression.get_backend()
-        if backend.name == "pyspark":  # Spark has no temporary tables, it keeps results in its cache
-            self.table: ir.Table = expression.cache()
-            return
-        self._name = name or _fresh_name()
-        self.table = expression if name else backend.create_table(self._name, expression, temp=True)
-        # When the interpreter ends, so does the connection: nothing to do then.
-        weakref.finalize(self, _drop, backend, self._name).atexit = False
-
-    def add(self, arrow: Any) -> None:
-        """Append the rows of an Arrow table; only in DuckDB."""
-        con = self.table.get_backend().con
-        con.register("piece", arrow)
-        con.execute(f"INSERT INTO {self._name} FROM piece")
-        con.unregister("piece")
-
-
-def _fresh_name() -> str:
-    return f"penstock_{secrets.token_hex(8)}"
-
-
-def _drop(backend: Any, name: str) -> None:
-    # The connection may be closed or broken by now; its temporary tables are gone with it.
-    with suppress(Exception):
-        backend.raw_sql(f"DROP TABLE IF EXISTS {name}")
-
-
 def named_table(url: str, table: str | None) -> ir.Table:
-    """The table of a database; DataError names what is missing."""
+    """The table of a database, or the Parquet file of a URL of Spark; DataError says what is missing."""
     shown = without_password(url)
+    path = url.partition("://")[2]
+    if table is None and url.lower().startswith("spark://") and path.strip("/"):
+        return on_spark([path if path.startswith("/") else f"/{path}"], shown)
     backend = _connected(url, shown)
     if table is None:
         known = ", ".join(_tables(backend)[:10]) or "none that can be listed"
@@ -158,6 +131,34 @@ def named_table(url: str, table: str | None) -> ir.Table:
     except Exception:
         raise DataError(
             f"{shown}: there is no table '{table}'{nearest(table, _tables(backend))}. Check its name."
+        ) from None
+
+
+def on_spark(files: Sequence[str], label: str, root: str | None = None) -> ir.Table:
+    """Parquet files or folders as a table of Spark; folders named key=value below `root` add text columns."""
+    backend = _connected("spark://", label)
+    try:
+        backend._session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+        reader = backend._session.read
+        frame = (reader if root is None else reader.option("basePath", root)).parquet(*files)
+        name = f"penstock_{secrets.token_hex(8)}"
+        frame.createOrReplaceTempView(name)
+        found: ir.Table = backend.table(name)
+    except Exception as problem:
+        raise DataError(
+            f"{label}: Spark cannot read it as Parquet ({first_line(problem)}). Check the path."
+        ) from None
+    return found
+
+
+def _refuse_unreadable(url: str, shown: str) -> None:
+    """A URL whose parts cannot be told from one another: the words of the error may hold its password."""
+    try:
+        urlsplit(url).port  # noqa: B018  # is only read when asked for
+    except ValueError:
+        raise DataError(
+            f"{shown}: the URL cannot be read. Write signs such as / ? # @ : in a name or password as "
+            "%2F %3F %23 %40 %3A."
         ) from None
 
 
@@ -175,7 +176,12 @@ def _connected(url: str, shown: str) -> Any:
 
     scheme, _, rest = url.partition("://")
     scheme = scheme.partition("+")[0].lower()
+    _refuse_unreadable(url, shown)
     try:
+        if scheme in _SPARK:
+            from penstock.engine.spark import connected
+
+            return connected(None if scheme == "spark" else url)
         if scheme in _FILES:
             path = _database_file(rest, shown)
             if scheme == "duckdb":
@@ -183,7 +189,10 @@ def _connected(url: str, shown: str) -> Any:
                 found.con.execute("SET enable_progress_bar = false")
                 return found
             return ibis.sqlite.connect(str(path))
-        return ibis.connect(f"{scheme}://{rest}")
+        found = ibis.connect(f"{scheme}://{rest}")
+        if found.name == "postgres":  # whose connections complain when nobody closes them
+            weakref.finalize(found, found.con.close)
+        return found
     except DataError:
         raise
     except (ImportError, AttributeError):
@@ -213,7 +222,13 @@ def stopped(problem: Exception) -> bool:
 
 
 def too_large(problem: Exception) -> DataError | None:
-    """What to tell somebody whose records do not fit into memory and may not be spilled; None otherwise."""
+    """What to tell somebody whose records do not fit into memory, nor on the disk; None otherwise."""
+    said = str(problem)
+    if "max_temp_directory_size" in said or "No space left on device" in said:
+        return DataError(
+            "The disk is full where DuckDB writes records that do not fit into memory. Make room there, or "
+            "choose another folder with '--spill FOLDER'."
+        )
     if type(problem).__name__ != "OutOfMemoryException":
         return None
     return DataError(
@@ -233,6 +248,12 @@ def explained(failure: Callable[[Exception], DataError]) -> Iterator[None]:
         if stopped(problem):
             raise KeyboardInterrupt from None
         raise (too_large(problem) or failure(problem)) from problem
+
+
+def lost(problem: Exception) -> bool:
+    """Whether a server went away, or the connection to it."""
+    kind = type(problem)
+    return kind.__module__.startswith("psycopg") and kind.__name__ in _LOST
 
 
 def first_line(problem: Exception) -> str:

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
-from penstock.engine.connection import Duck, first_line
+from penstock.engine.connection import Duck, first_line, on_spark
 from penstock.engine.delimited import Delimited
 from penstock.engine.header import Header
 from penstock.engine.records import PACKED, Source, in_polars, refuse_equal_but_for_case, scanned
+from penstock.engine.remote import DatabaseSource
 from penstock.errors import DataError
 
 if TYPE_CHECKING:
@@ -271,6 +272,12 @@ class ParquetSource(ColumnarSource):
         import polars as pl
 
         return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+
+    def on_spark(self) -> Source:
+        files = [str(part.path.absolute()) for part in self._parts]
+        keys = self._parts[0].keys
+        root = files[0].partition(f"/{quote(keys[0][0])}=")[0] if keys else None
+        return DatabaseSource(on_spark(files, self.label, root), self.label)
 
     def _counted_in(self, duck: Duck, names: Sequence[str]) -> ir.Table:
         self._refuse_drift(names)

@@ -2,14 +2,15 @@
 
 The schema's codecs become expressions, so the records are encoded where they are. Codes are written
 once to a temporary table of small integers; after that every question is a grouped count over it,
-and only grouped counts come back. The same code runs on every backend of Ibis.
+and only grouped counts come back. The same code runs on every backend of Ibis; what a database does in its
+own way is in `penstock.engine.database`.
 
 Results are raw and unprotected: only `penstock.privacy` may call this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from math import prod
 from types import MappingProxyType
@@ -20,10 +21,11 @@ from numpy.typing import NDArray
 
 from penstock.engine.arrow_memory import owned
 from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody, user_in_database
-from penstock.engine.connection import Stored, explained, first_line
+from penstock.engine.connection import explained, first_line
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
+from penstock.engine.database import Stored, database_of
 from penstock.engine.directions import Directions
-from penstock.engine.expressions import added, nearer, through
+from penstock.engine.expressions import added, nearer
 from penstock.engine.marginal import Columns, Marginal
 from penstock.engine.pieces import USER, code_column, value_column
 from penstock.engine.plan import cover
@@ -36,17 +38,13 @@ from penstock.schema import Codec, Schema
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-# A grouped count over one packed key is fastest while its hash table stays in the processor's
-# cache; where every query costs a round trip, fewer and larger ones are better. (DuckDB's
-# GROUPING SETS were measured too: slower than a few supersets, and other databases lack them.)
-_CELLS_EMBEDDED = 1 << 12
-_CELLS_SERVER = 1 << 16
 _MANY = 256  # marginals from which on few large tables are better than many small ones
 _CELLS_MANY = 1 << 20
 _FEW_ROWS = 1 << 18  # records whose distinct rows are counted at once where many marginals are asked for
+_SOME_ROWS = 1 << 23  # the same where a database counts row by row and a request takes
+_PASSES = 4  # so many tables: then one pass that tells all rows apart is cheaper than theirs
 _CENTRES_AT_ONCE = 16
 _TOTALS_AT_ONCE = 1000  # of which a database gives back so many in one row
-_MOST_RUNS = 256  # a lookup with more runs of equal codes is applied to the result instead
 
 T = TypeVar("T")
 
@@ -78,11 +76,11 @@ class IbisEngine:
             if coordinates
             else {}
         )
+        source = records.table if isinstance(records, Stored) else records
+        self._database = self._asked(lambda: database_of(source))
         key = order_key or fresh_key()
-        self._stored = self._asked(lambda: self._bounded(self._encoded(records, schema), schema, key))
+        self._stored, self._length = self._asked(lambda: self._bounded(records, schema, key))
         self._table = self._stored.table
-        self._length = int(self._asked(lambda: self._table.count().to_pyarrow().as_py()))
-        self._cells = _CELLS_EMBEDDED if self._table.get_backend().name == "duckdb" else _CELLS_SERVER
         self._whole: Rows | None = None
 
     def rows(self) -> int:
@@ -93,15 +91,25 @@ class IbisEngine:
         """Raw: the contingency table of each marginal, flat, its first column slowest."""
         numbers = self._columns.varying(marginals)
         many = len(numbers) >= _MANY
-        if many and self._length <= _FEW_ROWS:
-            return self._everything().tally(numbers)
+        supersets = cover(numbers, self._columns, _CELLS_MANY if many else self._database.cells)
+        if self._database.keeps:
+            passes = len(supersets) if self._database.gathers else 1
+            few = (many and self._length <= _FEW_ROWS) or (passes >= _PASSES and self._length <= _SOME_ROWS)
+            if few:
+                return self._everything({number for marginal in numbers for number in marginal}).tally(
+                    numbers
+                )
+        else:
+            return self._everything(range(len(self._columns.names))).tally(numbers)
         found: dict[int, NDArray[np.int64]] = {}
+        at_once = self._database.together
         with progress("counting marginals", total=len(numbers)) as step:
-            for superset in cover(numbers, self._columns, _CELLS_MANY if many else self._cells):
-                rows = self._grouped(superset.columns)
-                tables = rows.tally([numbers[member] for member in superset.members])
-                found |= zip(superset.members, tables, strict=True)
-                step(len(superset.members))
+            for begin in range(0, len(supersets), at_once):
+                some = supersets[begin : begin + at_once]
+                for superset, rows in zip(some, self._grouped([each.columns for each in some]), strict=True):
+                    tables = rows.tally([numbers[member] for member in superset.members])
+                    found |= zip(superset.members, tables, strict=True)
+                    step(len(superset.members))
         return [found[position] for position in range(len(numbers))]
 
     def distinct(self, names: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
@@ -158,13 +166,12 @@ class IbisEngine:
             placed = nearer(placed, begin, centres[begin : begin + _CENTRES_AT_ONCE].tolist())
         totals = {f"s{axis}": placed[f"p{axis}"].sum() for axis in range(len(names))}
         found = placed.group_by("best").aggregate(records=placed.count(), **totals)
-        result = self._asked(lambda: found.to_pyarrow())
+        result = self._asked(lambda: self._database.numbers(found))
         counts = np.zeros(len(centres), dtype=np.int64)
         sums = np.zeros((len(centres), len(names)), dtype=np.int64)
-        best = _numbers(result, "best")
-        counts[best] = _numbers(result, "records")
+        counts[result["best"]] = result["records"]
         for axis in range(len(names)):
-            sums[best, axis] = _numbers(result, f"s{axis}")
+            sums[result["best"], axis] = result[f"s{axis}"]
         return counts, sums
 
     def moments(self, names: Sequence[str], bits: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
@@ -183,12 +190,12 @@ class IbisEngine:
         for begin in range(0, len(totals), _TOTALS_AT_ONCE):
             some = names_of_totals[begin : begin + _TOTALS_AT_ONCE]
             asked = placed.aggregate(**{name: totals[name] for name in some})
-            found |= self._asked(lambda: asked.to_pyarrow().to_pylist()[0])  # noqa: B023  # asked at once
-        sums = np.array([int(found[f"s{axis}"] or 0) for axis in range(len(names))], dtype=np.int64)
+            found |= self._asked(lambda: self._database.numbers(asked))  # noqa: B023  # asked at once
+        sums = np.array([found[f"s{axis}"][0] for axis in range(len(names))], dtype=np.int64)
         products = np.zeros((len(names), len(names)), dtype=np.int64)
-        products[rows, columns] = [int(found[f"m{number}"] or 0) for number in range(len(rows))]
+        products[rows, columns] = [found[f"m{number}"][0] for number in range(len(rows))]
         products[columns, rows] = products[rows, columns]
-        return int(found["records"]), sums, products
+        return int(found["records"][0]), sums, products
 
     def projected(self, names: Sequence[str], directions: Directions) -> IbisEngine:
         """The same records along public directions, mixed in the database; see `Engine.projected`."""
@@ -206,7 +213,7 @@ class IbisEngine:
             columns[value_column(number)] = ibis.greatest(least, ibis.least(most, total)).cast("float64")
         seen = copy(self)  # which keeps the table that both look at
         seen._table = present.select(**columns)
-        seen._length = int(self._asked(lambda: present.count().to_pyarrow().as_py()))
+        seen._length = self._asked(lambda: self._records(present))
         seen.sizes = MappingProxyType(dict.fromkeys(directions.names, 1))
         seen._columns = Columns(seen.sizes)
         seen._coordinates = dict.fromkeys(directions.names, directions.coordinate)
@@ -229,11 +236,9 @@ class IbisEngine:
 
     def _inside(self, table: ir.Table, within: Within) -> ir.Table:
         """The records whose coarser positions are listed: a semi-join with the list."""
-        import ibis
-        import pyarrow as pa
-
         keys = [f"w{number}" for number in range(len(within.names))]
-        listed = ibis.memtable(pa.table([owned(column) for column in within.positions.T], names=keys))
+        columns = (owned(column) for column in within.positions.T)
+        listed = self._database.listed(dict(zip(keys, columns, strict=True)))
         placed = table.mutate(
             **{
                 key: self._position(table, name, bits)
@@ -242,7 +247,19 @@ class IbisEngine:
         )
         return placed.semi_join(listed, keys)
 
-    def _encoded(self, records: ir.Table | Stored, schema: Schema) -> Stored:
+    def _records(self, table: ir.Table) -> int:
+        return int(self._database.numbers(table.aggregate(records=table.count()))["records"][0])
+
+    def _bounded(self, records: ir.Table | Stored, schema: Schema, order_key: bytes) -> tuple[Stored, int]:
+        """The codes of the records, of each user a random sample where users are protected; how many."""
+        encoded, length = self._encoded(records, schema)
+        if schema.unit.column is None:
+            return encoded, length
+        with progress("bounding users"):
+            kept = Stored(keep_some_per_user(encoded.table, USER, schema.unit.records, order_key))
+            return kept, self._records(kept.table)
+
+    def _encoded(self, records: ir.Table | Stored, schema: Schema) -> tuple[Stored, int]:
         """A temporary table of codes (c0, c1, ...) and coordinates (x0, ...), checked; and of users, u.
 
         Positions name the columns, since databases differ in the names they tell apart.
@@ -250,7 +267,7 @@ class IbisEngine:
         from penstock.schema.database import coded
 
         if isinstance(records, Stored):
-            return records
+            return records, self._records(records.table)
         taken = {name.casefold() for name in schema.names}
         keep: dict[str, str] = {}
         if schema.unit.column is not None:
@@ -258,7 +275,8 @@ class IbisEngine:
         user = next(iter(keep), None)
         raw = {name: _free(f"raw {name}", taken) for name in self._coordinates}
         keep |= {column: name for name, column in raw.items()}
-        inner = coded(records, schema.codecs, keep)
+        database = self._database
+        inner = coded(records, schema.codecs, keep, apart=database.apart, listed=database.listed)
         columns: dict[str, Any] = {} if user is None else {USER: user_in_database(inner[user])}
         for number, name in enumerate(self._columns.names):
             code = inner[name]
@@ -267,60 +285,81 @@ class IbisEngine:
                 columns[value_column(number)] = values_in_database(schema.codec(name), inner[raw[name]], code)
         with progress("encoding records"):
             encoded = Stored(inner.select(**columns))
-        self._refuse_outside(encoded.table, records, schema)
+            length = self._checked(encoded.table, records, schema)
         if schema.unit.column is not None:
             refuse_nobody(encoded.table, USER, schema.unit.column, schema.missing_values)
-        return encoded
+        return encoded, length
 
-    def _bounded(self, encoded: Stored, schema: Schema, order_key: bytes) -> Stored:
-        """The same with a random sample of each user's records, where users are protected."""
-        if schema.unit.column is None:
-            return encoded
-        with progress("bounding users"):
-            return Stored(keep_some_per_user(encoded.table, USER, schema.unit.records, order_key))
-
-    def _refuse_outside(self, encoded: ir.Table, table: ir.Table, schema: Schema) -> None:
-        """Codes below 0 mark refused values: name the field, an example, and how many there are."""
+    def _checked(self, encoded: ir.Table, table: ir.Table, schema: Schema) -> int:
+        """How many records there are. Codes below 0 mark values that the schema refuses: the message names
+        the field, an example, and how many of them there are."""
         columns = [code_column(number) for number in range(len(self._columns.names))]
-        refused = {column: (encoded[column] < 0).sum() for column in columns}
-        found = encoded.aggregate(**refused).to_pyarrow().to_pylist()[0]
+        asked = {column: (encoded[column] < 0).sum() for column in columns}
+        found = self._database.numbers(encoded.aggregate(records=encoded.count(), **asked))
         for number, name in enumerate(self._columns.names):
-            count = found[code_column(number)] or 0
+            count = int(found[code_column(number)][0])
             if count:
                 codec = schema.codec(name)
                 more = f" ({count} records have such a value.)" if count > 1 else ""
                 raise DataError(f"{codec.complaint(_example(codec, table, name))}{more}")
+        return int(found["records"][0])
 
-    def _everything(self) -> Rows:
-        """The distinct rows of all columns, counted once and kept; see `counts` for when."""
-        if self._whole is None:
-            names = range(len(self._columns.names))
-            rows, weights = self._groups(self._table, [self._table[code_column(number)] for number in names])
-            codes = {number: np.ascontiguousarray(rows[:, number]) for number in names}
+    def _everything(self, numbers: Iterable[int]) -> Rows:
+        """The distinct rows of these columns, counted once and kept; see `counts` for when."""
+        needed: dict[int, set[int]] = {}
+        for number in numbers:
+            needed.setdefault(self._columns.base[number], set()).add(number)
+        size = self._columns.size
+        held = set() if self._whole is None else self._whole.codes.keys()
+        if self._whole is None or any(base not in held and not some <= held for base, some in needed.items()):
+            # of a column that is seen in several ways the plain one, from which all of them follow
+            single = [
+                some.pop() if len(some) == 1 and size[max(some)] < size[base] else base
+                for base, some in needed.items()
+            ]
+            seen = dict(self._seen(number) for number in single)
+            words = _words([(number, size[number]) for number in sorted(seen)])
+            sizes = [[size[number] for number in word] for word in words]
+            keys = [
+                _packed([seen[number] for number in word], cells)
+                for word, cells in zip(words, sizes, strict=True)
+            ]
+            rows, weights = self._groups(self._table, keys)
+            codes: dict[int, Any] = {}
+            for place, (word, cells) in enumerate(zip(words, sizes, strict=True)):
+                parts = np.unravel_index(rows[:, place], cells)
+                kinds = [np.min_scalar_type(each) for each in cells]
+                codes |= {n: part.astype(kind) for n, part, kind in zip(word, parts, kinds, strict=True)}
             self._whole = Rows(self._columns, codes, len(weights), weights)
         return self._whole
 
-    def _grouped(self, grouping: tuple[int, ...]) -> Rows:
-        """The non-empty cells over these columns as weighted rows, grouped by one packed key."""
-        import ibis
+    def _seen(self, number: int) -> tuple[int, Any]:
+        """The expression of a column, through its lookup; of the plain column where that is better."""
+        base, lookup = self._columns.base[number], self._columns.lookup[number]
+        column = self._table[code_column(base)].cast("int64")
+        found = None if lookup is None else self._database.looked_up(column, lookup)
+        return (base, column) if found is None else (number, found)
 
-        if not grouping:
-            return Rows(self._columns, {}, 1, np.array([self._length], dtype=np.int64))
-        seen: dict[int, Any] = {}
-        for number in grouping:
-            base, lookup = self._columns.base[number], self._columns.lookup[number]
-            column = self._table[code_column(base)].cast("int64")
-            if lookup is None or np.count_nonzero(np.diff(lookup)) >= _MOST_RUNS:
-                seen[base] = column
-            else:
-                seen[number] = through(column, lookup)
-        sizes = [self._columns.size[number] for number in seen]
-        key: Any = ibis.literal(0, type="int64")
-        for size, column in zip(sizes, seen.values(), strict=True):
-            key = key * size + column
-        keys, weights = self._groups(self._table, [key])
-        codes = dict(zip(seen, np.unravel_index(keys[:, 0], sizes), strict=True))
-        return Rows(self._columns, codes, len(weights), weights)
+    def _grouped(self, groupings: Sequence[tuple[int, ...]]) -> list[Rows]:
+        """For each grouping of columns its non-empty cells as weighted rows, grouped by one packed key."""
+        keys: list[Any] = []
+        bases: list[tuple[list[int], list[int]]] = []
+        for grouping in filter(None, groupings):
+            seen = dict(self._seen(number) for number in grouping)
+            sizes = [self._columns.size[number] for number in seen]
+            keys.append(_packed(list(seen.values()), sizes))
+            bases.append((list(seen), sizes))
+        tables = iter(self._asked(lambda: self._database.tables(self._table, keys)))
+        packed = iter(bases)
+        answers = []
+        for grouping in groupings:
+            if not grouping:
+                answers.append(Rows(self._columns, {}, 1, np.array([self._length], dtype=np.int64)))
+                continue
+            (numbers, sizes), (cells, weights) = next(packed), next(tables)
+            codes = dict(zip(numbers, np.unravel_index(cells, sizes), strict=True))
+            answers.append(Rows(self._columns, codes, len(weights), weights))
+        return answers
 
     def _groups(self, table: ir.Table, columns: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The distinct combinations of these integer columns in ascending order, with their records."""
@@ -329,14 +368,41 @@ class IbisEngine:
             return np.empty((len(total), 0), dtype=np.int64), total
         named = {f"k{i}": column.cast("int64") for i, column in enumerate(columns)}
         grouped = table.select(**named).group_by(list(named)).aggregate(records=lambda t: t.count())
-        result = self._asked(lambda: grouped.to_pyarrow())
-        keys = np.column_stack([_numbers(result, name) for name in named])
+        result = self._asked(lambda: self._database.numbers(grouped))
+        keys = np.column_stack([result[name] for name in named])
         order = np.lexsort(keys.T[::-1])
-        return keys[order], _numbers(result, "records")[order]
+        return keys[order], result["records"][order]
 
     def _asked(self, question: Callable[[], T]) -> T:
         with explained(self._failure):
             return question()
+
+
+def _packed(columns: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """Several codes as one number, the first one slowest."""
+    import ibis
+
+    key: Any = ibis.literal(0, type="int64")
+    for size, column in zip(sizes, columns, strict=True):
+        key = key * size + column
+    return key
+
+
+def _words(columns: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """Columns, given with their sizes, in as few groups as 62 bits hold.
+
+    >>> _words([(3, 1 << 40), (5, 1 << 20), (8, 1 << 10)])
+    [[3, 5], [8]]
+    """
+    words: list[list[int]] = []
+    cells = 1 << 62
+    for number, size in columns:
+        cells *= size
+        if cells > 1 << 62:
+            words.append([])
+            cells = size
+        words[-1].append(number)
+    return words
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -349,11 +415,6 @@ def _free(name: str, taken: set[str]) -> str:
 def _integer(size: int) -> str:
     """The smallest signed type for the codes and the mark -1."""
     return "int8" if size <= 1 << 7 else "int16" if size <= 1 << 15 else "int32"
-
-
-def _numbers(result: Any, name: str) -> NDArray[np.int64]:
-    numbers: NDArray[np.int64] = result[name].to_numpy().astype(np.int64)
-    return numbers
 
 
 def _example(codec: Codec, table: ir.Table, name: str) -> object:

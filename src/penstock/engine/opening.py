@@ -21,6 +21,7 @@ from penstock.schema.fact import nearest
 IN_MEMORY_UP_TO = 1 << 29
 """Files longer than this (as text, in bytes) are counted in DuckDB unless told otherwise."""
 
+SPARK = ENGINES[-1]
 AUTO = "auto"
 """The engine that is chosen by where the records are, and how many."""
 
@@ -64,7 +65,7 @@ def open_engine(
     `schema.unit.at_most` records; `order_key` makes the sample repeatable (None: fresh randomness).
     """
     refuse_engine(engine, ENGINES)
-    records = read(source, table=table)
+    records = placed(read(source, table=table), engine)
     schema.refuse_lacking_columns(list(records.names))
     needed = list(schema.names)
     user = schema.unit.column
@@ -94,6 +95,11 @@ def open_engine(
         coordinates=coordinates,
         failure=records.failure,
     )
+
+
+def placed(records: Source, engine: str) -> Source:
+    """The records as the engine reads them: files by Spark itself, where it counts."""
+    return records.on_spark() if engine == SPARK and not records.remote else records
 
 
 def in_memory(engine: str, records: Source) -> bool:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.bound import identified
-from penstock.engine.connection import Duck, Stored, explained
+from penstock.engine.connection import Duck, explained
 from penstock.engine.coordinates import values_in_memory
+from penstock.engine.database import Stored, fresh_name
 from penstock.engine.records import Source
 from penstock.progress import progress
 from penstock.schema import Schema
@@ -57,11 +58,11 @@ def stored_in_pieces(
     import polars as pl
 
     nothing = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
-    stored = duck.stored(_columns(nothing, schema, coordinates, 0))
-    done = 0
+    name, done = fresh_name(), 0
+    stored = Stored(duck.copied(_columns(nothing, schema, coordinates, 0), name), there=True)
     with progress("encoding records"), explained(records.failure):
         for piece in records.pieces(names):
-            stored.add(_columns(piece, schema, coordinates, done))
+            duck.copied(_columns(piece, schema, coordinates, done), name)
             done += piece.height
     return stored
 

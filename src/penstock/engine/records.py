@@ -59,6 +59,14 @@ class Source(ABC):
         """Raw: these columns for data with one value in a cell, where a list is just an odd value."""
         return self.frame(names)
 
+    def sampled(self, names: Sequence[str], most: int) -> tuple[pl.DataFrame, int]:
+        """Raw: these columns of about `most` records, and of how many; for the custodian's eyes.
+
+        All of them, except where they are in a database and more: that draws them by itself.
+        """
+        frame = self.cells(names)
+        return frame, frame.height
+
     def pieces(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Raw: these columns, some records at a time and in their order."""
         yield self.frame(names)
@@ -86,6 +94,13 @@ class Source(ABC):
     @abstractmethod
     def empty(self) -> bool:
         """Raw: whether there is no record at all; for the custodian's terminal, since it is not public."""
+
+    def on_spark(self) -> Source:
+        """The same records, read by Spark where it runs."""
+        raise DataError(
+            f"{self.label}: Spark reads Parquet files and its own tables, so that every engine sees the same "
+            "values. Write the records as Parquet, or use another engine."
+        )
 
     def failure(self, problem: Exception) -> DataError:
         """What to tell the user when reading the records failed in some engine."""

@@ -17,6 +17,7 @@ from penstock.engine.header import FIRST, Header, refuse_record, told
 from penstock.engine.pandas_frame import plain, single, typed
 from penstock.engine.places import from_path
 from penstock.engine.records import ACCEPTED, Source, in_polars, refuse_equal_but_for_case
+from penstock.engine.remote import DatabaseSource
 from penstock.errors import DataError, without_password
 
 if TYPE_CHECKING:
@@ -128,33 +129,6 @@ class PandasSource(Source):
         import polars as pl
 
         return pl.DataFrame([convert(self._frame.iloc[:, self.names.index(name)], name) for name in names])
-
-
-class DatabaseSource(Source):
-    """A table in a database, reached through Ibis."""
-
-    def __init__(self, table: ir.Table, label: str) -> None:
-        self._table, self.label, self.names = table, label, tuple(table.columns)
-
-    @property
-    def remote(self) -> bool:
-        return True
-
-    def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame:
-        try:
-            return in_polars(self.table(names).to_pyarrow())
-        except Exception as problem:
-            raise self.failure(problem) from None
-
-    def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
-        return self._table if names is None else self._table.select(*names)
-
-    @property
-    def empty(self) -> bool:
-        try:
-            return bool(self._table.select(self.names[0]).limit(1).to_pyarrow().num_rows == 0)
-        except Exception as problem:
-            raise self.failure(problem) from None
 
 
 def _collected(frame: Any) -> pl.DataFrame:

@@ -8,12 +8,13 @@ alone, which every database can do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import ibis
 import ibis.expr.operations as ops
+import numpy as np
 import pyarrow as pa
 
 from penstock.errors import DataError
@@ -39,6 +40,11 @@ if TYPE_CHECKING:
 REFUSED = -1
 _SHIFT = 719468 + 146097  # days from the first of March in the year 0 to 1970, and of 400 years
 _LINEAR = 32  # a longer list of categories is joined instead of compared one by one
+_FEW_EDGES = 8  # of which the right one is found by comparing, even where they are evenly spaced
+_MOST_OTHERS = 8  # of which each is compared, beside evenly spaced ones
+
+Listed = Callable[[Mapping[str, Any]], "ir.Table"]
+"""Public columns (of Arrow) as a table of the database."""
 
 
 @dataclass(frozen=True)
@@ -65,38 +71,59 @@ def codes(codec: Codec, column: ir.Value) -> ir.IntegerValue:
     return _coded(codec, column.type(), _read(codec.field, column, codec.markers))
 
 
-def coded(table: ir.Table, codecs: Mapping[str, Codec], keep: Mapping[str, str]) -> ir.Table:
-    """The codes of many columns: values are read in an inner query, so that no search repeats the reading."""
+def _in_memory(columns: Mapping[str, Any]) -> ir.Table:
+    return ibis.memtable(pa.table(dict(columns)))
+
+
+def coded(
+    table: ir.Table,
+    codecs: Mapping[str, Codec],
+    keep: Mapping[str, str],
+    *,
+    apart: Callable[[ir.Table], ir.Table] = lambda inner: inner,
+    listed: Listed = _in_memory,
+) -> ir.Table:
+    """The codes of many columns: values are read in an inner query, so that no search repeats the reading.
+
+    `apart` keeps an inner query from being merged into the outer one, in databases that would compute its
+    columns again wherever they are named; `listed` is how the database takes a long list of categories.
+    """
     first: dict[str, Any] = {f"kept {name}": table[source] for name, source in keep.items()}
+    first |= {f"raw {name}": _stripped(table[name]) for name in codecs}
+    stripped = apart(table.select(**first))
+    second: dict[str, Any] = {f"kept {name}": stripped[f"kept {name}"] for name in keep}
     for name, codec in codecs.items():
-        read = _read(codec.field, table[name], codec.markers)
-        first |= {
+        read = _read_stripped(codec.field, stripped[f"raw {name}"], codec.markers)
+        second |= {
             f"value {name}": read.value,
             f"missing {name}": read.missing,
             f"readable {name}": read.readable,
         }
-    inner = table.select(**first)
-    listed = [name for name, codec in codecs.items() if _long(codec, table[name].type())]
-    for name in listed:
-        inner = _joined(inner, f"value {name}", f"code {name}", codecs[name])
-    second = {name: inner[f"kept {name}"] for name in keep}
+    inner = apart(stripped.select(**second))
+    joined = [name for name, codec in codecs.items() if _long(codec, table[name].type())]
+    for name in joined:
+        inner = _joined(inner, f"value {name}", f"code {name}", codecs[name], listed)
+    third = {name: inner[f"kept {name}"] for name in keep}
     for name, codec in codecs.items():
         read = _Read(inner[f"value {name}"], inner[f"missing {name}"], inner[f"readable {name}"])
-        place = inner[f"code {name}"] if name in listed else None
-        second[name] = _coded(codec, table[name].type(), read, place)
-    return inner.select(**second)
+        place = inner[f"code {name}"] if name in joined else None
+        third[name] = _coded(codec, table[name].type(), read, place)
+    return inner.select(**third)
 
 
 def _long(codec: Codec, dtype: Any) -> bool:
     return codec.field.type == "string" and dtype.is_string() and len(codec.keys) > _LINEAR
 
 
-def _joined(table: ir.Table, value: str, code: str, codec: Codec) -> ir.Table:
+def _joined(table: ir.Table, value: str, code: str, codec: Codec, listed: Listed) -> ir.Table:
     """The table with the code of each known category beside it; an expression with thousands of
     comparisons would take longer to be written down than to be answered."""
     text = f"text of {value}"
-    known = ibis.memtable(
-        pa.table({text: pa.array([str(key) for key in codec.keys]), code: pa.array(codec.keys.values())})
+    known = listed(
+        {
+            text: pa.array([str(key) for key in codec.keys]),
+            code: pa.array(codec.keys.values(), type=pa.int64()),
+        }
     )
     return table.left_join(known, table[value] == known[text]).drop(text)
 
@@ -149,7 +176,7 @@ def _bins(field: Field, read: _Read) -> list[tuple[Any, Any]]:
     if edges.one_per_value and field.type == "integer":
         inside: Any = (read.value - low).cast("int64")
     else:
-        inside = _tree(read.value, [_literal(field, edge) for edge in edges.values[1:-1]], 0, edges.count - 1)
+        inside = _found(field, read.value)
     if field.outside == "clamp":
         return [
             (read.readable & (read.value <= low), _code(0)),
@@ -157,6 +184,79 @@ def _bins(field: Field, read: _Read) -> list[tuple[Any, Any]]:
             (read.readable, inside),
         ]
     return [(read.readable & (read.value >= low) & (read.value <= high), inside)]
+
+
+def _found(field: Field, value: Any) -> Any:
+    """The number of inner edges at or below a value within the bounds.
+
+    Evenly spaced edges are found by a division. Its rounding is put right by comparing with the two nearest
+    edges, each computed by the very operations that give all of them here; edges that no such operations
+    give, and few ones, are found by comparisons alone.
+    """
+    edges = field.edges
+    if edges.count > _FEW_EDGES and _named(value) == "postgres":  # which searches sorted edges by itself
+        return _width_bucket(value.cast("float64"), _array(edges.inner.tolist())).cast("int64")
+    even = _even(edges.inner) if edges.count > _FEW_EDGES else None
+    if even is None:
+        return _tree(value, [_literal(field, edge) for edge in edges.values[1:-1]], 0, edges.count - 1)
+    number = value.cast("float64")
+    first, step, parts = _double(even.first), _double(even.step), _double(even.parts)
+
+    def edge(place: Any) -> Any:
+        return (first + place.cast("float64") * step) / parts
+
+    guess = ((number * parts - first) / step).floor().cast("int64")
+    guess = guess + ibis.ifelse(number < edge(guess), _code(0), _code(1))
+    guess = guess + ibis.ifelse(number < edge(guess), _code(0), _code(1))
+    found = ibis.least(ibis.greatest(guess, _code(0)), _code(even.count))
+    for other in even.others:
+        found = found + ibis.ifelse(number < _double(other), _code(0), _code(1))
+    return found
+
+
+@ibis.udf.scalar.builtin(name="width_bucket", signature=(("float64", "array<float64>"), "int32"))  # type: ignore[untyped-decorator]  # untyped library
+def _width_bucket(value: Any, edges: Any) -> Any:
+    """How many of the edges are at or below the value, found by PostgreSQL."""
+
+
+def _array(numbers: Sequence[float]) -> Any:
+    return ibis.literal(f"{{{','.join(map(repr, numbers))}}}").cast("array<float64>")
+
+
+@dataclass(frozen=True)
+class _Even:
+    """Edge i of `count` is (first + i * step) / parts, computed in doubles; `others` stand between them."""
+
+    first: float
+    step: float
+    parts: float
+    count: int
+    others: tuple[float, ...]
+
+
+def _even(inner: Any) -> _Even | None:
+    """Edges as evenly spaced ones and a few others; None where most are otherwise.
+
+    >>> _even(np.array([0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6]))
+    _Even(first=1.0, step=1.0, parts=10.0, count=6, others=(0.25,))
+    >>> _even(np.array([1.0, 2.0, 4.0, 8.0])) is None
+    True
+    """
+    widths, times = np.unique(np.round(np.diff(inner), 12), return_counts=True)
+    step = float(widths[np.argmax(times)])
+    start = int(np.argmin(np.abs(np.diff(inner) - step)))
+    known = set(inner.tolist())
+    for parts in (1.0, float(round(1 / step)) if 0 < step < 1 else 1.0):
+        first = float(inner[start]) if parts == 1 else float(round(inner[start] * parts))
+        many = step if parts == 1 else float(round(step * parts))
+        if many <= 0:
+            continue
+        edges = ((first + np.arange(len(inner)) * many) / parts).tolist()
+        count = next((place for place, edge in enumerate(edges) if edge not in known), len(edges))
+        others = tuple(sorted(known - set(edges[:count])))
+        if len(others) <= _MOST_OTHERS and count > 4 * len(others):
+            return _Even(first, many, parts, count, others)
+    return None
 
 
 def _tree(value: Any, inner: Sequence[Any], first: int, last: int) -> Any:
@@ -183,20 +283,26 @@ def _categories(codec: Codec, dtype: Any, read: _Read) -> list[tuple[Any, Any]]:
                 *pairs,
             ]
         return pairs
-    place = {label: code for code, label in enumerate(field.labels)}
+    labelled = {label: code for code, label in enumerate(field.labels)}
     if dtype.is_numeric():
         return [
-            (read.value == _double(key), _code(place[label])) for key, label in numeric_labels(field).items()
+            (read.value == _double(key), _code(labelled[label]))
+            for key, label in numeric_labels(field).items()
         ]
     if dtype.is_boolean():
-        return [(read.value == key, _code(place[label])) for key, label in boolean_labels(field).items()]
+        return [(read.value == key, _code(labelled[label])) for key, label in boolean_labels(field).items()]
     if dtype.is_date() or dtype.is_timestamp():
         kind = "date" if dtype.is_date() else "datetime"
         return [
-            (read.value == ibis.literal(key, type="int64"), _code(place[label]))
+            (read.value == ibis.literal(key, type="int64"), _code(labelled[label]))
             for label in field.labels
             if (key := _iso_key(kind, label.strip(BLANKS))) is not None
         ]
+    if _named(read.value) == "pyspark":  # Java does not compile what so many comparisons are written as
+        listed: Any = ibis.literal([str(key) for key in codec.keys], type="array<string>")
+        codes: Any = ibis.literal(list(codec.keys.values()), type="array<int64>")
+        place = listed.index(read.value).cast("int32")
+        return [(place >= 0, codes[place])]
     return [(read.value == str(key), _code(code)) for key, code in codec.keys.items()]
 
 
@@ -210,9 +316,18 @@ def _iso_key(kind: Any, label: str) -> int | None:
     return int(position(value)) if value.isoformat() == label else None
 
 
-def _read(field: Field, column: ir.Value, markers: tuple[str, ...]) -> _Read:
+def _stripped(column: ir.Value) -> ir.Value:
+    """A text without the blanks around it, anything else as it is; nothing but nulls are texts, too."""
     if column.type().is_null():
         column = column.cast("string")
+    return column.strip() if column.type().is_string() else column
+
+
+def _read(field: Field, column: ir.Value, markers: tuple[str, ...]) -> _Read:
+    return _read_stripped(field, _stripped(column), markers)
+
+
+def _read_stripped(field: Field, column: ir.Value, markers: tuple[str, ...]) -> _Read:
     return (
         _from_text(field, column, markers)
         if column.type().is_string()
@@ -220,9 +335,8 @@ def _read(field: Field, column: ir.Value, markers: tuple[str, ...]) -> _Read:
     )
 
 
-def _from_text(field: Field, column: Any, markers: tuple[str, ...]) -> _Read:
-    text = column.strip()
-    missing = column.isnull()
+def _from_text(field: Field, text: Any, markers: tuple[str, ...]) -> _Read:
+    missing = text.isnull()
     if markers:
         missing = missing | text.isin([marker.strip(BLANKS) for marker in markers])
     match field.type:
@@ -344,6 +458,14 @@ def _ahead(text: Any) -> Any:
 def _cast(text: Any, kind: str) -> Any:
     """Text to a number without an error, where the database can promise that."""
     return text.try_cast(kind) if _offers(text, ops.TryCast) else text.cast(kind)
+
+
+def _named(expression: Any) -> str:
+    """What Ibis calls the database; nothing where there is none yet."""
+    try:
+        return str(expression.get_backend().name)
+    except ibis.common.exceptions.IbisError:
+        return ""
 
 
 def _offers(expression: Any, operation: Any) -> bool:

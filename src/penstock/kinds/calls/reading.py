@@ -14,7 +14,7 @@ import polars as pl
 
 from penstock.engine.bound import numbered_users
 from penstock.engine.coordinates import Coordinate
-from penstock.engine.opening import AUTO, in_memory
+from penstock.engine.opening import AUTO, in_memory, placed
 from penstock.engine.records import Source
 from penstock.engine.source import read as read_source
 from penstock.errors import DataError
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def open_calls(source: Any, schema: Schema, *, table: str | None = None, engine: str = AUTO) -> Counted:
     """Raw: the calls of a source, gathered by caller; what the schema refuses stops here."""
     layout, region = CallsLayout.of(schema), Region.of(schema)
-    records = read_source(source, table=table)
+    records = placed(read_source(source, table=table), engine)
     for name in layout.columns:
         if name not in records.names:
             raise DataError(

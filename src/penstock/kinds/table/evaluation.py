@@ -46,6 +46,8 @@ WORDS = {1: "single columns", 2: "pairs of columns", 3: "triples of columns"}
 MOST_FROM_MODEL = 100
 MOST_MODEL_CELLS = 1 << 20
 WORST_SHOWN = 12
+MOST_COMPARED = 1 << 18
+"""Records of a database that a release is compared with: more tell no more, and would have to be fetched."""
 
 _LEARNING = (
     "A gradient boosting classifier was trained on synthetic rows and asked about original rows that it had "
@@ -57,7 +59,7 @@ class TableEvaluation(Evaluator):
     """How far marginals, columns and what a classifier learns are from the original's."""
 
     def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
-        original = read(source, table=options.table).cells(list(schema.names))
+        original, of = read(source, table=options.table).sampled(list(schema.names), MOST_COMPARED)
         seed = options.seed
         codes = schema.encode(original)
         rows = original.height
@@ -103,13 +105,18 @@ class TableEvaluation(Evaluator):
             )
             for one in learned
         ]
-        details = {
+        details: dict[str, Any] = {
+            "records": {"compared": rows, "of": of},
             "columns": _per_column(found[1]),
             "marginals": {
                 str(way): {"compared": len(found[way][0]), "of": comb(len(names), way)} for way in ways
             },
         }
-        return Findings(tuple(scores), rows, details, _sections(schema, codes, synthetic, found, learned))
+        sections = _sections(schema, codes, synthetic, found, learned)
+        if rows < of:
+            told = f"Compared with {rows:,} records that the database drew at random; it holds {of:,}."
+            sections = [Section("A sample of the records", [Text([told])]), *sections]
+        return Findings(tuple(scores), rows, details, sections)
 
 
 def _marginal_score(

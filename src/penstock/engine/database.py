@@ -1,0 +1,224 @@
+"""Databases: what each of them does in its own way, so that the engine may ask all of them alike.
+
+Ibis writes the queries. What it leaves to be decided is here: how the result of an expression is kept, how a
+list is handed over, how counts come back, how many tables one question counts, and how a text is hashed. A
+database without a place of its own here is asked in the plainest way that Ibis has.
+"""
+
+from __future__ import annotations
+
+import secrets
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.engine.expressions import through
+from penstock.errors import DataError
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+Numbers = NDArray[np.int64]
+
+_MOST_RUNS = 256  # a lookup with more runs of equal codes is too long as comparisons
+
+_OPEN: weakref.WeakValueDictionary[int, Database] = weakref.WeakValueDictionary()
+
+
+class Database:
+    """A database behind a backend of Ibis."""
+
+    cells: ClassVar[int] = 1 << 16
+    """The cells of a table that is worth a pass over the records: where each question costs a round trip,
+    few large ones are better."""
+    together: ClassVar[int] = 1
+    """How many tables one question counts."""
+    gathers: ClassVar[bool] = False
+    """Whether it counts row by row, so that many tables are better summed up here from all distinct rows."""
+    keeps: bool = True
+    """Whether it may keep results for this connection; otherwise every question begins with the records."""
+
+    def __init__(self, backend: Any) -> None:
+        self.backend = backend
+
+    def kept(self, expression: ir.Table) -> ir.Table:
+        """The result of an expression, kept for this connection; it goes with `dropped`."""
+        found: ir.Table = self.backend.create_table(fresh_name(), expression, temp=True)
+        return found
+
+    def dropped(self, name: str) -> None:
+        """Remove what was kept."""
+        self.backend.raw_sql(f"DROP TABLE IF EXISTS {name}")
+
+    def apart(self, table: ir.Table) -> ir.Table:
+        """A query whose columns are computed once, however often an outer one names them."""
+        return table
+
+    def listed(self, columns: Mapping[str, Any]) -> ir.Table:
+        """Public columns of Arrow, all of one length, as a table of the database."""
+        import ibis
+        import pyarrow as pa
+
+        return ibis.memtable(pa.table(dict(columns)))
+
+    def numbers(self, expression: ir.Table) -> dict[str, Numbers]:
+        """Raw: the columns of a result, all of whole numbers; 0 where there is none."""
+        result = expression.to_pyarrow()
+        return {name: whole(result[name]) for name in result.column_names}
+
+    def tables(self, table: ir.Table, keys: Sequence[Any]) -> list[tuple[Numbers, Numbers]]:
+        """Raw: for each of several whole numbers from 0 what it is in some record, ascending, and in how
+        many."""
+        found: list[tuple[Numbers, Numbers]] = []
+        for begin in range(0, len(keys), self.together):
+            found += self._counted(table, keys[begin : begin + self.together])
+        return found
+
+    def _counted(self, table: ir.Table, keys: Sequence[Any]) -> list[tuple[Numbers, Numbers]]:
+        (key,) = keys
+        grouped = table.select(key=key).group_by("key").aggregate(records=lambda rows: rows.count())
+        result = self.numbers(grouped)
+        order = np.argsort(result["key"])
+        return [(result["key"][order], result["records"][order])]
+
+    def looked_up(self, column: Any, lookup: NDArray[np.intp]) -> Any | None:
+        """A column seen through a lookup; None where that is better done with the result."""
+        return None if np.count_nonzero(np.diff(lookup)) >= _MOST_RUNS else through(column, lookup)
+
+    def digest(self, text: Any) -> Any:
+        """What sorts texts by their SHA-256: the records of a user are drawn by it, everywhere alike."""
+        import ibis.expr.operations as ops
+
+        if not self.backend.has_operation(ops.HexDigest):
+            raise DataError(
+                f"Ibis knows no SHA-256 of {self.backend.name}, so that it cannot draw the records that a "
+                "user keeps as every other engine does. Copy the table to Parquet, or protect records."
+            )
+        return text.hexdigest("sha256")
+
+
+class DuckDB(Database):
+    """DuckDB, which runs in this process: its hash tables should stay in the processor's cache."""
+
+    # Its GROUPING SETS were measured, too: slower than a few supersets, one after the other.
+    cells = 1 << 12
+
+
+class SQLite(Database):
+    """SQLite, which runs in this process and takes functions of it."""
+
+    def digest(self, text: Any) -> Any:
+        import hashlib
+
+        import ibis
+
+        self.backend.con.create_function(
+            "penstock_sha256", 1, lambda given: hashlib.sha256(given.encode()).hexdigest(), deterministic=True
+        )
+
+        @ibis.udf.scalar.builtin(name="penstock_sha256", signature=(("string",), "string"))  # type: ignore[untyped-decorator]  # untyped library
+        def hashed(given: Any) -> Any:
+            """What was just declared."""
+
+        return hashed(text)
+
+
+class SeveralTables(Database):
+    """A database that counts several tables in one pass over the records, by GROUPING SETS.
+
+    Every table has one packed key; a row of the result has the key of its own table and of no other.
+    """
+
+    together = 32
+
+    def _counted(self, table: ir.Table, keys: Sequence[Any]) -> list[tuple[Numbers, Numbers]]:
+        if len(keys) == 1:
+            return super()._counted(table, keys)
+        import ibis
+
+        named = {f"k{number}": key for number, key in enumerate(keys)}
+        inner = self.backend.compile(self.apart(table.select(**named)))
+        quoted = [self._quoted(name) for name in named]
+        which = " ".join(f"WHEN {name} IS NOT NULL THEN {number}" for number, name in enumerate(quoted))
+        query = (
+            f"SELECT CASE {which} END AS {self._quoted('which')}, COALESCE({', '.join(quoted)}) "
+            f"AS {self._quoted('key')}, COUNT(*) AS {self._quoted('records')} FROM ({inner}) AS counted "
+            f"GROUP BY GROUPING SETS ({', '.join(f'({name})' for name in quoted)})"
+        )
+        kinds = ibis.schema(dict.fromkeys(("which", "key", "records"), "int64"))
+        result = self.numbers(self.backend.sql(query, schema=kinds))
+        order = np.lexsort([result["key"], result["which"]])
+        ends = np.searchsorted(result["which"][order], np.arange(1, len(keys)))
+        both = (np.split(result[name][order], ends) for name in ("key", "records"))
+        return list(zip(*both, strict=True))
+
+    def _quoted(self, name: str) -> str:
+        import sqlglot
+
+        return str(sqlglot.to_identifier(name, quoted=True).sql(dialect=self.backend.dialect))
+
+
+def database_of(expression: ir.Expr) -> Database:
+    """The database that answers an expression: the same object as long as somebody holds it."""
+    backend = expression.get_backend()
+    found = _OPEN.get(id(backend))  # which is no other's as long as the database holds the backend
+    if found is None:
+        found = _kind(str(backend.name))(backend)
+        _OPEN[id(backend)] = found
+    return found
+
+
+def _kind(name: str) -> type[Database]:
+    if name == "postgres":
+        from penstock.engine.postgres import Postgres
+
+        return Postgres
+    if name == "pyspark":
+        from penstock.engine.spark import Spark
+
+        return Spark
+    return {"duckdb": DuckDB, "sqlite": SQLite}.get(name, Database)
+
+
+class Stored:
+    """The result of an expression, kept by the database for this connection.
+
+    It goes with this object, or with the connection. Where a database keeps nothing for us, it is the
+    expression itself, which is computed whenever it is asked something. `there` says that it is such a table
+    already.
+    """
+
+    def __init__(self, expression: ir.Table, *, there: bool = False) -> None:
+        database = database_of(expression)
+        self._database = database
+        if not database.keeps:
+            self.table = database.apart(expression)
+            return
+        self.table = expression if there else database.kept(expression)
+        # When the interpreter ends, so does the connection: nothing to do then.
+        weakref.finalize(self, _drop, database, self.table.get_name()).atexit = False
+
+
+def _drop(database: Database, name: str) -> None:
+    # The connection may be closed or broken by now; its temporary tables are gone with it.
+    with suppress(Exception):
+        database.dropped(name)
+
+
+def fresh_name() -> str:
+    """A name that no table has."""
+    return f"penstock_{secrets.token_hex(8)}"
+
+
+def whole(column: Any) -> Numbers:
+    """A column of Arrow as whole numbers; 0 where there is none."""
+    import pyarrow.compute as pc
+
+    if column.null_count:
+        column = pc.fill_null(column, 0)
+    numbers: Numbers = column.to_numpy().astype(np.int64)
+    return numbers

@@ -1,0 +1,118 @@
+"""PostgreSQL: one snapshot of the records, lists as arrays, counts by binary copies.
+
+All questions of a connection are asked in one transaction of the level REPEATABLE READ, so that they see the
+same records whatever others write meanwhile. Codes are kept in a temporary table where the role may make one;
+where it may not, or where the server only reads, every question computes them again.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.engine.database import Numbers, SeveralTables
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+_HEADER = 19  # bytes of a binary copy before its first row: a signature, flags, and no extension
+_TRAILER = 2
+_ENDLESS = 1 << 62  # a limit that no table reaches
+_BEGUN = "BEGIN ISOLATION LEVEL REPEATABLE READ"
+_SETTINGS = (
+    # Compiling the codes of some columns takes longer than computing them for a million records.
+    "SET LOCAL jit = off; SET LOCAL work_mem = '256MB'; SET LOCAL max_parallel_workers_per_gather = 0"
+)
+
+
+class Postgres(SeveralTables):
+    """A connection to PostgreSQL, in a transaction of ours while this object lives."""
+
+    gathers = True
+
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        connection = backend.con
+        if connection.info.transaction_status.name == "IDLE":
+            connection.execute(_BEGUN)
+            weakref.finalize(self, _ended, connection).atexit = False
+        connection.execute(_SETTINGS)
+        asked = (
+            "SELECT current_setting('transaction_read_only') = 'off' "
+            "AND has_database_privilege(current_database(), 'TEMP')"
+        )
+        self.keeps = bool(connection.execute(asked).fetchone()[0])
+
+    def apart(self, table: ir.Table) -> ir.Table:
+        return table.limit(_ENDLESS)  # which PostgreSQL does not merge into the query around it
+
+    def kept(self, expression: ir.Table) -> ir.Table:
+        found = super().kept(expression)
+        self.backend.con.execute(f"ANALYZE {found.get_name()}")
+        return found
+
+    def listed(self, columns: Mapping[str, Any]) -> ir.Table:
+        """The columns as arrays within the query: Ibis would insert them row by row."""
+        import ibis
+        import ibis.expr.operations as ops
+        from ibis.formats.pyarrow import PyArrowType
+
+        unnested = {}
+        for name, values in columns.items():
+            kind = f"array<{PyArrowType.to_ibis(values.type)}>"
+            written = ",".join(_written(value) for value in values.to_pylist())
+            unnested[name] = ops.Unnest(ibis.literal(f"{{{written}}}").cast(kind).op())
+        return ops.DummyTable(unnested).to_expr()
+
+    def numbers(self, expression: ir.Table) -> dict[str, Numbers]:
+        """As a binary copy: one statement, no cursor, and no object of Python for a number."""
+        names = list(expression.columns)
+        whole = ", ".join(f"COALESCE(CAST({self._quoted(name)} AS BIGINT), 0)" for name in names)
+        asked = f"SELECT {whole} FROM ({self.backend.compile(expression)}) AS asked"
+        query = f"COPY ({asked}) TO STDOUT (FORMAT binary)"
+        with self.backend.con.cursor() as cursor, cursor.copy(query) as copy:
+            rows = b"".join(copy)
+        fields: list[tuple[str, str]] = [("fields", ">i2")]
+        for number in range(len(names)):
+            fields += [(f"bytes{number}", ">i4"), (f"value{number}", ">i8")]
+        found = np.frombuffer(rows[_HEADER:-_TRAILER], dtype=fields)
+        return {name: found[f"value{number}"].astype(np.int64) for number, name in enumerate(names)}
+
+    def looked_up(self, column: Any, lookup: NDArray[np.intp]) -> Any:
+        import ibis
+
+        array: Any = ibis.literal(f"{{{','.join(map(str, lookup.tolist()))}}}").cast("array<int32>")
+        return array[column].cast("int64")
+
+    def digest(self, text: Any) -> Any:
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("string", "string"), "binary"))  # type: ignore[untyped-decorator]
+        def convert_to(text: Any, encoding: Any) -> Any:
+            """The bytes of a text: a function of PostgreSQL, as the next one is."""
+
+        @ibis.udf.scalar.builtin(signature=(("binary",), "binary"))  # type: ignore[untyped-decorator]
+        def sha256(given: Any) -> Any:
+            """The hash."""
+
+        return sha256(convert_to(text, "UTF8"))
+
+
+def _ended(connection: Any) -> None:
+    """End the transaction; a connection that is broken or closed has none."""
+    with suppress(Exception):
+        failed = connection.info.transaction_status.name == "INERROR"
+        connection.execute("ROLLBACK" if failed else "COMMIT")
+
+
+def _written(value: Any) -> str:
+    """An element of an array as PostgreSQL reads it from text."""
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return str(value)

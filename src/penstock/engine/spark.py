@@ -1,0 +1,121 @@
+"""Spark: results kept in its cache, lists handed over as Arrow, counts collected as Arrow.
+
+A session is one that somebody handed over, within an Ibis connection, or one that is begun here: of this
+machine, or of the cluster that Spark's own settings name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.engine.database import Numbers, SeveralTables, fresh_name, whole
+from penstock.errors import DataError
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+class Spark(SeveralTables):
+    """A Spark session."""
+
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        self._session = backend._session
+        self._cached: dict[str, Any] = {}
+
+    def kept(self, expression: ir.Table) -> ir.Table:
+        """In Spark's cache, on the machines where it was computed; there are no temporary tables.
+
+        The first question fills it.
+        """
+        frame = self._session.sql(self.backend.compile(expression)).cache()
+        return self._viewed(frame, cached=True)
+
+    def dropped(self, name: str) -> None:
+        self._session.catalog.dropTempView(name)
+        frame = self._cached.pop(name, None)
+        if frame is not None:
+            frame.unpersist()
+
+    def listed(self, columns: Mapping[str, Any]) -> ir.Table:
+        """A view of its own: what Ibis holds in memory is registered only when Ibis itself asks for it."""
+        import pyarrow as pa
+
+        return self._viewed(self._session.createDataFrame(pa.table(dict(columns))))
+
+    def numbers(self, expression: ir.Table) -> dict[str, Numbers]:
+        result = self._session.sql(self.backend.compile(expression)).toArrow()
+        return {name: whole(result[name]) for name in result.column_names}
+
+    def looked_up(self, column: Any, lookup: NDArray[np.intp]) -> Any:
+        """An element of an array: comparisons would make more code than Java compiles."""
+        import ibis
+
+        array: Any = ibis.literal(lookup.tolist(), type="array<int32>")
+        return array[column.cast("int32")].cast("int64")
+
+    def _viewed(self, frame: Any, *, cached: bool = False) -> ir.Table:
+        name = fresh_name()
+        frame.createOrReplaceTempView(name)
+        if cached:
+            self._cached[name] = frame
+        found: ir.Table = self.backend.table(name)
+        return found
+
+
+def connected(remote: str | None = None) -> Any:
+    """An Ibis connection to Spark: to a Spark Connect server, or to whatever Spark's own settings name, or
+    else to this machine's cores.
+
+    DataError says what is missing.
+    """
+    try:
+        import ibis
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise DataError(
+            "Spark is not installed. Install it with pip install 'penstock[spark]'; it needs Java 17."
+        ) from None
+    builder = SparkSession.builder.appName("penstock")
+    if remote is not None:
+        builder = builder.remote(remote)
+    elif SparkSession.getActiveSession() is None and not _elsewhere():
+        _refuse_without_java()
+        builder = builder.master("local[*]")
+        for name, value in _LOCALLY.items():
+            builder = builder.config(name, value)
+    return ibis.pyspark.connect(builder.getOrCreate())
+
+
+_LOCALLY = {
+    "spark.ui.enabled": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    # Of one machine: more pieces than cores are only more work.
+    "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    # Java interprets longer methods instead of compiling them; Spark then cuts them into shorter ones.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+}
+
+
+def _elsewhere() -> bool:
+    """Whether Spark's own settings say where it runs."""
+    return any(name in os.environ for name in ("SPARK_REMOTE", "SPARK_MASTER", "SPARK_CONF_DIR", "MASTER"))
+
+
+def _refuse_without_java() -> None:
+    from shutil import which
+
+    home = os.environ.get("JAVA_HOME")
+    if which("java") is None and not (home and os.path.exists(os.path.join(home, "bin", "java"))):
+        raise DataError(
+            "Spark needs Java 17, and no Java is found. Install one (on Debian openjdk-17-jre-headless), or "
+            "set JAVA_HOME."
+        )

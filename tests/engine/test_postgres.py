@@ -1,0 +1,261 @@
+"""PostgreSQL: the same releases as in memory, in few statements, with no more than the right to read."""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.engine.servers import PostgresServer
+from tests.test_one_release_on_every_engine import POINTS, TABLE, files, records
+
+import penstock
+from penstock.engine import Within, open_engine
+from penstock.engine.database import database_of
+from penstock.errors import DataError, PenstockError
+from penstock.schema import Schema
+
+USERS = f"unit: {{protects: user, column: who, at_most: 2}}\n{TABLE}"
+TOWNS = ['it\'s "{7}, \\ ☃"', *(f"town {number}" for number in range(1, 60))]
+WIDE = f"""
+fields:
+  - {{name: job, constraints: {{enum: [cook, nurse, clerk]}}, outside: other}}
+  - {{name: town, constraints: {{enum: {json.dumps(TOWNS)}}}}}
+  - {{name: age, type: integer, constraints: {{minimum: 0, maximum: 99}}, missing: value}}
+  - {{name: income, type: number, constraints: {{minimum: 0, maximum: 5000}}, bins: {{adaptive: true}},
+     outside: clamp}}
+"""
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    frame = pl.read_parquet(records(tmp_path_factory.mktemp("people") / "people.parquet"))
+    rng = np.random.default_rng(2)
+    return frame.with_columns(
+        pl.Series("who", rng.integers(0, 30, frame.height).astype(float)),
+        pl.Series("town", rng.choice(TOWNS, frame.height).tolist()),
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "schema"),
+    [
+        ("independent", USERS),
+        ("confluence", WIDE),
+        ("privbayes", TABLE),
+        ("privtree", POINTS),
+        ("uniform-grid", f"unit: {{protects: user, column: who, at_most: 2}}\n{POINTS.lstrip()}"),
+    ],
+)
+def test_a_release_from_postgresql_is_the_one_from_memory(
+    postgres: PostgresServer, people: pl.DataFrame, tmp_path: Path, method: str, schema: str
+) -> None:
+    facts = Schema.from_yaml(schema)
+    postgres.hold("people", people)
+    for source, table in ((people, None), (postgres.url, "people")):
+        out = tmp_path / ("memory" if table is None else "postgres") / "release"
+        penstock.release(source, facts, table=table, epsilon="1/2", method=method, seed=8, out=out)
+    assert files(tmp_path / "memory" / "release") == files(tmp_path / "postgres" / "release")
+
+
+PAGES = "fields:\n  - {name: page, constraints: {enum: [a, b, c]}}\n"
+SEQUENCES = f"kind: sequences\nsequence: {{symbol: page, user: who, time: at, longest: 9}}\n{PAGES}"
+BASKETS = f"kind: itemsets\nitems: {{item: page, transaction: who}}\n{PAGES}"
+
+
+@pytest.mark.parametrize(("method", "schema"), [("privtree-sequences", SEQUENCES), ("sluice", BASKETS)])
+def test_trees_of_sequences_and_item_sets_take_one_statement(
+    postgres: PostgresServer, method: str, schema: str
+) -> None:
+    rng = np.random.default_rng(5)
+    frame = pl.DataFrame(
+        {
+            "who": [f"w{number}" for number in rng.integers(0, 80, 600)],
+            "at": rng.permutation(600),
+            "page": rng.choice(["a", "b", "c"], 600),
+        }
+    )
+    facts = Schema.from_yaml(schema)
+    postgres.hold("events", frame)
+    made = penstock.release(frame, facts, epsilon=1, method=method, seed=8)
+    since = len(postgres.log())
+    other = penstock.release(postgres.url, facts, table="events", epsilon=1, method=method, seed=8)
+    assert made.model().json == other.model().json
+    asked = postgres.statements(since)
+    assert asked.count("DECLARE") <= 2  # of which one looks whether there is a record at all
+    assert asked.count("FETCH") <= 6
+
+
+def test_all_marginals_of_a_request_take_one_statement_and_a_level_of_a_tree_one(
+    postgres: PostgresServer, people: pl.DataFrame
+) -> None:
+    facts = Schema.from_yaml(WIDE)
+    engine = open_engine(postgres.table(people), facts)
+    names = list(facts.names)
+    asked = [(one, two) for one in names for two in names if one < two]
+    since = len(postgres.log())
+    found = engine.counts([*asked, tuple(names[:3])])
+    assert postgres.statements(since) == ["COPY"]
+    reference = open_engine(people, facts).counts([*asked, tuple(names[:3])])
+    assert all(np.array_equal(one, two) for one, two in zip(found, reference, strict=True))
+    points = Schema.from_yaml(POINTS)
+    rng = np.random.default_rng(1)
+    cells = np.unique(rng.integers(0, 1 << 20, (5000, 2)), axis=0)
+    within = Within(["age", "income"], [20, 20], cells)
+    level = open_engine(postgres.table(people), points, coordinates=True)
+    since = len(postgres.log())
+    ours = level.lattice(["age", "income"], 21, within)
+    assert postgres.statements(since) == ["COPY"]
+    theirs = open_engine(people, points, coordinates=True).lattice(["age", "income"], 21, within)
+    assert np.array_equal(ours[0], theirs[0])
+    assert np.array_equal(ours[1], theirs[1])
+
+
+def test_several_tables_in_one_pass_are_those_that_are_counted_one_by_one(
+    postgres: PostgresServer, people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where distinct rows would be too many to be gathered, GROUPING SETS count what was asked for."""
+    from penstock.engine import ibis
+
+    monkeypatch.setattr(ibis, "_SOME_ROWS", 0)
+    facts = Schema.from_yaml(WIDE)
+    engine = open_engine(postgres.table(people), facts)
+    monkeypatch.setattr(type(database_of(engine._table)), "cells", 700)  # type: ignore[attr-defined]
+    asked = [("job", "town"), ("town", "age"), ("job", "age"), ("income",), ("age", "job", "town"), ()]
+    since = len(postgres.log())
+    found = engine.counts(asked)
+    assert postgres.statements(since) == ["COPY"]
+    assert "GROUPING SETS" in postgres.log()[since:]
+    reference = open_engine(people, facts).counts(asked)
+    assert all(np.array_equal(one, two) for one, two in zip(found, reference, strict=True))
+
+
+def reader(server: PostgresServer) -> str:
+    """The URL of a role that may read one table and nothing else: not even make a temporary one."""
+    server.execute(
+        "DROP OWNED BY reader" if "CREATE ROLE reader" in server.log() else "SELECT 1",
+        "DROP ROLE IF EXISTS reader",
+        "REVOKE ALL ON DATABASE postgres FROM PUBLIC",
+        "CREATE ROLE reader LOGIN",
+        "ALTER ROLE reader SET default_transaction_read_only = on",
+        "GRANT CONNECT ON DATABASE postgres TO reader",
+        "GRANT SELECT ON people TO reader",
+    )
+    return server.url.replace("postgres@", "reader@")
+
+
+def test_a_role_that_may_only_read_is_enough(postgres: PostgresServer, people: pl.DataFrame) -> None:
+    postgres.hold("people", people)
+    url = reader(postgres)
+    for method, schema in (("independent", USERS), ("confluence", WIDE), ("privtree", POINTS)):
+        facts = Schema.from_yaml(schema)
+        made = penstock.release(people, facts, epsilon=1, method=method, seed=8)
+        since = len(postgres.log())
+        other = penstock.release(url, facts, table="people", epsilon=1, method=method, seed=8)
+        assert made.model().json == other.model().json
+        assert {name: table.rows() for name, table in made.model().tables.items()} == {
+            name: table.rows() for name, table in other.model().tables.items()
+        }
+        assert not {"CREATE", "INSERT"} & set(postgres.statements(since))
+
+
+def test_whoever_writes_meanwhile_changes_nothing(postgres: PostgresServer, people: pl.DataFrame) -> None:
+    """With a temporary table, and without one: one snapshot answers everything."""
+    facts = Schema.from_yaml(TABLE)
+    names = [(name,) for name in facts.names]
+    postgres.hold("people", people)
+    for url in (postgres.url, reader(postgres)):
+        engine = open_engine(url, facts, table="people")
+        expected = open_engine(people, facts).counts(names)
+        postgres.execute("INSERT INTO people SELECT * FROM people", "DELETE FROM people WHERE job = 'clerk'")
+        assert all(np.array_equal(one, two) for one, two in zip(engine.counts(names), expected, strict=True))
+        del engine
+        gc.collect()
+        postgres.hold("people", people)
+        postgres.execute("GRANT SELECT ON people TO reader")
+
+
+def test_a_connection_that_was_handed_over_is_left_as_it_was(
+    postgres: PostgresServer, people: pl.DataFrame
+) -> None:
+    table = postgres.table(people)
+    connection = table.get_backend().con
+    before = connection.execute("SHOW jit").fetchone()
+    engine = open_engine(table, Schema.from_yaml(TABLE))
+    assert engine.rows() == people.height
+    del engine
+    gc.collect()
+    assert connection.info.transaction_status.name == "IDLE"
+    assert connection.execute("SHOW jit").fetchone() == before
+    left = "SELECT count(*) FROM pg_class WHERE relname LIKE 'penstock%'"
+    assert connection.execute(left).fetchone() == (0,)
+
+
+Harm = Callable[[PostgresServer], None]
+
+
+def broken_off(server: PostgresServer) -> None:
+    server.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    )
+
+
+def restarted(server: PostgresServer) -> None:
+    server.stop()
+    server.start()
+
+
+@pytest.mark.parametrize("harm", [broken_off, restarted])
+def test_a_server_that_is_lost_in_the_middle_publishes_nothing_and_what_was_spent_is_booked(
+    postgres: PostgresServer,
+    people: pl.DataFrame,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    harm: Harm,
+) -> None:
+    from penstock.engine import ibis
+    from penstock.privacy.ledger.ledger import Ledger
+
+    postgres.hold("people", people)
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    ledger.set_limit("people", 5, unit="record")
+    asked: list[int] = []
+    plain = ibis.IbisEngine.counts
+
+    def counts(engine: Any, marginals: Any) -> Any:
+        asked.append(len(marginals))
+        if len(asked) == 2:  # the first was answered, and noise was drawn for it
+            harm(postgres)
+        return plain(engine, marginals)
+
+    monkeypatch.setattr(ibis.IbisEngine, "counts", counts)
+    with pytest.raises(PenstockError, match=r"the connection to the database was lost.*budget is spent"):
+        penstock.release(
+            postgres.url,
+            Schema.from_yaml(WIDE),
+            table="people",
+            epsilon=1,
+            ledger=ledger,
+            account="people",
+            out=tmp_path / "release",
+        )
+    assert len(asked) == 2
+    assert not (tmp_path / "release").exists()
+    assert ledger.account("people").balance().spent[0] == 1
+    made = penstock.release(postgres.url, Schema.from_yaml(WIDE), table="people", epsilon=1)
+    assert made.publishable
+
+
+def test_a_server_that_is_lost_before_anything_is_asked_costs_nothing(
+    postgres: PostgresServer, people: pl.DataFrame
+) -> None:
+    table = postgres.table(people)
+    broken_off(postgres)
+    with pytest.raises(DataError, match="the connection to the database was lost"):
+        open_engine(table, Schema.from_yaml(TABLE))

@@ -1,0 +1,188 @@
+"""Spark on this machine: the same releases, a bounded number of jobs, and nothing but counts collected.
+
+One Java machine serves all of these tests; where there is no Java, or no Spark, they are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.test_one_release_on_every_engine import POINTS, TABLE
+
+import penstock
+from penstock.engine import Within, open_engine
+from penstock.engine.database import Numbers
+from penstock.errors import DataError
+from penstock.schema import Schema
+
+ROOT = Path(__file__).resolve().parents[2]
+USERS = "unit: {protects: user, column: who, at_most: 2}\n"
+GROUP = "penstock tests"
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    pytest.importorskip("pyspark", reason="Spark is not installed (penstock[spark])")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java, and there is none (Debian: openjdk-17-jre-headless)")
+    from penstock.engine.spark import connected
+
+    backend = connected()
+    context = backend._session.sparkContext
+    context.setJobGroup(GROUP, GROUP)
+    yield backend
+    backend._session.stop()
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(3)
+    ages = pl.Series("age", rng.integers(0, 100, 400)).cast(pl.String)
+    frame = pl.DataFrame(
+        {
+            "job": rng.choice(["cook", " nurse", "clerk", "spy"], 400),
+            "age": ages.set(pl.Series(rng.random(400) < 0.1), None),
+            "income": rng.normal(2000, 1500, 400),
+            "who": rng.integers(0, 30, 400).astype(float),
+        }
+    )
+    path = tmp_path_factory.mktemp("spark") / "people.parquet"
+    frame.write_parquet(path)
+    return path
+
+
+def jobs(backend: Any) -> int:
+    return len(backend._session.sparkContext.statusTracker().getJobIdsForGroup(GROUP))
+
+
+# Jobs that a method may take on top of reading the file's footer: two for a question (its shuffle and its
+# result), two for filling the cache, one for handing over a list.
+BOUNDS = [
+    ("independent", TABLE, 10),
+    ("independent", USERS + TABLE, 16),
+    ("confluence", TABLE, 16),
+    ("privbayes", TABLE, 24),
+    ("privtree", POINTS, 16),
+    ("uniform-grid", USERS + POINTS.lstrip(), 16),
+]
+
+
+@pytest.mark.parametrize(("method", "schema", "most"), BOUNDS)
+def test_spark_gives_the_release_of_memory_in_a_bounded_number_of_jobs(
+    spark: Any, people: Path, monkeypatch: pytest.MonkeyPatch, method: str, schema: str, most: int
+) -> None:
+    from penstock.engine.spark import Spark
+
+    collected: list[str] = []
+    plain = Spark.numbers
+
+    def numbers(database: Spark, expression: Any) -> dict[str, Numbers]:
+        collected.append(database.backend.compile(expression))
+        return plain(database, expression)
+
+    monkeypatch.setattr(Spark, "numbers", numbers)
+    facts = Schema.from_yaml(schema)
+    before = jobs(spark)
+    made = penstock.release(f"spark://{people}", facts, epsilon="1/2", method=method, seed=8)
+    assert jobs(spark) - before <= most
+    assert all(re.search(r"COUNT\(|SUM\(", query) for query in collected)
+    expected = penstock.release(people, facts, epsilon="1/2", method=method, seed=8, engine="memory")
+    assert made.model().json == expected.model().json
+    for name, table in expected.model().tables.items():
+        assert table.equals(made.model().tables[name])
+
+
+def test_every_question_of_an_engine_is_answered_as_in_memory(spark: Any, people: Path) -> None:
+    table = Schema.from_yaml(TABLE)
+    given = spark.read_parquet(str(people))  # a connection that somebody hands over
+    ours, theirs = open_engine(given, table), open_engine(people, table)
+    asked = [("job", "age"), ("age", "income"), (), ("income",), ("job", "age", "income")]
+    assert all(
+        np.array_equal(one, two) for one, two in zip(ours.counts(asked), theirs.counts(asked), strict=True)
+    )
+    assert all(
+        np.array_equal(one, two)
+        for one, two in zip(ours.distinct(["age", "job"]), theirs.distinct(["age", "job"]), strict=True)
+    )
+    points = Schema.from_yaml(POINTS)
+    ours = open_engine(people, points, engine="spark", coordinates=True)
+    theirs = open_engine(people, points, coordinates=True)
+    names = ["age", "income"]
+    within = Within(names, [2, 3], np.array([[0, 1], [3, 7], [2, 2]]))
+    centres = np.random.default_rng(1).integers(0, 1 << 9, (20, 2))
+    for question in (
+        lambda engine: engine.lattice(names, 30),
+        lambda engine: engine.lattice(names, 12, within),
+        lambda engine: [engine.grid(names, 20, [5, 7])],
+        lambda engine: engine.nearest(names, 8, centres),
+        lambda engine: engine.moments(names, 10),
+    ):
+        for one, two in zip(question(ours), question(theirs), strict=True):
+            assert np.array_equal(one, two)
+
+
+def test_the_cache_goes_with_the_engine(spark: Any, people: Path) -> None:
+    import gc
+
+    def kept() -> int:
+        return sum(name.name.startswith("penstock_") for name in spark._session.catalog.listTables())
+
+    engine = open_engine(spark.read_parquet(str(people)), Schema.from_yaml(TABLE))
+    assert kept() > 0
+    before = kept()
+    del engine
+    gc.collect()
+    assert kept() < before
+
+
+def test_what_spark_does_not_read_alike_is_refused(people: Path, tmp_path: Path) -> None:
+    pl.read_parquet(people).write_csv(tmp_path / "people.csv")
+    with pytest.raises(DataError, match="Spark reads Parquet files and its own tables"):
+        open_engine(tmp_path / "people.csv", Schema.from_yaml(TABLE), engine="spark")
+
+
+def test_a_missing_java_is_named(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from penstock.engine import spark as module
+
+    pytest.importorskip("pyspark")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    with pytest.raises(DataError, match="Spark needs Java 17"):
+        module._refuse_without_java()
+
+
+def test_the_commands_of_the_tutorial_run(spark: Any, tmp_path: Path) -> None:
+    """Each as it is printed, in a process of its own where it is a command."""
+    page = (ROOT / "docs" / "guide" / "cluster.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(console|python)\n(.*?)```", page, re.DOTALL)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ran = 0
+    for language, text in blocks:
+        if language == "python":
+            exec(compile(text.replace("/data/", f"{tmp_path}/"), "cluster.md", "exec"), {})
+            ran += 1
+            continue
+        for line in text.splitlines():
+            assert line.startswith("$ "), line
+            done = subprocess.run(
+                ["bash", "-c", line[2:].replace("/data/", f"{tmp_path}/")],
+                capture_output=True,
+                text=True,
+                cwd=tmp_path,
+                env={**os.environ, "PATH": path},
+            )
+            assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+            ran += 1
+    assert ran >= 4
+    same = [(tmp_path / name / "model.json").read_bytes() for name in ("laptop", "spark")]
+    assert same[0] == same[1]
