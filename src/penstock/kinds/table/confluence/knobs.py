@@ -56,7 +56,7 @@ class Knobs:
     choices_each: float = 4.0
     choice_noise: float = 0.05
     choice_gap: float = 0.25
-    sparse: float = 0.3
+    sparse: float = 0.5
     first: Fraction = Fraction(1, 4)
     tree: bool = True
     luck: float = 0.7
