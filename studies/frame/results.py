@@ -92,6 +92,10 @@ class Results:
             {key: Summary.of(list(runs.values())) for key, runs in seconds.items()},
         )
 
+    def beside(self, others: Mapping[Key, Summary]) -> Results:
+        """These, and others for figures that were not measured."""
+        return Results(self.study, {**others, **self._summaries}, self._seconds)
+
     def __contains__(self, key: Key) -> bool:
         return key in self._summaries
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from penstock.kinds.table.confluence.assembly import Assembly, Limits
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
 from penstock.kinds.table.confluence.columns import blocks, detail
-from penstock.kinds.table.confluence.method import KNOBS, Confluence, Knobs, fit_with
+from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
+from penstock.kinds.table.confluence.method import Confluence, fit_with
 from penstock.kinds.table.confluence.packing import price, view_of
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import Measured
@@ -149,3 +150,30 @@ def test_small_columns_are_released_together_and_cost_the_whole_budget() -> None
     made = Confluence().fit(Table.open(frame, schema), Budget("0.1", randomness=Randomness.seeded(1)))
     assert [len(one.parts) for one in made.measured] == [3, 3, 1]
     assert made.receipt.epsilon == made.receipt.budget_epsilon
+
+
+SMALL = Schema.from_yaml(
+    "fields:\n"
+    + "".join(
+        f"  - {{name: x{number}, type: number, constraints: {{minimum: 0, maximum: 8}}, "
+        "bins: {count: 8}}\n"
+        for number in range(4)
+    )
+)
+
+
+def test_a_number_of_records_below_its_own_noise_puts_no_bins_in_groups() -> None:
+    """With a hundredth of 0.3 the noise on 150 is 333; 54 records or fewer would be buried."""
+    rows = pl.DataFrame({f"x{number}": [1, 2, 2, 3, 3] * 30 for number in range(4)})
+    sure = replace(KNOBS, unsure=0.0)
+    budgets = [Budget("0.3", randomness=Randomness.seeded(seed)) for seed in range(24)]
+    levels = [
+        max(
+            part.level
+            for view in fit_with(knobs, Table.open(rows, SMALL), budget).measured
+            for part in view.parts
+        )
+        for knobs, budget in zip([KNOBS, sure] * 12, budgets, strict=True)
+    ]
+    assert set(levels[::2]) == {0}
+    assert max(levels[1::2]) == 1

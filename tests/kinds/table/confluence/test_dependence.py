@@ -11,6 +11,7 @@ import pytest
 from tests.kinds.table.tables import mixed_rows, paid, schema_of, table_of
 
 from penstock.kinds.table.confluence.dependence import GROUPS, MANY, Dependence, distance
+from penstock.kinds.table.confluence.method import Confluence
 from penstock.kinds.table.confluence.tiers import PureTier
 from penstock.privacy.seals.sealed import open_seal
 from penstock.schema import Schema
@@ -95,3 +96,16 @@ def test_groups_follow_from_the_schema_alone() -> None:
     assert list(plain.codes[:10]) == [0, 1, 2, 3, 4, 5, 6, 7, 0, 1]
     many = schema_of([3] * (MANY + 1))
     assert {look.size for look in dependence(np.zeros((2, MANY + 1)), many).looks} == {2}
+
+
+def test_dependence_is_paid_less_where_less_tells_it() -> None:
+    """Four hundredths of 1 tell the strength of 2,000 records to 0.025, of 200,000 to 0.00025."""
+    parts = {}
+    for rows in (2_000, 200_000):
+        table = table_of(mixed_rows(rows, [4, 4, 4]), schema_of([4, 4, 4]))
+        release = Confluence().fit(table, paid(1))
+        charges = {charge.label: charge.epsilon for _, charge in release.receipt.charges()}
+        parts[rows] = charges["dependence"]
+        assert release.receipt.epsilon == 1
+    assert parts[2_000] == Fraction(1, 25)
+    assert parts[200_000] < Fraction(1, 200)

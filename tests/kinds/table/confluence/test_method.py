@@ -24,7 +24,8 @@ from tests.kinds.table.tables import (
 import penstock
 from penstock.errors import UsageError
 from penstock.kinds.table.confluence.assembly import Limits
-from penstock.kinds.table.confluence.method import Confluence, Knobs, fit_with
+from penstock.kinds.table.confluence.knobs import Knobs
+from penstock.kinds.table.confluence.method import Confluence, fit_with
 from penstock.kinds.table.data import Table
 
 

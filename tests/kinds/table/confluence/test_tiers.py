@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import sqrt
@@ -12,7 +13,8 @@ import pytest
 from tests.kinds.table.tables import mixed_rows, schema_of, table_of
 
 import penstock
-from penstock.kinds.table.confluence.method import KNOBS, Confluence, Knobs, fit_with
+from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
+from penstock.kinds.table.confluence.method import Confluence, fit_with
 from penstock.kinds.table.confluence.packing import shares
 from penstock.kinds.table.confluence.tiers import PureTier, RhoTier, Tier
 from penstock.kinds.table.network.release import NetworkRelease
@@ -106,7 +108,7 @@ def test_a_release_with_a_delta_divides_one_rho_exactly() -> None:
     *numbers, group = made.receipt.paid.parts
     assert isinstance(group, Concentrated)
     assert [part.label for part in numbers] == ["number of records", "dependence"]
-    assert (group.epsilon, group.delta) == (Fraction(95, 100), Fraction(1, 10**9))
+    assert (group.epsilon, group.delta) == (Fraction(97, 100), Fraction(1, 10**9))  # 1 and 2 hundredths
     assert sum(portion.rho for portion in group.parts) == group.rho
     kinds = {portion.mechanism for portion in group.parts}
     assert kinds <= {"discrete Gaussian", "exponential"}
@@ -126,6 +128,35 @@ def test_without_a_delta_nothing_changes_about_a_pure_release() -> None:
     made = release("0")
     assert made.receipt.delta == 0
     assert not any(one.gaussian for one in made.measured)
+
+
+def links(delta: str, knobs: Knobs = KNOBS) -> NetworkRelease:
+    """Of a chain of fourteen columns, each of which repeats the one before it in half of the records."""
+    rng = np.random.default_rng(1)
+    columns = [rng.integers(6, size=20000)]
+    for _ in range(13):
+        columns.append(np.where(rng.random(20000) < 1 / 2, columns[-1], rng.integers(6, size=20000)))
+    table = table_of(np.stack(columns, axis=1), schema_of([6] * 14))
+    return fit_with(knobs, table, Budget(1, delta, randomness=Randomness.seeded(5)))
+
+
+def test_under_rho_a_chain_is_counted_by_its_links_and_not_by_what_they_pass_on() -> None:
+    """Columns at a distance of two have half the gap of neighbours, and are worth counting for that alone."""
+    at_once = links("1e-6", replace(KNOBS, sparse=0.0, plane=1e9))
+    after = links("1e-6", replace(KNOBS, plane=1e9))
+    group = after.receipt.paid.parts[-1]
+    assert isinstance(group, Concentrated)
+    labels = [portion.label for portion in group.parts]
+    assert sum(label.startswith("second choice") for label in labels) >= 1
+    assert sum(portion.rho for portion in group.parts) == group.rho
+    assert after.parameters["pairs"] < at_once.parameters["pairs"]
+    chosen = {frozenset(part.variable for part in view.parts) for view in after.measured}
+    assert all(any({one, one + 1} <= view for view in chosen) for one in range(13))
+
+
+def test_under_epsilon_nothing_is_counted_before_all_is_chosen() -> None:
+    labels = [charge.label for _, charge in links("0").receipt.charges()]
+    assert not any(label.startswith("second choice") for label in labels)
 
 
 def test_views_chosen_for_rho_are_chosen_by_the_exponential_mechanism() -> None:

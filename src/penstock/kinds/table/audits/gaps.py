@@ -11,12 +11,14 @@ user with two records treated like one.
 
 What is paid in rho has no epsilon of its own. A choice by the exponential mechanism costs an eighth of the
 square of the range of its losses; its loss here is that cost over the rho that was paid, and may not exceed
-one. The noisy sum of all gaps, which says whether all pairs are counted, is enumerated like the choices.
+one. Where pairs that make a tree were counted first, the others are chosen by gaps from what these counts
+pass on; the broken copy passes on the exact ones. The noisy sum of all gaps, which says whether all pairs are
+counted, is enumerated like the choices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -30,6 +32,7 @@ from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.table.audits.yes_no import Records, yes_no_table
+from penstock.kinds.table.confluence.implied import implied
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
 from penstock.kinds.table.confluence.tiers import PureTier
 from penstock.kinds.table.network.encoding import encoded
@@ -43,13 +46,16 @@ from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.privacy.unit import Relation
 
 Counts = NDArray[np.int64]
+Reals = NDArray[np.float64]
 
 ADDED, REPLACED = Promise(Fraction(1)), Promise(Fraction(1), relation=Relation.REPLACE)
 BITS = ((0, 0), (0, 1), (1, 0), (1, 1))
 THREE_BITS = tuple((a, *rest) for a in (0, 1) for rest in BITS)
+ALIKE = ((0, 0, 0),) * 9
 SLACK = Fraction(1, 10**6)
 WINDOW = (-40, 60)
 CELL_PRICE = 0.25  # a table of four cells costs 1
+NOISY = np.array([[3.0, 1.0], [1.0, 3.0]])
 
 
 @dataclass(frozen=True)
@@ -196,6 +202,28 @@ def targets() -> tuple[Target, ...]:
             "a choice paid in rho among gaps from what the exact one-way counts expect",
             two(expected=independence),
         ),
+        _in_rho(
+            "confluence-second-choice-rho",
+            "a choice among gaps from what a counted tree passes on",
+            three(expected=passed_on),
+        ),
+        _in_rho(
+            "confluence-second-choice-rho-replace",
+            "the same when a record is replaced",
+            three(REPLACED, expected=passed_on),
+        ),
+        _in_rho(
+            "confluence-second-choice-rho-users",
+            "the same for users of two records",
+            three(at_most=2, expected=passed_on),
+            users,
+        ),
+        _in_rho(
+            "broken-confluence-second-choice-rho-expected",
+            "gaps from what the exact counts of a tree pass on",
+            three(expected=passed_on_exactly),
+            (Pair(ALIKE, (*ALIKE, (1, 0, 1)), "nine alike | and one who is not"),),
+        ),
         _sum("confluence-mean-gap", "the sum of the gaps of three pairs", three()),
         _sum("confluence-mean-gap-replace", "the same when a record is replaced", three(REPLACED)),
         _sum("confluence-mean-gap-users", "the same for users of two records", three(at_most=2), users),
@@ -211,6 +239,35 @@ def independence(records: Records, one: int, two: int) -> Counts:
     """What a pair would be if its columns were independent, from the exact counts: not public."""
     sides = [np.bincount([record[place] for record in records], minlength=2) for place in (one, two)]
     return np.rint(np.multiply.outer(*sides) / max(1, len(records))).astype(np.int64)
+
+
+def passed_on(records: Records, one: int, two: int) -> Counts:
+    """What noisy counts of the first column with the second, and of that with the third, expect: public."""
+    return _along_tree({(0, 1): NOISY, (1, 2): NOISY}, one, two)
+
+
+def passed_on_exactly(records: Records, one: int, two: int) -> Counts:
+    """The same of the exact counts: not public."""
+    tables = {}
+    for pair in ((0, 1), (1, 2)):
+        tables[pair] = np.zeros((2, 2))
+        for record in records:
+            tables[pair][record[pair[0]], record[pair[1]]] += 1
+    return _along_tree(tables, one, two)
+
+
+def _along_tree(tables: Mapping[tuple[int, int], Reals], one: int, two: int) -> Counts:
+    """By the shipped product along the path; rows without anybody are even."""
+    given = {}
+    for (first, second), table in tables.items():
+        for pair, counts in (((first, second), table), ((second, first), table.T)):
+            mass = counts.sum(axis=1, keepdims=True)
+            given[pair] = np.divide(counts, mass, out=np.full((2, 2), 0.5), where=mass > 0)
+    total = tables[0, 1].sum()
+    left, right = tables[0, 1] / total, tables[1, 2] / total
+    shares = [left.sum(axis=1), left.sum(axis=0), right.sum(axis=0)]
+    expected: Counts = np.rint(total * implied(shares, given)[one, two]).astype(np.int64)
+    return expected
 
 
 def _users() -> tuple[Pair, ...]:

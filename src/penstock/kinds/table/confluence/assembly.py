@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kinds.table.confluence.entropy import RIDGE, STEPS, Constraint, fitted
+from penstock.kinds.table.confluence.implied import averaged, implied
 from penstock.kinds.table.confluence.plausible import Noisy, plausible
 from penstock.kinds.table.confluence.smoothing import smoothed
 from penstock.kinds.table.network.conditionals import (
@@ -197,6 +198,21 @@ class Assembly:
     def expected(self, one: Parent, two: Parent) -> Reals:
         """The counts of a pair if it were independent."""
         return self.total * np.multiply.outer(self._at(one), self._at(two))
+
+    def passed_on(self, pairs: Sequence[ParentSet], finest: Sequence[int]) -> dict[tuple[int, int], Reals]:
+        """The counts of all pairs at these levels if some of them, a tree, told everything (`implied`)."""
+        given = {}
+        for one, two in ((a.variable, b.variable) for a, b in pairs):
+            for first, second in ((one, two), (two, one)):
+                if (second, first) in self.ties:
+                    seen = self.ties[second, first][1]
+                    table = self._table(Pair(second, (Parent(first, seen),)))
+                    columns = self.variables[second].levels[finest[second]].lookup
+                    codes = grouped(table, 1, columns)[self.variables[first].levels[seen].lookup]
+                    rows = self.variables[first].levels[finest[first]].lookup
+                    given[first, second] = averaged(codes, self.shares[first], rows)
+        shares = [self._at(Parent(number, level)) for number, level in enumerate(finest)]
+        return {couple: self.total * joint for couple, joint in implied(shares, given).items()}
 
     def _at(self, part: Parent) -> Reals:
         shares = self.shares[part.variable]

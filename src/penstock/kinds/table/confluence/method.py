@@ -21,7 +21,12 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
    what their noise would be, all pairs are counted, arranged in as few tables as an affine plane needs
    (`planes`); else the pairs, and the levels of both their attributes, that noise-aware choices find worth
    counting (`pairs`), until none is, or none more than luck would show; stopping is one of the candidates,
-   and what it is worth is public. The first choices connect attributes that nothing connects yet. Where the
+   and what it is worth is public. The first choices connect attributes that nothing connects yet. Under rho,
+   where all pairs together have small gaps against those along a tree, the pairs that connect are counted
+   for a part of what is left, and the gaps of the others are looked at once more, from what these counts
+   pass on along the tree (`implied`) instead of from independence: the expectation is as public, the bound
+   the same, and a pair that the tree tells anyway is not bought. Under epsilon counting twice costs more
+   than that saves: precisions add up, and rho with them, but not epsilon. Where the
    schema names a target, its pairs with all others are counted whatever they are worth: which pairs
    these are is public.
 5. *Noisy counts* of the views, and once more of the attributes that no view sees in full, budget by the
@@ -37,6 +42,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from math import ceil, prod, sqrt
 from typing import ClassVar
@@ -46,10 +52,11 @@ from numpy.typing import NDArray
 
 from penstock.contracts.method import Method
 from penstock.kinds.table.confluence import planes
-from penstock.kinds.table.confluence.assembly import LIMITS, Assembly, Limits
-from penstock.kinds.table.confluence.coarsening import SIZES, levels_by_mass
+from penstock.kinds.table.confluence.assembly import Assembly, Limits
+from penstock.kinds.table.confluence.coarsening import levels_by_mass
 from penstock.kinds.table.confluence.columns import blocks, detail
 from penstock.kinds.table.confluence.dependence import Dependence
+from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
 from penstock.kinds.table.confluence.packing import MOST_CELLS, View, covering, packed, price, shares, view_of
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
 from penstock.kinds.table.confluence.tiers import PureTier, Tier
@@ -63,77 +70,20 @@ from penstock.kinds.table.network.ruled import precedence, ruled, ruled_out_of
 from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.support import Support
 from penstock.privacy.budgets.budget import Budget, Rho
-from penstock.privacy.mechanisms import choice, noise
+from penstock.privacy.mechanisms import noise
+from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 
+Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
+_LEAST = Fraction(1, 500)  # no look is paid less than this of the budget
 _COARSE = 4.0  # groups of a column in a pair, about, before any is counted
 _DEVIATION = {False: sqrt(2.0), True: 1.2533}  # of noise whose mean absolute value is 1, by `Tier.gaussian`
 _MEAN_OF_TREE = 0.4  # the mean gap of all pairs, of that of the pairs of a tree, about
 
 MOST_PAIR_CELLS = 1 << 22
 """Of the tables of all pairs together, at the levels at which they are looked at."""
-
-
-@dataclass(frozen=True)
-class Knobs:
-    """Public numbers that decide how the budget is spent; chosen on half of the tables of `studies/suite.py`.
-
-    `size`, `dependence`, `gap` and `choices` are shares of the budget. The least views that connect all
-    columns are a tree of coarse pairs. `worth` times the expected error of these and of the columns, if they
-    got everything, is what the strength of dependence must reach, less `doubt` times its own noise; beyond
-    `many` columns, of whose pairs a tree holds few, more by the square root. Where that is above `hopeless`,
-    nobody asks. The share of the one-way counts grows with their expected error: it is 1 / (1 + sqrt(balance
-    / (2 error))); the views get the rest, and beside them, with the weight `detail`, the one-way counts of
-    attributes that no view sees in full, unless these would have more than `again` times the noise that they
-    had the first time. There are at most `choices_each` choices for each attribute, and no
-    more than keep the noise of one of them below `choice_noise` of all records or `choice_gap` of the mean
-    gap. With `tree` they first connect what is not connected; after that, a choice must exceed `luck` times
-    what chance would give the best of all candidates. `caution` is the part of its expected noise
-    that a gap must exceed to be counted, `refining` that once all is connected, beyond `apparent` times what
-    chance and the noise of the one-way counts alone would show; `plane` is that of the noise of all pairs
-    which the mean gap must exceed for counting them all, `singly` times as much where each pair needs a table
-    of its own; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with the
-    target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups
-    of an attribute. Without `groups` bins are counted in full however noisy that is, without `pack` every
-    column and every pair has a table of its own. `even` gives every table the same budget instead of what
-    it needs. `studies/privbayes_variants.py` changes one at a time.
-    """
-
-    size: Fraction = Fraction(1, 100)
-    hopeless: float = 0.25
-    dependence: Fraction = Fraction(1, 25)
-    worth: float = 2.5
-    many: int = 25
-    doubt: float = 0.5
-    gap: Fraction = Fraction(1, 100)
-    balance: float = 0.03
-    plane: float = 1.0
-    singly: float = 4.0
-    few_choices: float = 0.25
-    choices: Fraction = Fraction(1, 10)
-    choices_each: float = 4.0
-    choice_noise: float = 0.05
-    choice_gap: float = 0.25
-    tree: bool = True
-    luck: float = 0.7
-    aimed: int = 8
-    detail: float = 1.0
-    again: float = 1.0
-    apparent: float = 1.0
-    caution: float = 0.5
-    refining: float = 0.3
-    finest: int = 32
-    sizes: tuple[int, ...] = SIZES
-    groups: bool = True
-    pack: bool = True
-    even: bool = False
-    choice: choice.Method = "permute-and-flip"
-    limits: Limits = LIMITS
-
-
-KNOBS = Knobs()
 
 
 @dataclass(frozen=True)
@@ -187,6 +137,7 @@ class _Fit:
         self.seen = [Parent(number) for number in range(len(self.variables))]
         self.parameters: dict[str, object] = {"rows": BALANCED}
         self.n = 1
+        self.unsure = 0.0
 
     def release(self) -> NetworkRelease:
         if not self.variables:
@@ -203,15 +154,8 @@ class _Fit:
         else:
             measured = self._one_ways(self.tier.part("one-way counts", self._share(n)))
             self._merge(self._assembly(measured))
-            views = self._again(self._views(self._assembly(measured)), measured)
-            counts = self.tier.rest("counts of views")
-            parts = [
-                counts.part(self._name(view.parts), share)
-                for view, share in zip(
-                    views, self._shares([self._weight(view) for view in views]), strict=True
-                )
-            ]
-            measured += measure(self.table, self.variables, [view.parts for view in views], parts)
+            views = self._again(self._views(measured, strength), measured)
+            measured += self._counted(views, self.tier.rest("counts of views"))
         known = self._assembly(measured)
         plain = known.network()
         if self.support:
@@ -222,12 +166,17 @@ class _Fit:
     # 1. to 3. Records, dependence and one-way counts ---------------------------------------------------
 
     def _size(self) -> int:
-        """The number of records, public or noisy; it decides how the budget is divided, and nothing else."""
+        """The number of records, public or noisy; it decides how the budget is divided, and nothing else.
+
+        What is below its own noise says only that there are not many more than that.
+        """
         if self.table.public_size is not None:
             return self.table.public_size
         if len(self.variables) == 1:
             return 1  # one histogram gets everything, however many records there are
-        return max(1, self.tier.number(self.table.size(), "number of records", self.knobs.size))
+        sealed = self.table.size()
+        self.unsure = self.knobs.unsure * self.tier.noise(sealed.sensitivity, self.knobs.size)
+        return max(1, self.tier.number(sealed, "number of records", self.knobs.size))
 
     def _look(self, n: int) -> None:
         """Fine bins that would be mostly noise are counted in groups, as the schema has them."""
@@ -238,7 +187,7 @@ class _Fit:
             bool(self.support.impossible) and bool(self.support.classes[each.name].any())
             for each in attributes
         ]
-        found = detail(attributes, fixed, self.start.noise(self.sensitivity) / n)
+        found = detail(attributes, fixed, self.start.noise(self.sensitivity) / max(n, self.unsure))
         self.variables = tuple(
             variable if groups is None else replace(variable, levels=(variable.levels[0], groups))
             for variable, groups in zip(self.variables, found, strict=True)
@@ -282,7 +231,10 @@ class _Fit:
         least = self.knobs.worth * max(1.0, sqrt(len(self.variables) / self.knobs.many)) * error
         if least > self.knobs.hopeless:
             return None
-        dependence, share = Dependence(self.table, self.table.attributes), self.knobs.dependence
+        dependence = Dependence(self.table, self.table.attributes)
+        share = self.knobs.dependence
+        while share > _LEAST and dependence.doubt(self.tier, share / 2, n) < self.knobs.plainly:
+            share /= 2
         found = dependence.strength(self.tier, share, n)
         return found if found - self.knobs.doubt * dependence.doubt(self.tier, share, n) > least else None
 
@@ -292,6 +244,11 @@ class _Fit:
         error = self.tier.total(weight, self.sensitivity) / (2 * len(self.variables) * n)
         share = Fraction(round(1000 / (1 + sqrt(self.knobs.balance / (2 * error)))), 1000)
         return min(max(share, Fraction(1, 10)), Fraction(3, 5))
+
+    def _counted(self, views: Sequence[View], pay: Budget | Rho) -> list[Measured]:
+        shares = self._shares([self._weight(view) for view in views])
+        parts = [pay.part(self._name(view.parts), share) for view, share in zip(views, shares, strict=True)]
+        return measure(self.table, self.variables, [view.parts for view in views], parts)
 
     def _one_ways(self, pay: Budget | Rho) -> list[Measured]:
         views = self._columns()
@@ -319,7 +276,8 @@ class _Fit:
 
     # 4. The views ------------------------------------------------------------------------------
 
-    def _views(self, known: Assembly) -> list[View]:
+    def _views(self, measured: list[Measured], strength: float) -> list[View]:
+        known = self._assembly(measured)
         sizes = [variable.sizes for variable in self.variables]
         finest = self._finest(sizes)
         gaps = PairGaps(self.table, self.variables, finest)
@@ -350,24 +308,7 @@ class _Fit:
             return everything + [
                 view for view in alone if finest[view.parts[0].variable] > view.parts[0].level
             ]
-        aimed = self._aimed(sizes)
-        chosen = choose(
-            sealed,
-            gaps.candidates,
-            sizes,
-            self.tier,
-            most=most,
-            share=self.knobs.choices / most,
-            scale=self.tier.noise(self.sensitivity, self.tier.left - self.knobs.choices),
-            caution=self.knobs.caution,
-            refining=self.knobs.refining,
-            method=self.knobs.choice,
-            apparent=self.knobs.apparent * apparent,
-            beside=self._beside(alone),
-            tree=self.knobs.tree,
-            luck=self.knobs.luck,
-            given=aimed,
-        )
+        chosen = self._chosen(measured, gaps, sealed, apparent, most, strength, mean_gap)
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
         views = packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0, power)
         whole = {
@@ -377,6 +318,61 @@ class _Fit:
             if part.level <= self.seen[part.variable].level
         }
         return views + [view for view in alone if view.parts[0].variable not in whole]
+
+    def _chosen(
+        self,
+        measured: list[Measured],
+        gaps: PairGaps,
+        sealed: Sealed[Counts],
+        apparent: Reals,
+        most: int,
+        strength: float,
+        mean_gap: float,
+    ) -> list[ParentSet]:
+        """The pairs that seem worth counting; those that a tree tells anyway are not."""
+        sizes = [variable.sizes for variable in self.variables]
+        alone = [view_of((part,), sizes, self.tier.power) for part in self.seen]
+        sparse = mean_gap < self.knobs.sparse * 2 * self.n * strength
+        tree_first = self.knobs.tree and self.tier.gaussian and sparse
+        choosing = partial(
+            choose,
+            candidates=gaps.candidates,
+            sizes=sizes,
+            tier=self.tier,
+            share=self.knobs.choices / most,
+            caution=self.knobs.caution,
+            refining=self.knobs.refining,
+            method=self.knobs.choice,
+            beside=self._beside(alone),
+            luck=self.knobs.luck,
+        )
+        after = self.tier.left - self.knobs.choices
+        chosen = choosing(
+            sealed,
+            most=most,
+            scale=self.tier.noise(self.sensitivity, after),
+            apparent=self.knobs.apparent * apparent,
+            tree=self.knobs.tree,
+            given=self._aimed(sizes),
+            only_tree=tree_first,
+        )
+        left = most - len(chosen) - 1  # one may have gone to find that nothing more connects
+        if not tree_first or left <= 0 or not chosen:
+            return chosen
+        share = self.knobs.first * after
+        views = packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0, self.tier.power)
+        measured += self._counted(views, self.tier.part("counts of a tree", share))
+        known = self._assembly(measured)
+        expected = known.passed_on(chosen, gaps.finest)
+        again = gaps.of_all({pair: np.rint(table).astype(np.int64) for pair, table in expected.items()})
+        return choosing(
+            again,
+            most=left,
+            scale=self.tier.noise(self.sensitivity, after - share),
+            apparent=self.knobs.apparent * np.array([known.apparent(*pair) for pair in gaps.candidates]),
+            given=chosen,
+            label="second choice",
+        )
 
     def _beside(self, alone: Sequence[View]) -> float:
         """The weight of single columns that are counted once more: none if they got more before."""

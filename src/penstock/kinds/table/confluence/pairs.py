@@ -2,7 +2,8 @@
 
 Guarantee: what is spent here is what `choice.best` is paid.
 Why: once the one-way counts are public, so is the table Q that a pair would have if its two attributes
-were independent. The gap of a pair is ||C - Q||, the sum over cells of |count - expected|. A record lies
+were independent, or what a tree of pairs that were counted before expects of it (`implied`). The gap of a
+pair is ||C - Q||, the sum over cells of |count - expected|. A record lies
 in one cell of C and Q is fixed, so adding or removing a record moves the gap of any pair, at any
 levels of generalisation, by at most 1; replacing one moves it by at most 2 (a unit of m records: m
 times as much). The gaps of all candidates are integers. What is subtracted from a gap before a choice
@@ -175,6 +176,8 @@ def choose(
     tree: bool = False,
     luck: float = 0.0,
     given: Sequence[ParentSet] = (),
+    only_tree: bool = False,
+    label: str = "choice",
 ) -> list[ParentSet]:
     """Up to `most` pairs, each for `share` of everything, until no gap seems worth its noise.
 
@@ -187,8 +190,8 @@ def choose(
 
     With `tree`, pairs that connect what is not connected yet come first: the candidates are those between
     different groups of attributes until there is one group, or none of them seems worth its noise, and all
-    others after that, with `refining` in place of `caution`; while they connect, stopping has score 0. Pairs
-    that are `given` are among the chosen without a choice.
+    others after that, with `refining` in place of `caution`; while they connect, stopping has score 0. With
+    `only_tree` nothing is chosen after that. Pairs that are `given` are among the chosen without a choice.
     """
     weights = np.array([(sizes[a][i] * sizes[b][j]) ** tier.power for (a, i), (b, j) in candidates])
     couple = np.array([a * len(sizes) + b for (a, _), (b, _) in candidates])
@@ -207,7 +210,7 @@ def choose(
         apart = open_ & (group[ends[:, 0]] != group[ends[:, 1]])
         connecting = connecting and bool(apart.any())
         places = np.flatnonzero(apart if connecting else open_)
-        if not len(places):
+        if not len(places) or (only_tree and not connecting):
             break
         dilution = scale * ((total + weights[places]) ** (1 / tier.power) - total ** (1 / tier.power))
         care = caution if connecting or refining is None else refining
@@ -228,7 +231,7 @@ def choose(
             shape=(len(places) + 1,),
             because="subtracting public prices, and a constant for stopping, moves nothing",
         )
-        index = tier.choose(sealed, f"choice {number}", share, method)
+        index = tier.choose(sealed, f"{label} {number}", share, method)
         if index == len(places) and not connecting:
             break
         if index == len(places):

@@ -1,0 +1,67 @@
+"""What a tree of counted pairs says about all the others.
+
+In a tree of dependence two attributes have nothing to do with each other beyond what is passed along the
+path between them. Given the distribution of one end of a pair for each code of the other, the joint
+distribution of any two attributes is a product of such tables along that path; attributes that nothing
+connects are independent. A pair whose counts agree with that tells nothing new, however far it is from
+independent.
+
+Everything here is public: counts that were paid for, and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kinds.table.network.conditionals import grouped
+
+Reals = NDArray[np.float64]
+
+_SMALLEST = 1e-12  # a group of codes that nobody seems to have
+
+
+def implied(shares: Sequence[Reals], given: Mapping[tuple[int, int], Reals]) -> dict[tuple[int, int], Reals]:
+    """The joint distribution of every two attributes, smaller number first.
+
+    `shares` are those of single attributes; `given` holds for each pair that was counted, both ways round,
+    the distribution of the second for each code of the first. The pairs make a tree, or several.
+
+    >>> even, same = np.array([0.5, 0.5]), np.eye(2)
+    >>> both = {pair: same for pair in [(0, 1), (1, 0), (1, 2), (2, 1)]}
+    >>> tables = implied([even] * 4, both)
+    >>> tables[0, 2].tolist(), tables[0, 3].tolist()
+    ([[0.5, 0.0], [0.0, 0.5]], [[0.25, 0.25], [0.25, 0.25]])
+    """
+    beside: dict[int, list[int]] = {}
+    for one, two in given:
+        beside.setdefault(one, []).append(two)
+    found = {}
+    for first in range(len(shares)):
+        along = {first: np.diag(shares[first])}
+        waiting = [first]
+        while waiting:
+            here = waiting.pop()
+            for there in beside.get(here, ()):
+                if there not in along:
+                    along[there] = along[here] @ given[here, there]
+                    waiting.append(there)
+        for second in range(first + 1, len(shares)):
+            joint = along.get(second)
+            found[first, second] = (
+                np.multiply.outer(shares[first], shares[second]) if joint is None else joint
+            )
+    return found
+
+
+def averaged(given: Reals, shares: Reals, groups: NDArray[np.int64]) -> Reals:
+    """Of distributions for each code, those for groups of codes, each code by its share.
+
+    >>> given = np.array([[1.0, 0], [0, 1], [0, 1]])
+    >>> averaged(given, np.array([0.25, 0.75, 0]), np.array([0, 0, 1])).tolist()
+    [[0.25, 0.75], [0.0, 1.0]]
+    """
+    weights = np.maximum(shares, _SMALLEST)
+    return np.asarray(grouped(given * weights[:, None], 0, groups) / np.bincount(groups, weights)[:, None])

@@ -1,0 +1,78 @@
+"""The public numbers that decide how confluence spends a budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from penstock.kinds.table.confluence.assembly import LIMITS, Limits
+from penstock.kinds.table.confluence.coarsening import SIZES
+from penstock.privacy.mechanisms import choice
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """Public numbers that decide how the budget is spent; chosen on half of the tables of `studies/suite.py`.
+
+    `size`, `dependence`, `gap` and `choices` are shares of the budget, that of the dependence less where less
+    tells it to `plainly`. Bins are counted in groups only where there are too few records even if there are
+    `unsure` times the noise of their number. The least views that connect all
+    columns are a tree of coarse pairs. `worth` times the expected error of these and of the columns, if they
+    got everything, is what the strength of dependence must reach, less `doubt` times its own noise; beyond
+    `many` columns, of whose pairs a tree holds few, more by the square root. Where that is above `hopeless`,
+    nobody asks. The share of the one-way counts grows with their expected error: it is 1 / (1 + sqrt(balance
+    / (2 error))); the views get the rest, and beside them, with the weight `detail`, the one-way counts of
+    attributes that no view sees in full, unless these would have more than `again` times the noise that they
+    had the first time. There are at most `choices_each` choices for each attribute, and no
+    more than keep the noise of one of them below `choice_noise` of all records or `choice_gap` of the mean
+    gap. With `tree` they first connect what is not connected; under rho, where the mean gap of all pairs is
+    below `sparse` times that along a tree, what connects is counted for `first` of what is left before others
+    are chosen. After that, a choice must exceed `luck` times
+    what chance would give the best of all candidates. `caution` is the part of its expected noise
+    that a gap must exceed to be counted, `refining` that once all is connected, beyond `apparent` times what
+    chance and the noise of the one-way counts alone would show; `plane` is that of the noise of all pairs
+    which the mean gap must exceed for counting them all, `singly` times as much where each pair needs a table
+    of its own; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with the
+    target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups
+    of an attribute. Without `groups` bins are counted in full however noisy that is, without `pack` every
+    column and every pair has a table of its own. `even` gives every table the same budget instead of what
+    it needs. `studies/privbayes_variants.py` changes one at a time.
+    """
+
+    size: Fraction = Fraction(1, 100)
+    unsure: float = 1.0
+    hopeless: float = 0.25
+    dependence: Fraction = Fraction(1, 25)
+    worth: float = 2.5
+    many: int = 25
+    doubt: float = 0.5
+    plainly: float = 0.005
+    gap: Fraction = Fraction(1, 100)
+    balance: float = 0.03
+    plane: float = 1.0
+    singly: float = 4.0
+    few_choices: float = 0.25
+    choices: Fraction = Fraction(1, 10)
+    choices_each: float = 4.0
+    choice_noise: float = 0.05
+    choice_gap: float = 0.25
+    sparse: float = 0.5
+    first: Fraction = Fraction(1, 4)
+    tree: bool = True
+    luck: float = 0.7
+    aimed: int = 8
+    detail: float = 1.0
+    again: float = 1.0
+    apparent: float = 1.0
+    caution: float = 0.5
+    refining: float = 0.3
+    finest: int = 32
+    sizes: tuple[int, ...] = SIZES
+    groups: bool = True
+    pack: bool = True
+    even: bool = False
+    choice: choice.Method = "permute-and-flip"
+    limits: Limits = LIMITS
+
+
+KNOBS = Knobs()
