@@ -29,6 +29,8 @@ PEOPLE = "somebody whom a column tells apart is what a draft calls a user, whate
 MEANT: dict[tuple[str, str], str] = {
     ("api.py", "table"): DEFAULT,
     ("cli/draft.py", "table"): DEFAULT,
+    ("cli/review.py", "table"): DEFAULT,
+    ("review/actions.py", "edges"): BORDERS,
     ("drafting/private.py", "table"): DEFAULT,
     ("drafting/proposal.py", "table"): DEFAULT,
     ("schema/schema.py", "table"): DEFAULT,
