@@ -79,7 +79,7 @@
         make("span", { class: "type", text: [facts.title, facts.type].filter(Boolean).join(" · ") }),
         make("span", { class: "badge", text: done ? "confirmed" : "to review" }),
       ]),
-      make("p", { class: "says", text: facts.domain }),
+      make("p", { class: "says", text: facts.values.length ? facts.values.length + facts.more_values + " categories" : facts.domain }),
     ];
     if (facts.source) lines.push(make("p", { class: "hint", text: facts.source }));
     if (!done) {

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from penstock.errors import UsageError
+from penstock.report import shapes
 from penstock.report.numbers import readable
 from penstock.report.picture import Picture
 from penstock.report.pictures import Numbers, finite
-from penstock.report.theme import SEQUENTIAL, figure, safe
+from penstock.report.theme import figure, safe
 
 STRIP = 3
 """A map with one side so many times as long as the other would be a strip."""
@@ -36,21 +37,17 @@ def grid_map(
 
     ``counts[i, j]`` belongs to the i-th step along x and the j-th along y.
     """
-    import plotly.graph_objects as go
-
     across, up, cells = finite(x_edges), finite(y_edges), finite(counts)
     if cells.shape != (len(across) - 1, len(up) - 1):
         raise UsageError(
             f"The map '{title}' needs {len(across) - 1} x {len(up) - 1} counts, not {cells.shape}."
         )
     amounts = cells.T
-    trace = go.Heatmap(
+    trace = shapes.heatmap(
         x=across,
         y=up,
         z=_softened(amounts),
         customdata=amounts,
-        colorscale=SEQUENTIAL,
-        meta={"scale": "sequential"},
         xgap=0,
         ygap=0,
         showscale=False,
@@ -83,8 +80,6 @@ def box_map(
     y_name: str = "y",
 ) -> Picture:
     """A map of disjoint rectangles of any size, ``boxes[i] = (x low, y low, x high, y high)``."""
-    import plotly.graph_objects as go
-
     corners, numbers = finite(boxes).reshape(-1, 4), finite(counts).ravel()
     if len(corners) != len(numbers) or not len(corners):
         raise UsageError(f"The map '{title}' needs one count for each of its {len(corners)} rectangles.")
@@ -101,7 +96,7 @@ def box_map(
         )
         y = np.stack([low[chosen], low[chosen], high[chosen], high[chosen], low[chosen], nothing], axis=1)
         traces.append(
-            go.Scatter(
+            shapes.scatter(
                 x=x.ravel(),
                 y=y.ravel(),
                 mode="lines",
@@ -115,7 +110,7 @@ def box_map(
     order = np.argsort(-numbers)[:2000]
     words = [f"<b>{readable(float(numbers[i]))}</b> {safe(amount)}" for i in order]
     traces.append(
-        go.Scatter(
+        shapes.scatter(
             x=((left + right) / 2)[order],
             y=((low + high) / 2)[order],
             mode="markers",
@@ -152,12 +147,10 @@ def point_map(
 
     `bounds` are those of the map: left, right, low and high.
     """
-    import plotly.graph_objects as go
-
     across, up = finite(x).ravel(), finite(y).ravel()
     if len(across) != len(up):
         raise UsageError(f"The map '{title}' needs as many y as x, not {len(up)} and {len(across)}.")
-    trace = go.Scatter(
+    trace = shapes.scatter(
         x=across,
         y=up,
         mode="markers",
