@@ -130,6 +130,9 @@ const penstockChart = (function () {
       const every = Math.max(1, Math.ceil((high - low) / most)), part = high - low < 1.5 ? [1, 2, 5] : [1];
       found = [];
       for (let p = Math.floor(low); p <= high; p += every) part.forEach(d => found.push([p + Math.log10(d), d * Math.pow(10, p)]));
+      if (found.filter(([v]) => v >= low && v <= high).length < 3) {
+        found = steps(Math.pow(10, low), Math.pow(10, high), most).map(n => [Math.log10(n), n]);
+      }
       found = found.map(([v, n]) => [v, n >= 1e7 || n < 1e-4 ? n.toExponential(0).replace("+", "") : written(n)]);
     } else found = steps(low, high, most).map(v => [v, Math.abs(v) >= 1e9 ? v.toExponential() : written(v, ",.8~g")]);
     return found.filter(([v]) => v >= low - 1e-9 && v <= high + 1e-9);

@@ -16,7 +16,7 @@ from penstock.report.picture import Picture
 from penstock.report.theme import PALETTE, figure, ink_on, mixed, safe
 
 FEW_LINES = 40
-THIN = 0.024
+THIN = 0.016
 """Parts of a receipt below this share of the whole are drawn together."""
 _DEEP = "#0a2a43"
 _ROUNDED = (
@@ -96,7 +96,7 @@ def receipt_picture(receipt: Receipt, found: Sequence[Line]) -> Picture:
                 textfont={"color": [ink_on(area.colour) for area in areas]},
             )
         ],
-        height=min(640, max(150, 34 * leaves)),
+        height=min(900, max(150, (34 if leaves < 20 else 24) * leaves)),
     )
     payments = [charge for _, charge in receipt.charges()]
     largest = max(payments, key=lambda charge: charge.epsilon)
