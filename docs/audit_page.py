@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -89,13 +88,12 @@ def save(known: Mapping[str, Mapping[str, Any]]) -> list[Verdict]:
 
 def photograph(figure: Any, name: str = "audit.png") -> int:
     """The figure alone, on white, as a picture in the assets."""
-    from pictures import Camera, View  # beside this file
+    from pictures import Camera, View, browser  # beside this file
 
     from penstock.report.picture import Picture
 
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    chromium = browser()
     if chromium is None:
-        print("The picture needs Chromium; the table is written.", file=sys.stderr)
         return 1
     height = int(figure.layout.height)
     with tempfile.TemporaryDirectory() as place:

@@ -79,6 +79,7 @@ KINDS = (
     KindInfo(
         "points",
         words="points on a map",
+        maps=True,
         units=(_RECORD, _USER),
         data="penstock.kinds.points.data:Points",
         draft="penstock.kinds.points.draft:PointsDraft",
@@ -172,6 +173,7 @@ KINDS = (
     KindInfo(
         "calls",
         words="calls",
+        maps=True,
         units=(_CALLER,),
         data="penstock.kinds.calls.data:Calls",
         draft="penstock.kinds.calls.draft:CallsDraft",

@@ -182,9 +182,12 @@ def _has_browser() -> bool:
 
 
 def _has_desk() -> bool:
-    from importlib.util import find_spec
-
-    return all(find_spec(name) is not None for name in ("starlette", "uvicorn"))
+    try:
+        import starlette
+        import uvicorn
+    except ModuleNotFoundError:
+        return False
+    return bool(starlette.__version__ and uvicorn.__version__)
 
 
 def _serve(

@@ -1,11 +1,12 @@
 """Maps of released points: regular grids and rectangles of any size, to pan and zoom.
 
-There is no ground map under them: a page that opens offline and tells nobody that it was opened
-cannot fetch one.
+There is no ground map under them unless the schema brings one: a page that opens offline and tells nobody
+that it was opened cannot fetch one.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from penstock.report import shapes
 from penstock.report.numbers import readable
 from penstock.report.picture import Picture
 from penstock.report.pictures import Numbers, finite
+from penstock.report.shapes import Figure
 from penstock.report.theme import figure, safe
+from penstock.schema.ground import Ground
 
 STRIP = 3
 """A map with one side so many times as long as the other would be a strip."""
@@ -163,6 +166,23 @@ def point_map(
     told = caption or f"{len(across):,} {amount}; darker where there are many."
     table = tuple((float(a), float(b)) for a, b in zip(across[:200], up[:200], strict=True))
     return Picture(title, told, drawn, (x_name, y_name), table, wide=True)
+
+
+def over_ground(picture: Picture, ground: Ground) -> Picture:
+    """The same picture; on a map, with public lines such as coasts and borders drawn in."""
+    figure_ = picture.figure
+    if not ground or figure_.layout.dragmode != "pan":
+        return picture
+    lines = shapes.scatter(
+        x=[place for line in ground for place in (*(x for x, _ in line), None)],
+        y=[place for line in ground for place in (*(y for _, y in line), None)],
+        mode="lines",
+        hoverinfo="skip",
+        line={"width": 1},
+        meta={"ground": True},
+        showlegend=False,
+    )
+    return replace(picture, figure=Figure([*figure_.data, lines], figure_.layout))
 
 
 def _softened(amounts: Numbers) -> Numbers:

@@ -16,6 +16,7 @@ import yaml
 
 from penstock import catalogue
 from penstock.errors import SchemaError
+from penstock.schema.ground import from_geojson
 
 
 class _Reader(yaml.BaseLoader):
@@ -128,6 +129,8 @@ def read(path: Path, text: str | None = None) -> dict[str, Any]:
     With a `text`, that is taken for what the file holds.
     """
     found = as_typed(contents(path) if text is None else text, str(path))
+    if isinstance(found.get("ground"), str):
+        found["ground"] = from_geojson(*_beside(path, found["ground"], "file", {"name": "ground"}))
     fields = found.get("fields")
     for field in fields if isinstance(fields, list) else []:
         if isinstance(field, dict) and isinstance(field.get("taxonomy"), str):

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from pydantic import (
+    PlainValidator,
     PrivateAttr,
     SerializeAsAny,
     SerializerFunctionWrapHandler,
@@ -28,6 +29,7 @@ from penstock.schema.codec import Codec
 from penstock.schema.expression import Condition, any_of, parse, parse_rule
 from penstock.schema.fact import Fact, nearest, refuse_unknown_keys
 from penstock.schema.field import Field
+from penstock.schema.ground import Ground, checked
 from penstock.schema.layout import Layout, layout_class
 from penstock.schema.values import BLANKS, is_pattern
 
@@ -81,6 +83,7 @@ class Schema(Fact):
     impossible: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
     target: str | None = None
+    ground: Annotated[Ground, PlainValidator(checked)] = ()
     drafted: Drafted | None = None
     layout: SerializeAsAny[Layout] | None = None
 
@@ -160,6 +163,8 @@ class Schema(Fact):
                     "Remove it from the enum, or give the field its own 'missingValues'."
                 )
         self._refuse_foreign_target(seen)
+        if self.ground and not catalogue.kind(self.kind).maps:
+            raise SchemaError(f"ground: data of kind '{self.kind}' have no map to draw it under. Remove it.")
         refuse_foreign_unit(self.unit, self.kind)
         block = layout_class(self.kind)
         if self.layout is not None and block is not None:
