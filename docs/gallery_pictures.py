@@ -1,6 +1,7 @@
 """Takes the pictures of the gallery and of the guide to reviews, from the demos themselves; needs Chromium.
 
-`python docs/gallery_pictures.py`, or with some kinds of data behind it. The noise is fresh each time, so the pictures differ in detail.
+`python docs/gallery_pictures.py`, or with some kinds of data behind it. The noise is fresh each time, so the
+pictures differ in detail.
 """
 
 from __future__ import annotations
