@@ -80,6 +80,7 @@ KINDS = (
         "points",
         words="points on a map",
         maps=True,
+        drops=True,
         units=(_RECORD, _USER),
         data="penstock.kinds.points.data:Points",
         draft="penstock.kinds.points.draft:PointsDraft",

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from penstock.catalogue import ENGINES, MEMORY
 from penstock.engine.bound import fresh_key, numbered_users, sample_per_user
 from penstock.engine.connection import Duck
@@ -79,7 +81,7 @@ def open_engine(
 
     duck = None if records.remote else Duck(memory, threads, spill)
     return IbisEngine(
-        records.table(needed, duck=duck),
+        schema.within(records.table(needed, duck=duck)),
         schema,
         order_key=key,
         coordinates=coordinates,
@@ -99,7 +101,12 @@ def _in_memory(
     from penstock.engine.coordinates import Coordinate, values_in_memory
 
     frame = records.cells(needed)
-    codes: dict[str, Any] = dict(schema.encode(frame))
+    dropped = schema.dropped(frame) if schema.drops else None
+    codes: dict[str, Any] = dict(schema.encode(frame, dropped))
+    if dropped is not None:
+        (stays,) = np.nonzero(~dropped)
+        frame = frame[stays]
+        codes = {name: column[stays] for name, column in codes.items()}
     coordinates: dict[str, tuple[Any, Coordinate]] = {}
     if wanted:
         for name in schema.names:

@@ -231,7 +231,12 @@ def _cut(schema: Schema, field: Field) -> str:
 
 
 def _strays(field: Field) -> str:
-    words = {"clamp": "clamped to the domain", "other": "counted as other", "refuse": "refused"}
+    words = {
+        "clamp": "clamped to the domain",
+        "drop": "dropped with their record",
+        "other": "counted as other",
+        "refuse": "refused",
+    }
     outside = words[field.outside]
     missing = ", missing is a value" if field.missing == "value" else ""
     note = ", not reviewed" if field.review else ""

@@ -163,6 +163,12 @@ class Schema(Fact):
                     "Remove it from the enum, or give the field its own 'missingValues'."
                 )
         self._refuse_foreign_target(seen)
+        if self.drops and not catalogue.kind(self.kind).drops:
+            kinds = " and ".join(info.words for info in catalogue.every_kind() if info.drops)
+            raise SchemaError(
+                f"outside: only {kinds} can be dropped, and the schema describes '{self.kind}'. Set "
+                "'outside: clamp' or 'outside: refuse'."
+            )
         if self.ground and not catalogue.kind(self.kind).maps:
             raise SchemaError(f"ground: data of kind '{self.kind}' have no map to draw it under. Remove it.")
         refuse_foreign_unit(self.unit, self.kind)
@@ -344,10 +350,35 @@ class Schema(Fact):
                     "Correct the name in the schema, or remove the field."
                 )
 
-    def encode(self, frame: pl.DataFrame) -> dict[str, Codes]:
+    def encode(self, frame: pl.DataFrame, ignored: NDArray[np.bool_] | None = None) -> dict[str, Codes]:
         """The codes of every field; columns that the schema does not declare are not read."""
         self.refuse_lacking_columns(frame.columns)
-        return {name: codec.encode(frame[name]) for name, codec in self.codecs.items()}
+        return {name: codec.encode(frame[name], ignored) for name, codec in self.codecs.items()}
+
+    @property
+    def drops(self) -> bool:
+        """Whether a record that lies outside of some field's bounds is no part of the data."""
+        return any(field.outside == "drop" for field in self.fields)
+
+    def dropped(self, frame: pl.DataFrame) -> NDArray[np.bool_]:
+        """For every row whether it lies outside of bounds that say so.
+
+        Whether a row stays depends on that row alone, so data that differ in one record still do.
+        """
+        found: NDArray[np.bool_] = np.logical_or.reduce(
+            [codec.dropped(frame[name]) for name, codec in self.codecs.items()]
+        )
+        return found
+
+    def staying(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows that are not dropped."""
+        return frame[np.flatnonzero(~self.dropped(frame))] if self.drops else frame
+
+    def within(self, table: ir.Table) -> ir.Table:
+        """The same inside a database."""
+        from penstock.schema.database import within
+
+        return within(table, self.codecs) if self.drops else table
 
     def coded(self, table: ir.Table, keep: Mapping[str, str] | None = None) -> ir.Table:
         """The same codes computed inside a database, -1 where a value must be refused.
