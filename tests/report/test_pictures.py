@@ -191,3 +191,15 @@ def test_a_map_has_one_scale_unless_it_would_be_a_strip() -> None:
     for width, same in ((2.0, True), (3.0, True), (5.0, False), (0.2, False)):
         layout = maps.grid_map("map", [0.0, width], [0.0, 1.0], [[1.0]]).figure.layout
         assert (layout.yaxis.scaleanchor == "x") is same
+
+
+def test_a_tree_has_a_second_form_for_narrow_screens_with_a_line_of_text_for_each_node() -> None:
+    drawn = diagrams.tree("t", ["root", "a", "b", "a1"], [-1, 0, 0, 1], [4, 3, 1, 2]).figure
+    _, dots = drawn.layout.narrow.data
+    assert sorted(dots.y) == [0, 1, 2, 3]
+    assert dict(zip(dots.text, zip(dots.x, dots.y, strict=True), strict=True)) == {
+        "root": (0, 0),
+        "a": (1, 1),
+        "a1": (2, 2),
+        "b": (1, 3),
+    }

@@ -219,6 +219,7 @@ def tree(
         height=min(900 * lines, 60 + (16 + 16 * lines) * leaves),
         xaxis={"visible": False, "range": [-0.2, deepest + 0.1]},
         yaxis={"visible": False, "autorange": "reversed"},
+        narrow=_indented(kept, parents, short or labels, sizes, shades),
     )
     left_out = len(labels) - len(kept)
     told = (
@@ -228,6 +229,52 @@ def tree(
     )
     rows = tuple((whole[i], whole[parents[i]] if parents[i] >= 0 else "", float(values[i])) for i in kept)
     return Picture(title, told, drawn, ("node", "under", amount), rows, wide=True)
+
+
+def _indented(
+    kept: Sequence[int],
+    parents: Sequence[int],
+    labels: Sequence[str],
+    sizes: Sequence[float],
+    shades: Sequence[str],
+) -> Figure:
+    """The same tree for a narrow screen: a line of text for each node, further in than its parent's."""
+    depth: dict[int, int] = {}
+    below: dict[int, list[int]] = {node: [] for node in kept}
+    for node in kept:
+        depth[node] = depth[parents[node]] + 1 if parents[node] >= 0 else 0
+        if parents[node] >= 0:
+            below[parents[node]].append(node)
+    row: dict[int, int] = {}
+    waiting = [node for node in reversed(kept) if parents[node] < 0]
+    while waiting:
+        node = waiting.pop()
+        row[node] = len(row)
+        waiting.extend(reversed(below[node]))
+    joined = [node for node in kept if parents[node] >= 0]
+    lines = shapes.scatter(
+        x=[place for node in joined for place in (depth[node] - 1, depth[node] - 1, depth[node], None)],
+        y=[place for node in joined for place in (row[parents[node]], row[node], row[node], None)],
+        mode="lines",
+        hoverinfo="skip",
+        line={"width": 1.2, "color": GREY},
+    )
+    dots = shapes.scatter(
+        x=[depth[node] for node in kept],
+        y=[row[node] for node in kept],
+        mode="markers+text",
+        text=[safe(str(labels[node]).replace("\n", " "), 34) for node in kept],
+        textposition="middle right",
+        textfont={"size": 13},
+        marker={"size": [min(size, 16) for size in sizes], "color": list(shades)},
+    )
+    return figure(
+        [lines, dots],
+        showlegend=False,
+        height=24 + 22 * len(kept),
+        xaxis={"visible": False, "range": [-0.6, max(depth.values()) + 11]},
+        yaxis={"visible": False, "range": [len(kept) - 0.4, -0.6]},
+    )
 
 
 def _in_lines(label: object, indent: str) -> str:
