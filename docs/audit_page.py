@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -89,17 +88,20 @@ def save(known: Mapping[str, Mapping[str, Any]]) -> list[Verdict]:
 
 def photograph(figure: Any, name: str = "audit.png") -> int:
     """The figure alone, on white, as a picture in the assets."""
-    from pictures import Camera, View  # beside this file
+    from pictures import Camera, View, browser  # beside this file
 
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    from penstock.report.picture import Picture
+
+    chromium = browser()
     if chromium is None:
-        print("The picture needs Chromium; the table is written.", file=sys.stderr)
         return 1
     height = int(figure.layout.height)
     with tempfile.TemporaryDirectory() as place:
         sheet = Path(place) / "audit.html"
+        shown = Picture("", "", figure)._repr_html_()
         sheet.write_text(
-            figure.update_layout(width=980).to_html(config={"displayModeBar": False}), encoding="utf-8"
+            f"<!doctype html><meta charset=utf-8><body style='font-family:system-ui'>{shown}",
+            encoding="utf-8",
         )
         view = View(sheet.as_uri(), 0, 0, 1000, height + 16)
         Camera(chromium, sheet.parent).take(name, 1000, height + 16, [view])

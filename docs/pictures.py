@@ -41,10 +41,17 @@ class View:
         return f'<div style="{size}"><iframe src="{self.page}" style="{frame}" scrolling="no"></iframe></div>'
 
 
-def main() -> int:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
+def browser() -> str | None:
+    """Where Chromium is; without it, that is said."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
         print("The pictures need Chromium; install it and try again.", file=sys.stderr)
+    return found
+
+
+def main() -> int:
+    chromium = browser()
+    if chromium is None:
         return 1
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

@@ -79,7 +79,7 @@ def test_every_command_in_the_docs_exists_with_its_options(page: Path) -> None:
         while hasattr(command, "commands"):
             assert words[0] in command.commands, words
             command, words = command.commands[words[0]], words[1:]
-        known = {name for option in command.params for name in option.opts}
+        known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
         for word in words:
             if re.match(r"--?[a-z]", word):
                 assert word.partition("=")[0] in known, f"{page.name}: {word}"

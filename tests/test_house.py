@@ -27,8 +27,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("kinds",),
     ("learn",),
     ("api", "stream"),
-    ("explanation",),
-    ("demo",),
+    ("explanation", "review"),
+    ("demo", "desk"),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -104,7 +104,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 WITHOUT_EXTRAS = """
 import importlib, pkgutil, sys
-EXTRAS = ("pandas", "numba", "opendp", "networkx", "pyspark", "psycopg")
+EXTRAS = ("pandas", "plotly", "numba", "opendp", "networkx", "pyspark", "psycopg", "starlette", "uvicorn",
+          "pyreadstat", "defusedxml")
 class NotInstalled:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in EXTRAS:
@@ -112,7 +113,7 @@ class NotInstalled:
 sys.meta_path.insert(0, NotInstalled())
 import penstock
 for module in pkgutil.walk_packages(penstock.__path__, "penstock."):
-    if module.name != "penstock.__main__":
+    if module.name != "penstock.__main__" and not module.name.startswith("penstock.desk."):
         importlib.import_module(module.name)
 from penstock.cli import run
 from penstock.demo import survey, survey_schema

@@ -63,17 +63,55 @@ class Page:
         self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False, touch: bool = False
     ) -> None:
         """Open a page of the local disk in a window of this size; what was said before is forgotten."""
+        address = path.resolve().as_uri()
+        self.go(address, width=width, height=height, dark=dark, touch=touch)
+        self.wait(f"document.readyState === 'complete' && location.href === {address!r}")
+
+    def go(
+        self, address: str, *, width: int = 1280, height: int = 900, dark: bool = False, touch: bool = False
+    ) -> None:
+        """Open an address in a window of this size; what was said before is forgotten."""
         self.width = width
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": touch}
         self.command("Emulation.setDeviceMetricsOverride", **screen)
         self.command("Emulation.setTouchEmulationEnabled", enabled=touch)
         self.prefer("dark" if dark else "light")
-        self.command("Page.navigate", url="about:blank")
-        self.wait("document.readyState === 'complete' && location.href === 'about:blank'")
         self._wire.events.clear()
-        address = path.resolve().as_uri()
         self.command("Page.navigate", url=address)
-        self.wait(f"document.readyState === 'complete' && location.href === {address!r}")
+
+    def click(self, selector: str) -> None:
+        """Turn the wheel until an element is in sight and press the mouse on it, as a hand would."""
+        place = (
+            f"(() => {{ const e = document.querySelector({selector!r});"
+            " if (!e) return null; const r = e.getBoundingClientRect();"
+            " const x = r.x + r.width / 2, y = r.y + r.height / 2;"
+            " const top = document.elementFromPoint(x, y);"
+            " return [x, y, innerHeight, !!top && (e === top || e.contains(top) || top.contains(e))]; })()"
+        )
+        for _ in range(200):
+            found = self.ask(place)
+            assert found is not None, f"there is no {selector}"
+            x, y, height, seen = found
+            if seen and 0 < y < height:
+                break
+            turn = {"type": "mouseWheel", "x": 5, "y": height / 2, "deltaX": 0}
+            self.command("Input.dispatchMouseEvent", **turn, deltaY=max(-600, min(600, y - height / 2)))
+            self.pause()
+        else:
+            raise AssertionError(f"{selector} cannot be reached with the mouse")
+        for kind in ("mousePressed", "mouseReleased"):
+            self.command("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def press(self, key: str) -> None:
+        """Press a key of the keyboard: Tab, Enter, Space."""
+        facts = {"Tab": (9, ""), "Enter": (13, "\r"), "Space": (32, " ")}[key]
+        named = {"key": " " if key == "Space" else key, "code": key, "windowsVirtualKeyCode": facts[0]}
+        self.command("Input.dispatchKeyEvent", type="keyDown", text=facts[1], **named)
+        self.command("Input.dispatchKeyEvent", type="keyUp", **named)
+
+    def pause(self) -> None:
+        """Let the page draw its next frame."""
+        self.ask("new Promise(next => requestAnimationFrame(() => requestAnimationFrame(() => next(1))))")
 
     def prefer(self, scheme: str) -> None:
         """Set the reader's choice between "light" and "dark"."""
@@ -177,9 +215,9 @@ class _Wire:
 
 @contextmanager
 def opened(
-    page: Path, *, width: int = 1280, height: int = 900, dark: bool = False, touch: bool = False
+    page: Path | str, *, width: int = 1280, height: int = 900, dark: bool = False, touch: bool = False
 ) -> Iterator[Page]:
-    """A page of the local disk in a fresh browser with a window of this size."""
+    """A page of the local disk, or an address, in a fresh browser with a window of this size."""
     assert CHROMIUM is not None
     to_browser, ours = os.pipe()
     mine, from_browser = os.pipe()
@@ -210,7 +248,8 @@ def opened(
                 "sessionId"
             ]
             tab = Page(wire, session)
-            tab.visit(page, width=width, height=height, dark=dark, touch=touch)
+            show = tab.go if isinstance(page, str) else tab.visit
+            show(page, width=width, height=height, dark=dark, touch=touch)  # type: ignore[arg-type]
             yield tab
         finally:
             browser.terminate()

@@ -15,7 +15,7 @@ from tests.browser.rendering import assert_renders
 from tests.releases.tiny import Showcase, tiny
 
 from penstock.releases.public_report import report
-from penstock.report import pictures
+from penstock.report import maps, pictures
 from penstock.report.page import Card, Cards, Commands, Gallery, Headline, Section, Table, Text, render
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
@@ -121,4 +121,30 @@ def test_a_report_follows_the_readers_dark_mode_and_prints(pages: dict[str, Path
         page.wait(f"{ink} !== {dark!r}")
         page.print(tmp_path / "report.pdf")
         assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+        assert page.problems == []
+
+
+def test_the_pointer_is_told_what_it_is_on_and_maps_zoom(tmp_path: Path) -> None:
+    evil = "<b>x</b><img src=x onerror=alert(1)>"
+    cells = [[1.0, 2.0], [3.0, 40.0]]
+    shown = [
+        pictures.bars("sex", ["Female", evil], [690, 310]),
+        maps.grid_map("map", [0.0, 1.0, 2.0], [0.0, 1.0, 2.0], cells),
+    ]
+    (tmp_path / "page.html").write_text(render("t", [Section("s", [Gallery(shown)])]), encoding="utf-8")
+    with opened(tmp_path / "page.html") as page:
+        page.wait("document.documentElement.dataset.drawn")
+        for number, expected in ((0, "Female690 records"), (1, evil + "310 records")):
+            x, y = page.ask(f"""(() => {{ const r = document.querySelectorAll('#figure-0 rect')[{number}]
+                .getBoundingClientRect(); return [r.x + 5, r.y + r.height / 2]; }})()""")
+            page.command("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+            page.wait("!document.querySelector('#figure-0 .tip').hidden")
+            told = page.ask("document.querySelector('#figure-0 .tip').textContent")
+            assert told == expected
+        ends = "[...document.querySelectorAll('#figure-1 .xtick text')].map(e => e.textContent).join()"
+        before = page.ask(ends)
+        page.click("#figure-1 [aria-label='Zoom in']")
+        page.wait(f"{ends} !== {before!r}")
+        page.click("#figure-1 [aria-label='Whole map']")
+        page.wait(f"{ends} === {before!r}")
         assert page.problems == []

@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import BinaryIO
@@ -16,6 +17,7 @@ import polars as pl
 import pytest
 from tests.cli.desk import ROWS, Cli, Desk
 
+from penstock import catalogue, demo
 from penstock.api import evaluate, load
 from penstock.drafting.private import draft_private
 from penstock.engine import read
@@ -382,6 +384,37 @@ def test_the_demo_runs_from_end_to_end(
         name for name in public if "custodian" in name or "evaluation" in name or name == "survey.csv"
     }
     assert cli("demo", "--kind", kind).code == 1, "an existing release is not overwritten"
+
+
+@pytest.mark.parametrize(
+    ("kind", "records"),
+    [
+        ("sequences", lambda: demo.visits(800)),
+        ("itemsets", lambda: demo.loans(600)),
+        ("graph", demo.friends),
+    ],
+)
+def test_every_story_is_told_to_its_end(
+    cli: Cli,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    records: Callable[[], pl.DataFrame],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, (_, schema) in demo.DATASETS.items():
+        if f"kind: {kind}\n" in schema():
+            monkeypatch.setitem(demo.DATASETS, name, (records, schema))
+    done = cli("demo", "--kind", kind, "--out", "told")
+    assert done.code == 0, done.err
+    assert len(re.findall(r"^\$ penstock", done.out, re.MULTILINE)) == 10
+    assert (tmp_path / "told" / "report.html").stat().st_size < 1_500_000
+
+
+def test_every_kind_of_data_has_its_demo(cli: Cli) -> None:
+    told = " ".join(cli("demo", "--help").out.split())
+    for info in catalogue.every_kind():
+        assert f"{info.name}: " in told
 
 
 def test_the_demo_data_are_the_same_everywhere(cli: Cli, tmp_path: Path) -> None:

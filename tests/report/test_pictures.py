@@ -7,7 +7,7 @@ import pytest
 
 from penstock.errors import UsageError
 from penstock.report import diagrams, maps, pictures
-from penstock.report.theme import LIGHT, PALETTE, ink_on, luminance, safe
+from penstock.report.theme import LIGHT, PALETTE, ink_on, luminance, safe, told_apart
 from penstock.schema import Schema
 
 
@@ -112,7 +112,7 @@ def test_a_box_map_colours_by_density_not_by_count() -> None:
 
 def test_a_network_without_cycles_is_layered_and_one_with_cycles_is_round() -> None:
     layered = diagrams.network("n", ["a", "b", "c"], [("a", "b"), ("b", "c"), ("a", "c")])
-    heights = {note.text: note.y for note in layered.figure.layout.annotations}
+    heights = {note["text"]: note["y"] for note in layered.figure.layout.annotations}
     assert heights["a"] > heights["b"] > heights["c"]
     assert layered.rows == (("a", "b"), ("b", "c"), ("a", "c"))
     round_one = diagrams.network("n", ["a", "b"], [("a", "b"), ("b", "a")])
@@ -165,11 +165,41 @@ def test_ink_on_every_palette_colour_meets_wcag_aa() -> None:
 def test_a_picture_that_is_shown_by_itself_has_the_house_style() -> None:
     picture = pictures.bars("b", ["x", "y"], [1, 2])
     shown = picture._repr_html_()
-    assert LIGHT["layout"]["font"]["color"] in shown
-    assert picture.figure.layout.template.layout.font.color is None  # and is as it was
+    assert LIGHT["ink"] in shown
+    assert LIGHT["ink"] not in str(picture.figure)  # and is as it was
+
+
+def test_a_network_has_a_second_form_for_narrow_screens_with_a_line_of_text_for_each_node() -> None:
+    names = [f"question {number} of the survey" for number in range(24)]
+    narrow = diagrams.network("n", names, [(names[0], name) for name in names[1:]]).figure.layout.narrow
+    *arcs, dots = narrow.data
+    assert len(arcs) == 23
+    assert len(set(dots.text)) == len(dots.text) == 24
+    assert narrow.layout.height >= 24 * 20
+
+
+def test_labels_that_are_cut_still_differ() -> None:
+    long = "a very long category name that goes on and on: "
+    shown = pictures.bars("b", [f"{long}yes", f"{long}no", "other"], [1, 2, 3]).figure.layout.yaxis.ticktext
+    assert len(set(shown)) == 3
+    assert max(map(len, shown)) <= 26
+    alike = told_apart([f"{'x' * 20}{middle}{'y' * 20}" for middle in "abc"], 12)
+    assert len(set(alike)) == 3
 
 
 def test_a_map_has_one_scale_unless_it_would_be_a_strip() -> None:
     for width, same in ((2.0, True), (3.0, True), (5.0, False), (0.2, False)):
         layout = maps.grid_map("map", [0.0, width], [0.0, 1.0], [[1.0]]).figure.layout
         assert (layout.yaxis.scaleanchor == "x") is same
+
+
+def test_a_tree_has_a_second_form_for_narrow_screens_with_a_line_of_text_for_each_node() -> None:
+    drawn = diagrams.tree("t", ["root", "a", "b", "a1"], [-1, 0, 0, 1], [4, 3, 1, 2]).figure
+    _, dots = drawn.layout.narrow.data
+    assert sorted(dots.y) == [0, 1, 2, 3]
+    assert dict(zip(dots.text, zip(dots.x, dots.y, strict=True), strict=True)) == {
+        "root": (0, 0),
+        "a": (1, 1),
+        "a1": (2, 2),
+        "b": (1, 3),
+    }

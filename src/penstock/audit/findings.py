@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from penstock.audit.harness import Bound, Status, Verdict
 from penstock.audit.target import Kind
 from penstock.privacy.budgets.amounts import plain
+from penstock.report import shapes
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -79,8 +80,6 @@ def summary(verdicts: Sequence[Verdict]) -> str:
 
 def picture(verdicts: Sequence[Verdict]) -> Picture:
     """One line per target: what is claimed, and what was measured at least."""
-    import plotly.graph_objects as go
-
     from penstock.report.picture import Picture
     from penstock.report.theme import BLUE, GREY, VERMILLION, figure
 
@@ -88,7 +87,7 @@ def picture(verdicts: Sequence[Verdict]) -> Picture:
     limit = 1.25 * max((found for verdict in ordered if (found := verdict.bound.epsilon) < inf), default=1.0)
     names = [verdict.name for verdict in ordered]
     traces = [
-        go.Scatter(
+        shapes.scatter(
             x=[float(verdict.promise.epsilon) for verdict in ordered],
             y=names,
             mode="markers",
@@ -103,7 +102,7 @@ def picture(verdicts: Sequence[Verdict]) -> Picture:
     ):
         chosen = [verdict for verdict in ordered if verdict.status is status]
         traces.append(
-            go.Scatter(
+            shapes.scatter(
                 x=[min(verdict.bound.epsilon, limit) for verdict in chosen],
                 y=[verdict.name for verdict in chosen],
                 mode="markers",

@@ -65,8 +65,9 @@ class KindInfo:
     `private_drafts` whether one can be paid for, `evaluation` compares a release with the records, and
     `audits` lists what tries to refute the kind's methods; both are missing where all methods of the kind are
     at home in other rooms. `engines` are where the records are counted, `options` how its releases are asked.
-    Where `targets` says so, a schema may name the column that others will be asked to predict. Where there is
-    `made_up`, it draws records that nobody has from a schema alone.
+    Where `targets` says so, a schema may name the column that others will be asked to predict; where `maps`
+    does, it may bring lines to draw on them; where `drops` does, records that lie elsewhere can be left out.
+    Where there is `made_up`, it draws records that nobody has from a schema alone.
 
     A kind without a handle is `living`: its records are never opened, because they are not kept. They are
     fed, one after the other, to what remembers them privately (`SketchInfo`); the custodian writes the
@@ -84,6 +85,8 @@ class KindInfo:
     layout: tuple[str, str] | None = None
     private_drafts: bool = False
     targets: bool = False
+    maps: bool = False
+    drops: bool = False
     engines: tuple[str, ...] = (MEMORY,)
     options: tuple[OptionInfo, ...] = ()
 

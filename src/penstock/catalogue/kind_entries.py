@@ -79,6 +79,8 @@ KINDS = (
     KindInfo(
         "points",
         words="points on a map",
+        maps=True,
+        drops=True,
         units=(_RECORD, _USER),
         data="penstock.kinds.points.data:Points",
         draft="penstock.kinds.points.draft:PointsDraft",
@@ -172,6 +174,7 @@ KINDS = (
     KindInfo(
         "calls",
         words="calls",
+        maps=True,
         units=(_CALLER,),
         data="penstock.kinds.calls.data:Calls",
         draft="penstock.kinds.calls.draft:CallsDraft",

@@ -29,6 +29,7 @@ from penstock.cli import (
     query,
     recover,
     release,
+    review,
     sample,
     select,
     stream,
@@ -95,6 +96,7 @@ def penstock(
 app.callback(help=paragraphs(penstock.__doc__))(penstock)
 for _module, _panel in (
     (draft, "Release"),
+    (review, "Release"),
     (release, "Release"),
     (select, "Release"),
     (recover, "Release"),

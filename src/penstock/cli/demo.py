@@ -20,7 +20,8 @@ def demo(
         str,
         typer.Option(
             metavar="KIND",
-            help="table: a household survey; points: bicycle rides on a map; calls: phones in a city; "
+            help="table: a household survey; points: bicycle rides on a map; sequences: visits to a site; "
+            "itemsets: loans of a library; graph: friendships at a school; calls: phones in a city; "
             "stream: a web server's log.",
         ),
     ] = "table",
@@ -108,9 +109,14 @@ def demo(
         out,
     )
     step("What anybody can see of it", "inspect", out)
-    step(story.first, "query", out, story.counted)
-    step(story.then, "query", out, story.assumed)
-    step("Anybody can draw as many rows as they like", "sample", out, "-n", "5")
+    step(story.first, "query", out, *story.counted)
+    step(story.then, "query", out, *story.assumed)
+    step(
+        "Anybody can draw as much as they like of it",
+        "sample",
+        out,
+        *(word.format(desk=office) for word in story.drawn),
+    )
     step(
         "Only you can compare it with the records",
         "evaluate",
@@ -226,11 +232,12 @@ class _Story:
     kind: str
     what: str
     file: str
-    counted: str
-    assumed: str
+    counted: tuple[str, ...]
+    assumed: tuple[str, ...]
     made_up: str
     first: str = "Anybody can ask it: what was counted has an error bar"
     then: str = "What rests on an assumption has none"
+    drawn: tuple[str, ...] = ("-n", "5")
 
     def data(self) -> pl.DataFrame:
         from penstock.demo import DATASETS
@@ -249,24 +256,55 @@ _STORIES = (
         "table",
         "The Lindland household survey: 10,000 people who never lived, 12 columns.",
         "survey.csv",
-        "commute = 'bicycle'",
-        "income > 2000 and commute = 'bicycle'",
+        ("commute = 'bicycle'",),
+        ("income > 2000 and commute = 'bicycle'",),
         "survey",
     ),
     _Story(
         "points",
         "Bicycle rides: 20,000 starting points in a town that does not exist.",
         "rides.csv",
-        "x_km < 10 and y_km >= 7",
-        "x_km < 8.3",
+        ("x_km < 10 and y_km >= 7",),
+        ("x_km < 8.3",),
         "rides",
+    ),
+    _Story(
+        "sequences",
+        "A month on a library's site: 20,000 visits of people who do not exist.",
+        "visits.csv",
+        ("--count", "search,book,reserve"),
+        ("--next", "search,book"),
+        "visits",
+        "Anybody can ask it: how often does a search end in a reservation",
+        "And what do visitors do after a search that found a book",
+    ),
+    _Story(
+        "itemsets",
+        "A year of loans: what 8,000 readers borrowed from a library that does not exist.",
+        "loans.csv",
+        ("--count", "novels,crime"),
+        ("--rules", "5"),
+        "loans",
+        "Anybody can ask it: how many readers borrow both novels and crime stories",
+        "And what goes with what",
+    ),
+    _Story(
+        "graph",
+        "Friendships of 600 pupils at a school that does not exist.",
+        "friends.csv",
+        ("--pattern", "triangle"),
+        ("--pattern", "3-star"),
+        "friends",
+        "Anybody can ask it: how many threes are all friends with each other",
+        "And how many pupils stand between three others",
+        ("--out", "{desk}/another-graph.csv"),
     ),
     _Story(
         "calls",
         "A week of phone calls: 5,000 callers in a city that does not exist.",
         "phones.csv",
-        "lat=40.6..40.9,lon=-74.2..-73.8 at 9",
-        "lat=40.6..40.9,lon=-74.2..-73.8 at 21",
+        ("lat=40.6..40.9,lon=-74.2..-73.8 at 9",),
+        ("lat=40.6..40.9,lon=-74.2..-73.8 at 21",),
         "phones",
         "Anybody can ask it: how many calls are made in the core at 9 in the morning",
         "And how many at 9 in the evening",

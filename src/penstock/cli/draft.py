@@ -104,7 +104,7 @@ def draft(
         source = read(file, table=table, header=names(header, no_header))
         note(reach_of(source, epsilon, delta, kind=kind, unit=unit).words)
         return
-    target = Path(out) if out is not None else _beside(file)
+    target = Path(out) if out is not None else beside(file)
     refuse_existing(target, force)
     refuse_inside_release(target, "a draft")
     refuse_unwritable(target)
@@ -130,7 +130,8 @@ def draft(
     if marks:
         note(
             f"{clean(target)}: {len(schema.fields)} fields, {marks} {'fact' if marks == 1 else 'facts'} "
-            "to review. Change each 'review: true' to 'review: false' once it says what is public."
+            f"to review. 'penstock review {clean(target)}' shows them; or change each 'review: true' to "
+            "'review: false' once it says what is public."
         )
     else:
         note(f"{clean(target)}: {len(schema.fields)} fields, nothing left to review.")
@@ -169,7 +170,8 @@ def write(target: Path, text: str) -> None:
         raise UsageError(f"'{target}' cannot be written: {reason(problem)}.") from None
 
 
-def _beside(file: str) -> Path:
+def beside(file: str) -> Path:
+    """Where the schema of some data is written when nobody says."""
     from penstock.errors import UsageError
 
     if "://" in file:

@@ -84,7 +84,7 @@ def open_engine(
 
     duck = None if records.remote else Duck(memory, threads, spill)
     opened = (
-        records.table(needed, duck=duck)
+        schema.within(records.table(needed, duck=duck))
         if duck is None or not records.piecewise
         else stored_in_pieces(records, schema, needed, duck, coordinates=coordinates)
     )
@@ -114,8 +114,7 @@ def _in_memory(
     from penstock.engine.coordinates import Coordinate
     from penstock.engine.pieces import encoded
 
-    frame = records.cells(needed)
-    codes, values = encoded(frame, schema, coordinates=wanted)
+    frame, codes, values = encoded(records.cells(needed), schema, coordinates=wanted)
     user = schema.unit.column
     if user is not None:
         users = numbered_users(user, frame[user], schema.missing_values)

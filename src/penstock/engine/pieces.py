@@ -41,14 +41,20 @@ def value_column(number: int) -> str:
 
 def encoded(
     frame: pl.DataFrame, schema: Schema, *, coordinates: bool, before: int = 0
-) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.float64]]]:
-    """The codes of every field, and the values of those with bounds where coordinates are asked for.
+) -> tuple[pl.DataFrame, dict[str, NDArray[Any]], dict[str, NDArray[np.float64]]]:
+    """The records that the schema does not drop, and of these the codes of every field and, where coordinates
+    are asked for, the values of those with bounds.
 
     `before` is how many records came before these: messages have the row of a refused value.
     """
-    codes: dict[str, NDArray[Any]] = dict(schema.encode(frame, before=before))
+    dropped = schema.dropped(frame) if schema.drops else None
+    codes: dict[str, NDArray[Any]] = dict(schema.encode(frame, dropped, before=before))
+    if dropped is not None:
+        (stays,) = np.nonzero(~dropped)
+        frame, codes = frame[stays], {name: column[stays] for name, column in codes.items()}
     ranged = [name for name in schema.names if coordinates and schema.field(name).ranged]
-    return codes, {name: values_in_memory(schema.codec(name), frame[name], codes[name]) for name in ranged}
+    values = {name: values_in_memory(schema.codec(name), frame[name], codes[name]) for name in ranged}
+    return frame, codes, values
 
 
 def stored_in_pieces(
@@ -70,7 +76,7 @@ def stored_in_pieces(
 def _columns(piece: pl.DataFrame, schema: Schema, coordinates: bool, before: int) -> pa.Table:
     import pyarrow as pa
 
-    codes, values = encoded(piece, schema, coordinates=coordinates, before=before)
+    piece, codes, values = encoded(piece, schema, coordinates=coordinates, before=before)
     columns: dict[str, Any] = {}
     user = schema.unit.column
     if user is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.evaluation.score import NOTICE, RESAMPLED, Score
+from penstock.report import shapes
 from penstock.report.numbers import percent
 from penstock.report.page import Block, Card, Cards, Section, Table, Text, render
 from penstock.report.picture import Picture
@@ -94,15 +95,13 @@ def _position(score: Score) -> str:
 
 def _ladder(scores: Sequence[Score]) -> Picture:
     """Floor, release and ceiling on one line per score, on a common scale from floor to ceiling."""
-    import plotly.graph_objects as go
-
     from penstock.report.theme import BLUE, GREEN, GREY, figure, safe
 
     placed = [(score, score.position) for score in scores if score.position is not None]
     names = [safe(score.name, 30) for score, _ in placed]
     shown = [min(max(position or 0.0, -0.25), 1.1) for _, position in placed]
     traces = [
-        go.Scatter(
+        shapes.scatter(
             x=[0.0] * len(names),
             y=names,
             mode="markers",
@@ -110,7 +109,7 @@ def _ladder(scores: Sequence[Score]) -> Picture:
             marker={"color": GREY, "size": 11, "symbol": "line-ns-open", "line": {"width": 3}},
             hovertemplate="floor<extra></extra>",
         ),
-        go.Scatter(
+        shapes.scatter(
             x=[1.0] * len(names),
             y=names,
             mode="markers",
@@ -118,7 +117,7 @@ def _ladder(scores: Sequence[Score]) -> Picture:
             marker={"color": GREEN, "size": 11, "symbol": "line-ns-open", "line": {"width": 3}},
             hovertemplate="ceiling<extra></extra>",
         ),
-        go.Scatter(
+        shapes.scatter(
             x=shown,
             y=names,
             mode="markers",

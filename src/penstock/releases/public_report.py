@@ -16,6 +16,7 @@ from penstock.privacy.budgets.receipt import Receipt
 from penstock.releases.package import penstock_version
 from penstock.releases.predicting import Predicting
 from penstock.releases.published import Published
+from penstock.report.maps import over_ground
 from penstock.report.numbers import percent
 from penstock.report.page import (
     Block,
@@ -104,7 +105,7 @@ def _sections(release: Published, folder: str) -> list[Section]:
 def _pictures(release: Published) -> tuple[list[Picture], list[str]]:
     """The pictures, or why there are none: a model that cannot be drawn is paid for all the same."""
     try:
-        return list(release.pictures()), []
+        return [over_ground(each, release.schema.ground) for each in release.pictures()], []
     except (QueryError, UsageError) as problem:
         return [], [f"This release has no pictures. {problem}"]
 
@@ -230,7 +231,12 @@ def _cut(schema: Schema, field: Field) -> str:
 
 
 def _strays(field: Field) -> str:
-    words = {"clamp": "clamped to the domain", "other": "counted as other", "refuse": "refused"}
+    words = {
+        "clamp": "clamped to the domain",
+        "drop": "dropped with their record",
+        "other": "counted as other",
+        "refuse": "refused",
+    }
     outside = words[field.outside]
     missing = ", missing is a value" if field.missing == "value" else ""
     note = ", not reviewed" if field.review else ""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from penstock.errors import UsageError
+from penstock.report import shapes
 from penstock.report.numbers import readable
 from penstock.report.picture import Picture
 from penstock.report.theme import BLUE, GREY, PALETTE, VERMILLION, figure, safe
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 MOST_POINTS = 400
 _COMPARED = (GREY, BLUE, VERMILLION, *PALETTE[1:])
@@ -35,7 +33,7 @@ def curves(
 
     Long curves are thinned to a few hundred points that are evenly spread over the axis.
     """
-    traces: list[go.Scatter] = []
+    traces: list[shapes.Shape] = []
     rows: list[tuple[Any, ...]] = []
     told = []
     colours = (BLUE,) if len(series) == 1 else _COMPARED
@@ -63,10 +61,8 @@ def curves(
     return Picture(title, words, drawn, ("series", x_name, y_name), tuple(rows))
 
 
-def _trace(name: str, x: Any, y: Any, colour: str, x_name: str, y_name: str, *, dots: bool) -> go.Scatter:
-    import plotly.graph_objects as go
-
-    return go.Scatter(
+def _trace(name: str, x: Any, y: Any, colour: str, x_name: str, y_name: str, *, dots: bool) -> shapes.Shape:
+    return shapes.scatter(
         x=x,
         y=y,
         name=safe(name),

@@ -7,9 +7,11 @@ from math import cos, pi, sin, sqrt
 from typing import Any
 
 from penstock.errors import UsageError
+from penstock.report import shapes
 from penstock.report.numbers import readable
 from penstock.report.picture import Picture
-from penstock.report.theme import BLUE, GREY, figure, mixed, safe
+from penstock.report.shapes import Figure
+from penstock.report.theme import BLUE, GREY, figure, mixed, safe, told_apart
 
 Place = tuple[float, float]
 
@@ -27,8 +29,6 @@ def network(
     A network without cycles is drawn in layers, so that every arrow points down; others stand on a
     circle. `strengths`, one for each edge, are written beside it and make strong edges thicker.
     """
-    import plotly.graph_objects as go
-
     known = set(nodes)
     for edge in edges:
         for end in edge:
@@ -53,12 +53,12 @@ def network(
     for width, group in _by_width(edges, strengths):
         across, down, _ = _paths(spots, group)
         line = {"width": width, "color": GREY}
-        traces.append(go.Scatter(x=across, y=down, mode="lines", hoverinfo="skip", line=line))
+        traces.append(shapes.scatter(x=across, y=down, mode="lines", hoverinfo="skip", line=line))
     traces.append(_arrows(heads))
     if strengths:
         middle = range(5, len(x), 18)  # before the arrowhead
         traces.append(
-            go.Scatter(
+            shapes.scatter(
                 x=[x[i] for i in middle],
                 y=[y[i] for i in middle],
                 mode="text",
@@ -69,7 +69,7 @@ def network(
             )
         )
     traces.append(
-        go.Scatter(
+        shapes.scatter(
             x=[spots[node][0] for node in nodes],
             y=[spots[node][1] for node in nodes],
             mode="markers",
@@ -78,7 +78,7 @@ def network(
             hovertemplate="%{customdata}<extra></extra>",
         )
     )
-    names = [_pill(safe(node, 16), *spots[node]) for node in nodes]
+    names = [_pill(text, *spots[node]) for node, text in zip(nodes, told_apart(nodes, 16), strict=True)]
     depth = len(layers) if layers else max(4, int(sqrt(len(nodes)) * 2))
     low, high = min(y for _, y in spots.values()), max(y for _, y in spots.values())
     left, right = min(x for x, _ in spots.values()), max(x for x, _ in spots.values())
@@ -90,6 +90,7 @@ def network(
         annotations=names,
         xaxis={"visible": False, "range": [left - room, right + room]},
         yaxis={"visible": False, "range": [low - 0.35, high + 0.35]},
+        narrow=_arcs([node for layer in layers for node in layer] if layers else nodes, edges, strengths),
     )
     told = caption or (
         f"Network of {len(nodes)} nodes and {len(edges)} edges; each arrow leads from what is drawn first to "
@@ -99,6 +100,46 @@ def network(
         rows = tuple((*edge, float(strength)) for edge, strength in zip(edges, strengths, strict=True))
         return Picture(title, told, drawn, ("from", "to", "strength"), rows, wide=True)
     return Picture(title, told, drawn, ("from", "to"), tuple(edges), wide=True)
+
+
+def _arcs(nodes: Sequence[str], edges: Sequence[tuple[str, str]], strengths: Sequence[float]) -> Figure:
+    """The same network for a narrow screen: a line of text for each node, and arcs from one to the other."""
+    row = {node: place for place, node in enumerate(nodes)}
+    farthest = max((abs(row[a] - row[b]) for a, b in edges), default=1)
+    top = max(strengths, default=1.0) or 1.0
+    traces = []
+    for number, (start, end) in enumerate(edges):
+        first, last = row[start], row[end]
+        reach = sqrt(abs(last - first) / farthest)
+        turns = [step / 16 * pi for step in range(17)]
+        traces.append(
+            shapes.scatter(
+                x=[-reach * sin(turn) for turn in turns],
+                y=[(first + last) / 2 - (last - first) / 2 * cos(turn) for turn in turns],
+                mode="lines",
+                hoverinfo="skip",
+                opacity=0.75,
+                line={"width": 1 + 3 * strengths[number] / top if strengths else 1.4, "color": GREY},
+            )
+        )
+    traces.append(
+        shapes.scatter(
+            x=[0.0] * len(nodes),
+            y=list(range(len(nodes))),
+            mode="markers+text",
+            text=told_apart(nodes, 26),
+            textposition="middle right",
+            textfont={"size": 13},
+            marker={"size": 9, "color": BLUE},
+        )
+    )
+    return figure(
+        traces,
+        showlegend=False,
+        height=24 + 26 * len(nodes),
+        xaxis={"visible": False, "range": [-1.05, 1.25]},
+        yaxis={"visible": False, "range": [len(nodes) - 0.4, -0.6]},
+    )
 
 
 def _by_width(
@@ -132,8 +173,6 @@ def tree(
     several lines is drawn in as many. `short` is what is drawn in place of the labels, which are then told
     where the pointer is and in the table.
     """
-    import plotly.graph_objects as go
-
     if not (len(labels) == len(parents) == len(values)) or not labels:
         raise UsageError(f"The tree '{title}' needs one parent and one value for each of its labels.")
     if any(parent >= node or parent < -1 for node, parent in enumerate(parents)):
@@ -159,8 +198,8 @@ def tree(
     whole = [str(label).replace("\n", " ") for label in labels]
     drawn = figure(
         [
-            go.Scatter(x=x, y=y, mode="lines", hoverinfo="skip", line={"width": 1.2, "color": GREY}),
-            go.Scatter(
+            shapes.scatter(x=x, y=y, mode="lines", hoverinfo="skip", line={"width": 1.2, "color": GREY}),
+            shapes.scatter(
                 x=[spots[i][0] for i in kept],
                 y=[spots[i][1] for i in kept],
                 mode="markers+text",
@@ -180,6 +219,7 @@ def tree(
         height=min(900 * lines, 60 + (16 + 16 * lines) * leaves),
         xaxis={"visible": False, "range": [-0.2, deepest + 0.1]},
         yaxis={"visible": False, "autorange": "reversed"},
+        narrow=_indented(kept, parents, short or labels, sizes, shades),
     )
     left_out = len(labels) - len(kept)
     told = (
@@ -189,6 +229,52 @@ def tree(
     )
     rows = tuple((whole[i], whole[parents[i]] if parents[i] >= 0 else "", float(values[i])) for i in kept)
     return Picture(title, told, drawn, ("node", "under", amount), rows, wide=True)
+
+
+def _indented(
+    kept: Sequence[int],
+    parents: Sequence[int],
+    labels: Sequence[str],
+    sizes: Sequence[float],
+    shades: Sequence[str],
+) -> Figure:
+    """The same tree for a narrow screen: a line of text for each node, further in than its parent's."""
+    depth: dict[int, int] = {}
+    below: dict[int, list[int]] = {node: [] for node in kept}
+    for node in kept:
+        depth[node] = depth[parents[node]] + 1 if parents[node] >= 0 else 0
+        if parents[node] >= 0:
+            below[parents[node]].append(node)
+    row: dict[int, int] = {}
+    waiting = [node for node in reversed(kept) if parents[node] < 0]
+    while waiting:
+        node = waiting.pop()
+        row[node] = len(row)
+        waiting.extend(reversed(below[node]))
+    joined = [node for node in kept if parents[node] >= 0]
+    lines = shapes.scatter(
+        x=[place for node in joined for place in (depth[node] - 1, depth[node] - 1, depth[node], None)],
+        y=[place for node in joined for place in (row[parents[node]], row[node], row[node], None)],
+        mode="lines",
+        hoverinfo="skip",
+        line={"width": 1.2, "color": GREY},
+    )
+    dots = shapes.scatter(
+        x=[depth[node] for node in kept],
+        y=[row[node] for node in kept],
+        mode="markers+text",
+        text=[safe(str(labels[node]).replace("\n", " "), 34) for node in kept],
+        textposition="middle right",
+        textfont={"size": 13},
+        marker={"size": [min(size, 16) for size in sizes], "color": list(shades)},
+    )
+    return figure(
+        [lines, dots],
+        showlegend=False,
+        height=24 + 22 * len(kept),
+        xaxis={"visible": False, "range": [-0.6, max(depth.values()) + 11]},
+        yaxis={"visible": False, "range": [len(kept) - 0.4, -0.6]},
+    )
 
 
 def _in_lines(label: object, indent: str) -> str:
@@ -282,9 +368,7 @@ def _paths(
 
 def _arrows(pieces: Sequence[tuple[Place, Place]]) -> Any:
     """Arrowheads half way along the edges, where no node covers them."""
-    import plotly.graph_objects as go
-
-    return go.Scatter(
+    return shapes.scatter(
         x=[place[0] for piece in pieces for place in piece],
         y=[place[1] for piece in pieces for place in piece],
         mode="markers",

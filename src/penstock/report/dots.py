@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from penstock.errors import UsageError
+from penstock.report import shapes
 from penstock.report.picture import Picture
 from penstock.report.theme import BLUE, GREY, figure
 
@@ -22,8 +23,6 @@ def dots_and_lines(
     >>> dots_and_lines("Path", [[0, 0], [1, 0], [2, 0]], [(0, 1), (1, 2)]).rows
     ((1, 2), (2, 3))
     """
-    import plotly.graph_objects as go
-
     spots = np.asarray(places, dtype=np.float64).reshape(-1, 2)
     if any(not 0 <= end < len(spots) for link in links for end in link):
         raise UsageError(f"The picture '{title}' has a link to a node that has no place.")
@@ -33,14 +32,14 @@ def dots_and_lines(
     many = np.bincount(ends.ravel(), minlength=len(spots))
     drawn = figure(
         [
-            go.Scatter(
+            shapes.scatter(
                 x=lines[..., 0].ravel(),
                 y=lines[..., 1].ravel(),
                 mode="lines",
                 hoverinfo="skip",
                 line={"width": 1.2, "color": GREY},
             ),
-            go.Scatter(
+            shapes.scatter(
                 x=spots[:, 0],
                 y=spots[:, 1],
                 mode="markers",

@@ -1,21 +1,25 @@
 """Maps of released points: regular grids and rectangles of any size, to pan and zoom.
 
-There is no ground map under them: a page that opens offline and tells nobody that it was opened
-cannot fetch one.
+There is no ground map under them unless the schema brings one: a page that opens offline and tells nobody
+that it was opened cannot fetch one.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from penstock.errors import UsageError
+from penstock.report import shapes
 from penstock.report.numbers import readable
 from penstock.report.picture import Picture
 from penstock.report.pictures import Numbers, finite
-from penstock.report.theme import SEQUENTIAL, figure, safe
+from penstock.report.shapes import Figure
+from penstock.report.theme import figure, safe
+from penstock.schema.ground import Ground
 
 STRIP = 3
 """A map with one side so many times as long as the other would be a strip."""
@@ -36,21 +40,17 @@ def grid_map(
 
     ``counts[i, j]`` belongs to the i-th step along x and the j-th along y.
     """
-    import plotly.graph_objects as go
-
     across, up, cells = finite(x_edges), finite(y_edges), finite(counts)
     if cells.shape != (len(across) - 1, len(up) - 1):
         raise UsageError(
             f"The map '{title}' needs {len(across) - 1} x {len(up) - 1} counts, not {cells.shape}."
         )
     amounts = cells.T
-    trace = go.Heatmap(
+    trace = shapes.heatmap(
         x=across,
         y=up,
         z=_softened(amounts),
         customdata=amounts,
-        colorscale=SEQUENTIAL,
-        meta={"scale": "sequential"},
         xgap=0,
         ygap=0,
         showscale=False,
@@ -83,8 +83,6 @@ def box_map(
     y_name: str = "y",
 ) -> Picture:
     """A map of disjoint rectangles of any size, ``boxes[i] = (x low, y low, x high, y high)``."""
-    import plotly.graph_objects as go
-
     corners, numbers = finite(boxes).reshape(-1, 4), finite(counts).ravel()
     if len(corners) != len(numbers) or not len(corners):
         raise UsageError(f"The map '{title}' needs one count for each of its {len(corners)} rectangles.")
@@ -101,7 +99,7 @@ def box_map(
         )
         y = np.stack([low[chosen], low[chosen], high[chosen], high[chosen], low[chosen], nothing], axis=1)
         traces.append(
-            go.Scatter(
+            shapes.scatter(
                 x=x.ravel(),
                 y=y.ravel(),
                 mode="lines",
@@ -115,7 +113,7 @@ def box_map(
     order = np.argsort(-numbers)[:2000]
     words = [f"<b>{readable(float(numbers[i]))}</b> {safe(amount)}" for i in order]
     traces.append(
-        go.Scatter(
+        shapes.scatter(
             x=((left + right) / 2)[order],
             y=((low + high) / 2)[order],
             mode="markers",
@@ -152,12 +150,10 @@ def point_map(
 
     `bounds` are those of the map: left, right, low and high.
     """
-    import plotly.graph_objects as go
-
     across, up = finite(x).ravel(), finite(y).ravel()
     if len(across) != len(up):
         raise UsageError(f"The map '{title}' needs as many y as x, not {len(up)} and {len(across)}.")
-    trace = go.Scatter(
+    trace = shapes.scatter(
         x=across,
         y=up,
         mode="markers",
@@ -170,6 +166,23 @@ def point_map(
     told = caption or f"{len(across):,} {amount}; darker where there are many."
     table = tuple((float(a), float(b)) for a, b in zip(across[:200], up[:200], strict=True))
     return Picture(title, told, drawn, (x_name, y_name), table, wide=True)
+
+
+def over_ground(picture: Picture, ground: Ground) -> Picture:
+    """The same picture; on a map, with public lines such as coasts and borders drawn in."""
+    figure_ = picture.figure
+    if not ground or figure_.layout.dragmode != "pan":
+        return picture
+    lines = shapes.scatter(
+        x=[place for line in ground for place in (*(x for x, _ in line), None)],
+        y=[place for line in ground for place in (*(y for _, y in line), None)],
+        mode="lines",
+        hoverinfo="skip",
+        line={"width": 1},
+        meta={"ground": True},
+        showlegend=False,
+    )
+    return replace(picture, figure=Figure([*figure_.data, lines], figure_.layout))
 
 
 def _softened(amounts: Numbers) -> Numbers:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from penstock.report.numbers import percent, readable
 from penstock.report.picture import Picture
+from penstock.report.shapes import as_json
 from penstock.report.theme import DARK, LIGHT
 
 if TYPE_CHECKING:
@@ -191,9 +191,7 @@ class _Figures:
         self.found: list[Mapping[str, Any]] = []
 
     def add(self, picture: Picture) -> int:
-        spec = picture.figure.to_plotly_json()
-        layout = {key: value for key, value in spec.get("layout", {}).items() if key != "template"}
-        self.found.append({"data": spec.get("data", []), "layout": layout})
+        self.found.append(picture.figure.plain)
         return len(self.found) - 1
 
     def height(self, index: int) -> int:
@@ -201,7 +199,7 @@ class _Figures:
 
 
 def _scripts(figures: _Figures) -> Sequence[str]:
-    return (_plotly(), _part("page.js")) if figures.found else ()
+    return (_part("chart.js"), _part("page.js")) if figures.found else ()
 
 
 def _policy(figures: _Figures) -> str:
@@ -215,15 +213,6 @@ def _policy(figures: _Figures) -> str:
 @cache
 def _hash(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-@cache
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
-
-    # The page is parsed as HTML, which would end the script at this text wherever it occurs.
-    text: str = get_plotlyjs()
-    return text.replace("\r\n", "\n").replace("</script", "<\\/script")
 
 
 @cache
@@ -250,9 +239,8 @@ def _environment() -> Environment:
 def _data(value: Any) -> Any:
     """JSON for a data block: no character in it can end the block."""
     from markupsafe import Markup
-    from plotly.utils import PlotlyJSONEncoder
 
-    text = json.dumps(value, cls=PlotlyJSONEncoder, separators=(",", ":"))
+    text = as_json(value)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)

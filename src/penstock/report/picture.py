@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Any
+from itertools import count
+from pathlib import Path
+from typing import Any
 
+from penstock.report.shapes import Figure, as_json
 from penstock.report.theme import LIGHT
 
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
+_numbers = count(1)
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Picture:
 
     title: str
     caption: str
-    figure: go.Figure
+    figure: Figure
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
     wide: bool = False
@@ -33,7 +36,18 @@ class Picture:
         return f"Picture({self.title!r})"
 
     def _repr_html_(self) -> str:
-        import plotly.graph_objects as go
+        """For notebooks: the picture, drawn by the page's own script."""
+        place = f"penstock-picture-{next(_numbers)}"
+        figure, look = (as_json(each).replace("<", "\\u003c") for each in (self.figure.plain, LIGHT))
+        return (
+            f"<h4>{escape(self.title)}</h4><div id='{place}' style='background:#fff;width:100%'></div>"
+            f"<p>{escape(self.caption)}</p><script>(function () {{ {_script()}\n"
+            f"const place = document.getElementById('{place}');"
+            f"penstockChart(place, {figure}, {look}, {{width: place.clientWidth || 720, touched: false}});"
+            "})();</script>"
+        )
 
-        html = go.Figure(self.figure).update_layout(template=LIGHT)._repr_html_()
-        return f"<h4>{escape(self.title)}</h4>{html}<p>{escape(self.caption)}</p>"
+
+@cache
+def _script() -> str:
+    return Path(__file__).with_name("chart.js").read_text(encoding="utf-8")

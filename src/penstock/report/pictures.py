@@ -1,6 +1,6 @@
 """Pictures of released data, drawn alike in every room.
 
-Each function takes public numbers and gives a `Picture`: a Plotly figure in the house style, a
+Each function takes public numbers and gives a `Picture`: a figure in the house style, a
 caption that tells the same to a reader who cannot see it, and the data table behind it. Labels may
 be anybody's text; they are shown, never interpreted. Maps are in `maps`, networks and trees in
 `diagrams`.
@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from penstock.errors import UsageError
+from penstock.report import shapes
 from penstock.report.numbers import percent, readable
 from penstock.report.picture import Picture
-from penstock.report.theme import BLUE, GREY, PALETTE, SEQUENTIAL, VERMILLION, figure, safe
+from penstock.report.theme import BLUE, GREY, PALETTE, VERMILLION, figure, safe, told_apart
 from penstock.schema.values import at
 
 if TYPE_CHECKING:
@@ -48,14 +49,12 @@ def bars(
     Beyond `most` categories the largest are kept and the others are added up in a last bar. Longer names than
     `letters` are cut off beside the bars, and whole in the table.
     """
-    import plotly.graph_objects as go
-
     series = _series(values, len(labels), amount, amount)
     names = [str(label) for label in labels]
     first = next(iter(series.values()))
     kept = _kept(first, most, sort=sort)
     dropped = len(names) - len(kept)
-    shown = [safe(names[i], letters) for i in kept] + ([f"{dropped} others"] if dropped else [])
+    shown = told_apart([names[i] for i in kept], letters) + ([f"{dropped} others"] if dropped else [])
     full = [safe(names[i], 200) for i in kept] + ([f"{dropped} other categories"] if dropped else [])
     place = list(range(len(shown)))
     traces, several = [], len(series) > 1
@@ -64,12 +63,12 @@ def bars(
         if dropped:
             heights.append(float(numbers.sum() - sum(heights)))
         traces.append(
-            go.Bar(
+            shapes.bar(
                 orientation="h",
                 y=place,
                 x=heights,
                 name=safe(name),
-                marker_color=colour,
+                marker={"color": colour},
                 customdata=full,
                 text=None if several else [readable(height) for height in heights],
                 textposition="outside",
@@ -108,8 +107,6 @@ def histogram(
 
     `labels` are the words for the bins, when "from to" does not suit them.
     """
-    import plotly.graph_objects as go
-
     series = _series(counts, len(edges) - 1, amount, amount)
     dated = isinstance(edges[0], date)
     cuts = np.array([_instant(edge) for edge in edges])
@@ -121,19 +118,19 @@ def histogram(
         hover = "%{customdata}<br><b>%{y:,.4~g}</b> " + safe(amount) + "<extra></extra>"
         if index == 0:
             traces.append(
-                go.Bar(
+                shapes.bar(
                     x=(cuts[:-1] + cuts[1:]) / 2,
                     y=numbers,
                     width=np.diff(cuts) * 0.96,
                     name=safe(name),
-                    marker_color=colour,
+                    marker={"color": colour},
                     customdata=[safe(word, 200) for word in words],
                     hovertemplate=hover,
                 )
             )
         else:
             traces.append(
-                go.Scatter(
+                shapes.scatter(
                     x=np.repeat(cuts, 2)[1:-1],
                     y=np.repeat(numbers, 2),
                     mode="lines",
@@ -205,8 +202,6 @@ def heatmap(
     column_name: str = "",
 ) -> Picture:
     """A two-way table as colours; small ones also show their numbers."""
-    import plotly.graph_objects as go
-
     grid = _rounded(finite(values), amount)
     if grid.shape != (len(rows), len(columns)):
         raise UsageError(
@@ -216,15 +211,13 @@ def heatmap(
     small = grid.shape[0] <= 20 and grid.shape[1] <= 8
     reach = float(np.abs(grid).max(initial=0)) or 1.0
     hover = [[f"{safe(r, 80)} × {safe(c, 80)}" for c in across] for r in down]
-    trace = go.Heatmap(
+    trace = shapes.heatmap(
         z=grid,
         customdata=hover,
         text=[[readable(float(v)) for v in line] for line in grid] if small else None,
         texttemplate="%{text}" if small else None,
         zmin=min(0.0, float(grid.min(initial=0))),
         zmax=reach,
-        colorscale=SEQUENTIAL,
-        meta={"scale": "sequential"},
         hovertemplate="%{customdata}<br><b>%{z:,.4~g}</b> " + safe(amount) + "<extra></extra>",
         showscale=not small,
     )
@@ -291,7 +284,7 @@ def _names(labels: list[str], name: str, *, most: int) -> dict[str, Any]:
     places = list(range(0, len(labels), every))
     return {
         "tickvals": places,
-        "ticktext": [safe(labels[i], 18) for i in places],
+        "ticktext": told_apart([labels[i] for i in places], 18),
         "title": {"text": safe(name)} if name else None,
     }
 

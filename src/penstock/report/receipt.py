@@ -10,12 +10,14 @@ from itertools import cycle
 from penstock.privacy.budgets.amounts import brief, plain
 from penstock.privacy.budgets.charges import Apart, Charge, Concentrated, Entry, Together
 from penstock.privacy.budgets.receipt import Receipt
+from penstock.report import shapes
 from penstock.report.page import Block, Table, Text
 from penstock.report.picture import Picture
 from penstock.report.theme import PALETTE, figure, ink_on, mixed, safe
 
 FEW_LINES = 40
-MOST_AREAS = 300
+THIN = 0.016
+"""Parts of a receipt below this share of the whole are drawn together."""
 _DEEP = "#0a2a43"
 _ROUNDED = (
     "Amounts with ≈ are rounded here. receipt.json holds the exact fractions, which add up to the total."
@@ -79,52 +81,22 @@ def receipt_blocks(receipt: Receipt) -> list[Block]:
 
 def receipt_picture(receipt: Receipt, found: Sequence[Line]) -> Picture:
     """The lines of a receipt as areas: the whole on the left, the single payments on the right."""
-    import plotly.graph_objects as go
-
-    deepest = max((line.depth for line in found), default=0)
-    while deepest and sum(line.depth <= deepest for line in found) > MOST_AREAS:
-        deepest -= 1
-    names, labels, above, areas, colours, words = [""], ["Total"], [""], [1.0], [_DEEP], [""]
-    names[0] = "total"
-    words[0] = f"ε {short(receipt.epsilon)}"
-    trail: list[tuple[str, float, str]] = []
-    tints = _tints(receipt)
-    for number, line in enumerate(line for line in found if line.depth <= deepest and line.share):
-        del trail[line.depth :]
-        parent, whole, colour = trail[-1] if trail else ("total", 1.0, "")
-        colour = colour or next(tints)
-        names.append(str(number))
-        labels.append(safe(line.label, 40))
-        above.append(parent)
-        areas.append(whole * line.share)
-        colours.append(mixed(colour, "#ffffff", max(0.4, 1 - 0.3 * line.depth)))
-        words.append(f"ε {line.epsilon}" if line.epsilon else safe(line.how))
-        trail.append((str(number), areas[-1], colour))
-    leaves = len(names) - len(set(above))
+    areas = _areas(receipt, [line for line in found if line.share])
+    leaves = len(areas) - len({area.above for area in areas})
     drawn = figure(
         [
-            go.Icicle(
-                ids=names,
-                labels=labels,
-                parents=above,
-                values=areas,
-                branchvalues="total",
-                sort=False,
-                maxdepth=deepest + 2,
-                text=words,
-                texttemplate="\u00a0%{label}  <b>%{text}</b>",
-                textposition="middle left",
-                leaf={"opacity": 1},
-                tiling={"orientation": "h", "pad": 2},
-                marker={"colors": colours, "line": {"width": 0}},
-                pathbar={"visible": False},
-                textfont={"color": [ink_on(colour) for colour in colours], "size": 13},
-                hovertemplate="%{label}<br><b>%{text}</b><extra></extra>",
+            shapes.icicle(
+                ids=[area.name for area in areas],
+                labels=[safe(area.label, 40) for area in areas],
+                parents=[area.above for area in areas],
+                values=[area.share for area in areas],
+                text=[safe(area.amount) for area in areas],
+                customdata=[safe(area.told, 300) for area in areas],
+                marker={"colors": [area.colour for area in areas]},
+                textfont={"color": [ink_on(area.colour) for area in areas]},
             )
         ],
-        height=min(640, max(150, 34 * leaves)),
-        margin={"l": 0, "r": 0, "t": 0, "b": 0},
-        uniformtext={"minsize": 10, "mode": "hide"},
+        height=min(900, max(150, (34 if leaves < 20 else 24) * leaves)),
     )
     payments = [charge for _, charge in receipt.charges()]
     largest = max(payments, key=lambda charge: charge.epsilon)
@@ -133,6 +105,47 @@ def receipt_picture(receipt: Receipt, found: Sequence[Line]) -> Picture:
         f" The largest is {largest.label} with {short(largest.epsilon)}." if len(payments) > 1 else ""
     )
     return Picture("Where the privacy budget went", caption, drawn, wide=True)
+
+
+@dataclass(frozen=True)
+class _Area:
+    name: str
+    above: str
+    label: str
+    amount: str
+    share: float
+    colour: str
+    told: str = ""
+
+
+def _areas(receipt: Receipt, found: Sequence[Line]) -> list[_Area]:
+    """An area for each line; those that would be too thin to read are put together and named as a group."""
+    areas = [_Area("total", "", "Total", f"ε {short(receipt.epsilon)}", 1.0, _DEEP)]
+    trail: list[_Area] = []
+    thin: dict[str, list[tuple[Line, float, str]]] = {}
+    tints = _tints(receipt)
+    for number, line in enumerate(found):
+        del trail[line.depth :]
+        if len(trail) < line.depth:
+            continue  # inside one that is too thin
+        parent = trail[-1] if trail else areas[0]
+        colour = parent.colour if trail else next(tints)
+        shade = mixed(colour, "#ffffff", 1.0 if not trail else 0.75)
+        share = parent.share * line.share
+        if share < THIN:
+            thin.setdefault(parent.name, []).append((line, share, shade))
+            continue
+        amount = f"ε {line.epsilon}" if line.epsilon else line.how
+        trail.append(_Area(str(number), parent.name, line.label, amount, share, shade))
+        areas.append(trail[-1])
+    for above, lines_ in thin.items():
+        (first, _, shade), whole = lines_[0], sum(share for _, share, _ in lines_)
+        alone = len(lines_) == 1
+        label = first.label if alone else f"{len(lines_)} smaller ones"
+        amount = f"ε {first.epsilon}" if alone else f"{100 * whole:.1f} % of all"
+        told = "" if alone else ", ".join(line.label for line, _, _ in lines_)
+        areas.append(_Area(f"thin {above}", above, label, amount, whole, shade, told))
+    return areas
 
 
 def _tints(receipt: Receipt) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""One look for every chart and page: colours, type and the two Plotly templates.
+"""One look for every chart and page: colours, labels, and what differs between light and dark.
 
 Categories take the Okabe-Ito colours, which people with any common colour vision can tell apart;
 amounts take a single-hue ramp that also survives a black and white printer. Text meets WCAG AA on
@@ -7,18 +7,16 @@ both the light and the dark ground.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
+from penstock.report.shapes import Figure, Shape
 
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, YELLOW, GREY = "#E69F00", "#56B4E9", "#F0E442", "#8A97A3"
 
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW)
-
-FONT = "ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 _RAMP_LIGHT = ["#F1F6FA", "#CFE3F0", "#97C5DF", "#559FCB", "#1E78AE", "#0B5687", "#083456"]
 _RAMP_DARK = ["#14222E", "#17405E", "#1A6292", "#2F86BD", "#66AEDB", "#A6D3EE", "#E8F6FF"]
@@ -51,90 +49,19 @@ def mixed(colour: str, ground: str, share: float) -> str:
     return "#" + "".join(f"{int(share * a + (1 - share) * b + 0.5):02x}" for a, b in pairs)
 
 
-def ramp(colours: list[str]) -> list[list[Any]]:
-    """A Plotly colour scale of equal steps."""
-    return [[round(i / (len(colours) - 1), 4), colour] for i, colour in enumerate(colours)]
-
-
-def _template(*, ink: str, quiet: str, line: str, ground: str, ramp_: list[str]) -> dict[str, Any]:
-    axis = {
-        "showgrid": False,
-        "zeroline": False,
-        "showline": False,
-        "ticks": "",
-        "linecolor": line,
-        "gridcolor": line,
-        "tickfont": {"size": 12, "color": quiet},
-        "title": {"font": {"size": 12, "color": quiet}, "standoff": 10},
-        "automargin": True,
-        "ticklabeloverflow": "allow",  # a label that needs room makes the margin wider, and is never left out
-        "separatethousands": True,
-        "fixedrange": True,
-    }
-    bar = {
-        "thickness": 10,
-        "outlinewidth": 0,
-        "ticks": "",
-        "tickfont": {"size": 11, "color": quiet},
-        "title": {"font": {"size": 11, "color": quiet}},
-    }
-    scale = ramp(ramp_)
+def _look(*, ink: str, quiet: str, line: str, ground: str, ramp: list[str]) -> dict[str, Any]:
     return {
-        "layout": {
-            "font": {"family": FONT, "size": 13, "color": ink},
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-            "colorway": list(PALETTE),
-            "colorscale": {"sequential": scale, "sequentialminus": scale},
-            "coloraxis": {"colorbar": bar},
-            "margin": {"l": 8, "r": 8, "t": 8, "b": 8, "pad": 4},
-            "xaxis": axis,
-            "yaxis": axis,
-            "hoverlabel": {
-                "bgcolor": ink,
-                "bordercolor": ink,
-                "font": {"family": FONT, "size": 13, "color": ground},
-                "align": "left",
-            },
-            "legend": {
-                "orientation": "h",
-                "x": 0,
-                "xanchor": "left",
-                "y": 1.02,
-                "yanchor": "bottom",
-                "font": {"size": 12, "color": ink},
-                "bgcolor": "rgba(0,0,0,0)",
-            },
-            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": quiet, "activecolor": ink},
-            "bargap": 0.32,
-            "barcornerradius": 3,
-            "dragmode": False,
-            "hovermode": "closest",
-            "annotationdefaults": {"font": {"size": 12, "color": quiet}, "arrowcolor": quiet},
-        },
-        "data": {
-            "bar": [{"marker": {"line": {"width": 0}}, "textfont": {"size": 12, "color": quiet}}],
-            "heatmap": [{"colorbar": bar, "xgap": 1, "ygap": 1, "hoverongaps": False}],
-            "scatter": [{"line": {"width": 2.5}}],
-        },
+        "ink": ink,
+        "quiet": quiet,
+        "line": line,
+        "ground": ground,
+        "ramp": ramp,
+        "palette": list(PALETTE),
     }
 
 
-LIGHT = _template(
-    ink="#10202e",
-    quiet="#506070",
-    line="#E3E9EE",
-    ground="#ffffff",
-    ramp_=_RAMP_LIGHT,
-)
-DARK = _template(
-    ink="#E9EFF4",
-    quiet="#A3B1BD",
-    line="#2A3640",
-    ground="#10171D",
-    ramp_=_RAMP_DARK,
-)
-SEQUENTIAL = ramp(_RAMP_LIGHT)
+LIGHT = _look(ink="#10202e", quiet="#506070", line="#E3E9EE", ground="#ffffff", ramp=_RAMP_LIGHT)
+DARK = _look(ink="#E9EFF4", quiet="#A3B1BD", line="#2A3640", ground="#151e25", ramp=_RAMP_DARK)
 
 
 def safe(text: object, longest: int = 60) -> str:
@@ -149,11 +76,36 @@ def safe(text: object, longest: int = 60) -> str:
     return escape(clean, quote=False)
 
 
-def figure(traces: list[Any], **layout: Any) -> go.Figure:
-    """A Plotly figure that waits for the house style: a page has it once for all of its figures.
+def told_apart(labels: Sequence[object], longest: int) -> list[str]:
+    """Labels of at most so many letters (`safe`), no two of which look alike unless they are the same.
 
-    Plotly checks a template again with every figure that has it, which takes longer than all the rest.
+    Where the beginnings agree, the middle is left out instead of the end; where that does not help, they are
+    numbered.
+
+    >>> told_apart(["employed for years", "employed full time", "no"], 10)
+    ['empl…years', 'empl… time', 'no']
     """
-    import plotly.graph_objects as go
+    texts = [str(label) for label in labels]
+    shown = [safe(text, longest) for text in texts]
+    for short in (_without_middle, _numbered):
+        meant: dict[str, set[str]] = {}
+        for text, seen in zip(texts, shown, strict=True):
+            meant.setdefault(seen, set()).add(text)
+        for place, text in enumerate(texts):
+            if len(meant[shown[place]]) > 1:
+                shown[place] = safe(short(text, longest, place), longest)
+    return shown
 
-    return go.Figure(data=traces, layout={"template": "none", **layout})
+
+def _without_middle(text: str, longest: int, _: int) -> str:
+    head = (longest - 1) // 2
+    return text if len(text) <= longest else f"{text[:head]}…{text[head + 1 - longest :]}"
+
+
+def _numbered(text: str, longest: int, place: int) -> str:
+    return f"{text[: max(1, longest - 7)]}… ({place + 1})"
+
+
+def figure(data: list[Shape], **layout: Any) -> Figure:
+    """A figure that waits for its reader's colours: a page has them once for all of its figures."""
+    return Figure(data, Shape(layout))

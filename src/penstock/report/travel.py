@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from penstock.errors import UsageError
+from penstock.report import shapes
 from penstock.report.numbers import readable
 from penstock.report.picture import Picture
 from penstock.report.pictures import finite
-from penstock.report.theme import BLUE, GREY, PALETTE, SEQUENTIAL, figure, safe
+from penstock.report.theme import BLUE, GREY, PALETTE, figure, safe
 
 PERCENTILES = (2, 25, 50, 75, 98)
 ACROSS = 4
@@ -33,8 +34,6 @@ def maps_by_time(
 
     ``counts[t, i, j]`` belongs to time t, the i-th step along x and the j-th along y.
     """
-    import plotly.graph_objects as go
-
     across, up, cells = finite(x_edges), finite(y_edges), finite(counts)
     if cells.shape != (len(times), len(across) - 1, len(up) - 1):
         raise UsageError(f"The maps '{title}' need {len(times)} grids of {len(across) - 1} x {len(up) - 1}.")
@@ -46,15 +45,13 @@ def maps_by_time(
         row, column = divmod(place, ACROSS)
         name = "" if place == 0 else str(place + 1)
         traces.append(
-            go.Heatmap(
+            shapes.heatmap(
                 x=across,
                 y=up,
                 z=np.sqrt(np.maximum(grid.T, 0.0)),
                 customdata=grid.T,
                 zmin=0.0,
                 zmax=top,
-                colorscale=SEQUENTIAL,
-                meta={"scale": "sequential"},
                 showscale=False,
                 xgap=0,
                 ygap=0,
@@ -112,8 +109,6 @@ def flow_map(
 
     Who stays in an area is a dot there. Only the largest flows are drawn; all large ones are in the table.
     """
-    import plotly.graph_objects as go
-
     spots, matrix = finite(places).reshape(-1, 2), finite(flows)
     if matrix.shape != (len(spots), len(spots)):
         raise UsageError(f"The map '{title}' needs a flow between each two of its {len(spots)} places.")
@@ -124,7 +119,7 @@ def flow_map(
     traces: list[Any] = []
     for i, j in [pair for pair in order if pair[0] != pair[1]][:most]:
         traces.append(
-            go.Scatter(
+            shapes.scatter(
                 x=[spots[i, 0], spots[j, 0]],
                 y=[spots[i, 1], spots[j, 1]],
                 mode="lines",
@@ -136,7 +131,7 @@ def flow_map(
         )
     stay = np.diag(matrix)
     traces.append(
-        go.Scatter(
+        shapes.scatter(
             x=spots[:, 0],
             y=spots[:, 1],
             mode="markers",
@@ -170,8 +165,6 @@ def spreads(
     title: str, series: Mapping[str, ArrayLike], *, axis: str, caption: str = "", unit: str = ""
 ) -> Picture:
     """A box for each series: the middle half with its median; whiskers at the 2nd and 98th percentile."""
-    import plotly.graph_objects as go
-
     rows: list[tuple[Any, ...]] = []
     traces: list[Any] = []
     for place, (name, values) in enumerate(series.items()):
@@ -180,7 +173,7 @@ def spreads(
         rows.append((name, *(float(cut) for cut in cuts)))
         colour = PALETTE[place % len(PALETTE)] if len(series) > 1 else BLUE
         traces.append(
-            go.Box(
+            shapes.box(
                 name=safe(name),
                 q1=[cuts[1]],
                 median=[cuts[2]],

@@ -61,18 +61,35 @@ class Codec:
     def size(self) -> int:
         return self.attribute.size
 
-    def encode(self, values: pl.Series, *, before: int = 0) -> Codes:
-        """The code of every value; DataError names the first value that the schema refuses, and its row."""
+    def encode(
+        self, values: pl.Series, ignored: NDArray[np.bool_] | None = None, *, before: int = 0
+    ) -> Codes:
+        """The code of every value; DataError names the first value that the schema refuses, and its row.
+
+        Values of `ignored` rows are never refused, and have an arbitrary code. `before` is how many records
+        came before these.
+        """
         if values.dtype == pl.Boolean and self.field.type == "boolean" and not values.null_count():
             off, on = (self.keys.get(place) for place in (0.0, 1.0))
             if off is not None and on is not None:  # every value has a code, which needs no search
                 return np.where(values.to_numpy(), on, off).astype(self.attribute.dtype)
         codes = self.locate(values)
         refused = codes == REFUSED
+        if ignored is not None:
+            codes[refused & ignored] = 0
+            refused &= ~ignored
         if refused.any():
             row = int(np.argmax(refused))
             raise self.complaint(values[row], before + row + 1)
         return codes.astype(self.attribute.dtype)
+
+    def dropped(self, values: pl.Series) -> NDArray[np.bool_]:
+        """Which values take their whole record out of the data: numbers and dates outside of the bounds."""
+        if self.field.outside != "drop":
+            return np.zeros(len(values), dtype=np.bool_)
+        reading = read(self.field, values, self.markers)
+        _, stray = self._bins(reading)
+        return stray & ~reading.missing & ~reading.unreadable
 
     def locate(self, values: pl.Series) -> NDArray[np.int64]:
         """The code of every value, or REFUSED."""

@@ -111,6 +111,17 @@ def coded(
     return inner.select(**third)
 
 
+def within(table: ir.Table, codecs: Mapping[str, Codec]) -> ir.Table:
+    """The rows none of whose values lies outside of bounds that drop them; see `Schema.dropped`."""
+    for name, codec in codecs.items():
+        if codec.field.outside == "drop":
+            value, _, readable = readings(codec, table[name])
+            edges = codec.field.edges
+            low, high = _literal(codec.field, edges.low), _literal(codec.field, edges.high)
+            table = table.filter(~readable | ((value >= low) & (value <= high)))
+    return table
+
+
 def _long(codec: Codec, dtype: Any) -> bool:
     return codec.field.type == "string" and dtype.is_string() and len(codec.keys) > _LINEAR
 

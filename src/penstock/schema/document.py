@@ -16,6 +16,7 @@ import yaml
 
 from penstock import catalogue
 from penstock.errors import SchemaError
+from penstock.schema.ground import from_geojson
 
 
 class _Reader(yaml.BaseLoader):
@@ -57,7 +58,14 @@ class _Writer(yaml.SafeDumper):
         super().increase_indent(flow, False)
 
 
-def _represent_float(writer: _Writer, number: float) -> yaml.Node:
+class _OnOneLine(yaml.SafeDumper):
+    """Flow style throughout, in the order given."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _represent_float(writer: yaml.SafeDumper, number: float) -> yaml.Node:
     if number == int(number) and abs(number) < 1e15:
         return writer.represent_int(int(number))
     return yaml.SafeDumper.represent_float(writer, number)
@@ -78,13 +86,14 @@ def _represent_dict(writer: _Writer, items: dict[str, Any]) -> yaml.Node:
     return writer.represent_mapping("tag:yaml.org,2002:map", items.items(), flow_style=short)
 
 
-def _represent_text(writer: _Writer, text: str) -> yaml.Node:
+def _represent_text(writer: yaml.SafeDumper, text: str) -> yaml.Node:
     broken = any(each in text for each in "\n\r\x85\u2028\u2029")
     return writer.represent_scalar("tag:yaml.org,2002:str", text, style='"' if broken else None)
 
 
-_Writer.add_representer(str, _represent_text)
-_Writer.add_representer(float, _represent_float)
+for _each in (_Writer, _OnOneLine):
+    _each.add_representer(str, _represent_text)
+    _each.add_representer(float, _represent_float)
 _Writer.add_representer(list, _represent_list)
 _Writer.add_representer(dict, _represent_dict)
 
@@ -95,9 +104,7 @@ def _place(node: yaml.Node) -> str:
 
 def parse(text: str, source: str = "schema") -> dict[str, Any]:
     """The mapping that a YAML (or JSON) text holds, with every scalar as text."""
-    found = _load(text, source)
-    if not isinstance(found, dict):
-        raise SchemaError(f"{source}: not a mapping. Start with 'fields:' and list the columns below it.")
+    found = as_typed(text, source)
     fields = found.get("fields")
     for field in fields if isinstance(fields, list) else []:
         if isinstance(field, dict) and isinstance(field.get("taxonomy"), str):
@@ -108,18 +115,29 @@ def parse(text: str, source: str = "schema") -> dict[str, Any]:
     return found
 
 
-def read(path: Path) -> dict[str, Any]:
-    """A schema file as a mapping, with the taxonomies and lists of values that lie beside it read in."""
-    found = _load(_text(path), str(path))
-    fields = found.get("fields") if isinstance(found, dict) else None
+def as_typed(text: str, source: str = "schema") -> dict[str, Any]:
+    """The mapping that a text holds, with the names of files where they stand in place of what they hold."""
+    found = _load(text, source)
+    if not isinstance(found, dict):
+        raise SchemaError(f"{source}: not a mapping. Start with 'fields:' and list the columns below it.")
+    return found
+
+
+def read(path: Path, text: str | None = None) -> dict[str, Any]:
+    """A schema file as a mapping, with the taxonomies and lists of values that lie beside it read in.
+
+    With a `text`, that is taken for what the file holds.
+    """
+    found = as_typed(contents(path) if text is None else text, str(path))
+    if isinstance(found.get("ground"), str):
+        found["ground"] = from_geojson(*_beside(path, found["ground"], "file", {"name": "ground"}))
+    fields = found.get("fields")
     for field in fields if isinstance(fields, list) else []:
         if isinstance(field, dict) and isinstance(field.get("taxonomy"), str):
             field["taxonomy"] = _load(*_beside(path, field["taxonomy"], "taxonomy", field))
         if isinstance(field, dict) and isinstance(name := _enum(field), str):
-            text, _ = _beside(path, name, "enum", field)
-            field["constraints"]["enum"] = [line.strip() for line in text.splitlines() if line.strip()]
-    if not isinstance(found, dict):
-        raise SchemaError(f"{path}: not a mapping. Start with 'fields:' and list the columns below it.")
+            listed, _ = _beside(path, name, "enum", field)
+            field["constraints"]["enum"] = [line.strip() for line in listed.splitlines() if line.strip()]
     return found
 
 
@@ -140,10 +158,11 @@ def _beside(path: Path, name: str, what: str, field: dict[str, Any]) -> tuple[st
             f"{field.get('name', 'field')}: the {what} is '{name}', and beside the schema there is no such "
             "file. Check the name, or write the values out."
         )
-    return _text(path.parent / name), name
+    return contents(path.parent / name), name
 
 
-def _text(path: Path) -> str:
+def contents(path: Path) -> str:
+    """The text of a file, or one sentence about why it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -197,6 +216,23 @@ def _comment(remark: str) -> str:
 
 def _dump(what: Any) -> str:
     return yaml.dump(what, Dumper=_Writer, sort_keys=False, allow_unicode=True, width=10**6)
+
+
+def flow(value: Any) -> str:
+    """A value as YAML on one line.
+
+    >>> flow({"minimum": 0, "maximum": "007"}), flow(["yes", "a, b"]), flow(None)
+    ("{minimum: 0, maximum: '007'}", "['yes', 'a, b']", 'null')
+    """
+    text: str = yaml.dump(
+        [_plain(value)],
+        Dumper=_OnOneLine,
+        default_flow_style=True,
+        sort_keys=False,
+        allow_unicode=True,
+        width=10**9,
+    )
+    return text.strip()[1:-1]
 
 
 def _plain(value: Any) -> Any:

@@ -117,7 +117,8 @@ class Field(Fact):
     """One column: its name, its type and its domain.
 
     ``outside`` says what happens to a value outside the domain: ``refuse`` it before anything is
-    spent (default), ``clamp`` it to the nearest bound, or map it to the category ``other``.
+    spent (default), ``clamp`` it to the nearest bound, map it to the category ``other``, or ``drop`` the
+    whole record, where the kind of data has records that may lie elsewhere.
     ``missing`` says whether a missing value is a ``value`` with a code of its own or refused.
     ``spikes`` are values of a range that stand out, each with a bin of its own; ``decimals`` is how many
     of them a number has.
@@ -136,7 +137,7 @@ class Field(Fact):
     spikes: Annotated[tuple[Any, ...], SkipValidation] = ()
     decimals: Annotated[int, Range(ge=0, le=MOST_DECIMALS)] | None = None
     taxonomy: Tree | None = None
-    outside: Literal["clamp", "other", "refuse"] = "refuse"
+    outside: Literal["clamp", "drop", "other", "refuse"] = "refuse"
     missing: Literal["value", "refuse"] = "refuse"
     missing_values: tuple[str, ...] | None = None
     true_values: tuple[str, ...] = TRUE_VALUES
@@ -178,6 +179,11 @@ class Field(Fact):
             self._check_enum()
         if self.ranged:
             self._check_coarser()
+        if self.outside == "drop" and not self.ranged:
+            raise SchemaError(
+                f"{self.name}: only what lies outside of bounds can be dropped. Set 'outside: other' or "
+                "'outside: refuse'."
+            )
         if self.spikes and not self.ranged:
             raise SchemaError(f"{self.name}: 'spikes' belong to a range of values. Remove them, or the enum.")
         if self.decimals is not None and self.type != "number":

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from pydantic import (
+    PlainValidator,
     PrivateAttr,
     SerializeAsAny,
     SerializerFunctionWrapHandler,
@@ -28,6 +29,7 @@ from penstock.schema.codec import Codec
 from penstock.schema.expression import Condition, any_of, parse, parse_rule
 from penstock.schema.fact import Fact, nearest, refuse_unknown_keys
 from penstock.schema.field import Field
+from penstock.schema.ground import Ground, checked
 from penstock.schema.layout import Layout, layout_class
 from penstock.schema.values import BLANKS, is_pattern
 
@@ -81,6 +83,7 @@ class Schema(Fact):
     impossible: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
     target: str | None = None
+    ground: Annotated[Ground, PlainValidator(checked)] = ()
     drafted: Drafted | None = None
     layout: SerializeAsAny[Layout] | None = None
 
@@ -160,6 +163,14 @@ class Schema(Fact):
                     "Remove it from the enum, or give the field its own 'missingValues'."
                 )
         self._refuse_foreign_target(seen)
+        if self.drops and not catalogue.kind(self.kind).drops:
+            kinds = " and ".join(info.words for info in catalogue.every_kind() if info.drops)
+            raise SchemaError(
+                f"outside: only {kinds} can be dropped, and the schema describes '{self.kind}'. Set "
+                "'outside: clamp' or 'outside: refuse'."
+            )
+        if self.ground and not catalogue.kind(self.kind).maps:
+            raise SchemaError(f"ground: data of kind '{self.kind}' have no map to draw it under. Remove it.")
         refuse_foreign_unit(self.unit, self.kind)
         block = layout_class(self.kind)
         if self.layout is not None and block is not None:
@@ -339,13 +350,42 @@ class Schema(Fact):
                     "Correct the name in the schema, or remove the field."
                 )
 
-    def encode(self, frame: pl.DataFrame, *, before: int = 0) -> dict[str, Codes]:
+    def encode(
+        self, frame: pl.DataFrame, ignored: NDArray[np.bool_] | None = None, *, before: int = 0
+    ) -> dict[str, Codes]:
         """The codes of every field; columns that the schema does not declare are not read.
 
         `before` is how many records came before these, for the row in a message.
         """
         self.refuse_lacking_columns(frame.columns)
-        return {name: codec.encode(frame[name], before=before) for name, codec in self.codecs.items()}
+        return {
+            name: codec.encode(frame[name], ignored, before=before) for name, codec in self.codecs.items()
+        }
+
+    @property
+    def drops(self) -> bool:
+        """Whether a record that lies outside of some field's bounds is no part of the data."""
+        return any(field.outside == "drop" for field in self.fields)
+
+    def dropped(self, frame: pl.DataFrame) -> NDArray[np.bool_]:
+        """For every row whether it lies outside of bounds that say so.
+
+        Whether a row stays depends on that row alone, so data that differ in one record still do.
+        """
+        found: NDArray[np.bool_] = np.logical_or.reduce(
+            [codec.dropped(frame[name]) for name, codec in self.codecs.items()]
+        )
+        return found
+
+    def staying(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows that are not dropped."""
+        return frame[np.flatnonzero(~self.dropped(frame))] if self.drops else frame
+
+    def within(self, table: ir.Table) -> ir.Table:
+        """The same inside a database."""
+        from penstock.schema.database import within
+
+        return within(table, self.codecs) if self.drops else table
 
     def coded(self, table: ir.Table, keep: Mapping[str, str] | None = None) -> ir.Table:
         """The same codes computed inside a database, -1 where a value must be refused.

@@ -45,7 +45,7 @@ class PointsEvaluation(Evaluator):
     """How far counts in boxes and the density map are from the original's."""
 
     def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
-        original = read(source, table=options.table).cells(list(schema.names))
+        original = schema.staying(read(source, table=options.table).cells(list(schema.names)))
         seed = options.seed
         names = [field.name for field in schema.fields if field.ranged]
         if not names:

@@ -11,6 +11,7 @@ from penstock.kinds.stream.living import Living
 from penstock.privacy.budgets.amounts import plain
 from penstock.releases.disk import reason, whole_file
 from penstock.releases.paths import absolute
+from penstock.report import shapes
 from penstock.report.page import Block, Card, Cards, Gallery, Points, Section, Table, Text, render
 from penstock.report.picture import Picture
 from penstock.report.receipt import receipt_blocks
@@ -106,10 +107,8 @@ def drawn(question: str, told: list[Reading]) -> Picture:
     Answers of one second would hide each other, so they stand in the order in which they were asked; and time
     has no scale where there is one alone.
     """
-    import plotly.graph_objects as go
-
     at_once = len(told) == 1 or len({each.asked for each in told}) < len(told)
-    trace = go.Scatter(
+    trace = shapes.scatter(
         x=[f"answer {number}" if at_once else each.asked for number, each in enumerate(told, start=1)],
         y=[each.value for each in told],
         error_y={"type": "data", "array": [each.error for each in told], "thickness": 1.5},

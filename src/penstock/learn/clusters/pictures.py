@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from penstock.learn.clusters.projection import UNIT
 from penstock.learn.clusters.synopsis import GrownSynopsis, Synopsis
+from penstock.report import shapes
 from penstock.report.maps import grid_map, point_map
 from penstock.report.numbers import readable
 from penstock.report.picture import Picture
@@ -39,13 +40,11 @@ def pictures(release: ClustersRelease) -> list[Picture]:
 
 def beside(release: ClustersRelease, others: Reals) -> Picture:
     """The centres of a release and those found without noise; for the custodian."""
-    import plotly.graph_objects as go
-
     box, names = release.box, release.schema.names
     across, up = _widest(box.units(np.concatenate([release.centres, others])))
     sets = (("without noise", others, "circle-open", 17), ("release", release.centres, "circle", 9))
     traces = [
-        go.Scatter(
+        shapes.scatter(
             x=centres[:, across],
             y=centres[:, up] if up != across else np.zeros(len(centres)),
             mode="markers",
@@ -72,15 +71,13 @@ def beside(release: ClustersRelease, others: Reals) -> Picture:
 
 def _along(release: ClustersRelease) -> Picture:
     """Every centre as a line across all fields, each scaled to its bounds."""
-    import plotly.graph_objects as go
-
     names, box = release.schema.names, release.box
     heights = (box.units(release.centres) + 1) / 2
     sizes = np.zeros(len(heights)) if release.sizes is None else np.maximum(release.sizes, 0.0)
     widths = 1.5 + 6 * np.sqrt(sizes / max(float(sizes.max()), 1.0))
     shown = range(min(len(heights), MOST_SHOWN))
     traces = [
-        go.Scatter(
+        shapes.scatter(
             x=list(range(len(names))),
             y=heights[number],
             mode="lines+markers",
@@ -119,8 +116,6 @@ def _along(release: ClustersRelease) -> Picture:
 
 def _map(release: ClustersRelease) -> Picture:
     """The centres along the two fields, or directions, in which they differ most, on top of the synopsis."""
-    import plotly.graph_objects as go
-
     synopsis, box = release.synopsis, release.box
     directions = synopsis.directions if isinstance(synopsis, GrownSynopsis) else None
     if directions is None:
@@ -160,8 +155,8 @@ def _map(release: ClustersRelease) -> Picture:
         )
     sizes = np.zeros(len(places)) if release.sizes is None else np.maximum(release.sizes, 0.0)
     few = len(places) <= MOST_SHOWN
-    drawn.figure.add_trace(
-        go.Scatter(
+    drawn.figure.data.append(
+        shapes.scatter(
             x=shown[:, across],
             y=shown[:, up],
             mode="markers+text" if few else "markers",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from penstock.report import shapes
 from penstock.report.numbers import readable
 from penstock.report.picture import Picture
 from penstock.report.theme import BLUE, GREY, figure, ink_on, mixed, safe
@@ -16,18 +17,16 @@ def counted(
     title: str, items: Sequence[str], counts: Sequence[float], margin: float | None, unit: str
 ) -> Picture:
     """A bar for each selected candidate, with the interval that its noise leaves open where that is known."""
-    import plotly.graph_objects as go
-
     shown = list(items)[:MOST]
     values = [float(count) for count in counts][:MOST]
-    bars = go.Bar(
+    bars = shapes.bar(
         orientation="h",
         y=list(range(len(shown))),
         x=values,
         error_x=None
         if margin is None
         else {"type": "constant", "value": margin, "color": GREY, "thickness": 1.5, "width": 3},
-        marker_color=BLUE,
+        marker={"color": BLUE},
         customdata=[safe(item, 200) for item in shown],
         hovertemplate="%{customdata}<br><b>%{x:,.0f}</b>"
         + ("" if margin is None else f" ± {readable(margin)}")
@@ -53,15 +52,13 @@ def counted(
 
 def ranked(title: str, items: Sequence[str]) -> Picture:
     """The selected candidates in their order; nothing more is known of them."""
-    import plotly.graph_objects as go
-
     shown = list(items)[:MOST]
     colours = [mixed(BLUE, "#ffffff", 1 - 0.6 * place / max(1, len(shown))) for place in range(len(shown))]
-    bars = go.Bar(
+    bars = shapes.bar(
         orientation="h",
         y=list(range(len(shown))),
         x=[1] * len(shown),
-        marker_color=colours,
+        marker={"color": colours},
         text=[str(rank) for rank in range(1, len(shown) + 1)],
         textposition="inside",
         insidetextanchor="start",
