@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.engine.servers import PostgresServer
+from studies.servers import PostgresServer
 from tests.test_one_release_on_every_engine import POINTS, TABLE, files, records
 
 import penstock
 from penstock.engine import Within, open_engine
-from penstock.engine.database import database_of
+from penstock.engine.stored import database_of
 from penstock.errors import DataError, PenstockError
 from penstock.schema import Schema
 
