@@ -27,7 +27,7 @@ from penstock.errors import DataError
 from penstock.schema import Schema
 
 # The sockets by which Spark hands over results are closed when they are collected.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 ROOT = Path(__file__).resolve().parents[2]
 USERS = "unit: {protects: user, column: who, at_most: 2}\n"
 GROUP = "penstock tests"
