@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.engine.servers import PostgresServer, missing
+from studies.servers import PostgresServer, missing
 
 
 @pytest.fixture(scope="session")

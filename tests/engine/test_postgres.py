@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.engine.servers import PostgresServer
+from studies.servers import PostgresServer
 from tests.test_one_release_on_every_engine import POINTS, TABLE, files, records
 
 import penstock
 from penstock.engine import Within, open_engine
-from penstock.engine.database import database_of
+from penstock.engine.stored import database_of
 from penstock.errors import DataError, PenstockError
 from penstock.schema import Schema
 
@@ -259,3 +259,22 @@ def test_a_server_that_is_lost_before_anything_is_asked_costs_nothing(
     broken_off(postgres)
     with pytest.raises(DataError, match="the connection to the database was lost"):
         open_engine(table, Schema.from_yaml(TABLE))
+
+
+def test_drafts_and_evaluations_of_large_tables_look_at_what_the_database_draws(
+    postgres: PostgresServer, people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 400 records about a hundred: 30 and 200 are further away than one in a million runs gets."""
+    from penstock.drafting import proposal
+    from penstock.kinds.table import evaluation
+
+    monkeypatch.setattr(proposal, "MOST_READ", 100)
+    monkeypatch.setattr(evaluation, "MOST_COMPARED", 100)
+    postgres.hold("people", people)
+    drafted = penstock.draft(postgres.url, table="people").to_yaml()
+    assert "that the database drew at random; it holds 400." in drafted
+    facts = Schema.from_yaml(TABLE)
+    made = penstock.release(people, facts, epsilon=1, method="independent", seed=8)
+    found = penstock.evaluate(made, postgres.url, table="people", learning=False)
+    assert found.details["records"]["of"] == 400
+    assert 30 < found.details["records"]["compared"] < 200

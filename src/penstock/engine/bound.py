@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.engine.database import database_of
+from penstock.engine.stored import database_of
 from penstock.errors import DataError
 from penstock.schema.values import BLANKS
 

@@ -8,9 +8,7 @@ database without a place of its own here is asked in the plainest way that Ibis 
 from __future__ import annotations
 
 import secrets
-import weakref
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.int64]
 
 _MOST_RUNS = 256  # a lookup with more runs of equal codes is too long as comparisons
-
-_OPEN: weakref.WeakValueDictionary[int, Database] = weakref.WeakValueDictionary()
 
 
 class Database:
@@ -160,53 +156,6 @@ class SeveralTables(Database):
         import sqlglot
 
         return str(sqlglot.to_identifier(name, quoted=True).sql(dialect=self.backend.dialect))
-
-
-def database_of(expression: ir.Expr) -> Database:
-    """The database that answers an expression: the same object as long as somebody holds it."""
-    backend = expression.get_backend()
-    found = _OPEN.get(id(backend))  # which is no other's as long as the database holds the backend
-    if found is None:
-        found = _kind(str(backend.name))(backend)
-        _OPEN[id(backend)] = found
-    return found
-
-
-def _kind(name: str) -> type[Database]:
-    if name == "postgres":
-        from penstock.engine.postgres import Postgres
-
-        return Postgres
-    if name == "pyspark":
-        from penstock.engine.spark import Spark
-
-        return Spark
-    return {"duckdb": DuckDB, "sqlite": SQLite}.get(name, Database)
-
-
-class Stored:
-    """The result of an expression, kept by the database for this connection.
-
-    It goes with this object, or with the connection. Where a database keeps nothing for us, it is the
-    expression itself, which is computed whenever it is asked something. `there` says that it is such a table
-    already.
-    """
-
-    def __init__(self, expression: ir.Table, *, there: bool = False) -> None:
-        database = database_of(expression)
-        self._database = database
-        if not database.keeps:
-            self.table = database.apart(expression)
-            return
-        self.table = expression if there else database.kept(expression)
-        # When the interpreter ends, so does the connection: nothing to do then.
-        weakref.finalize(self, _drop, database, self.table.get_name()).atexit = False
-
-
-def _drop(database: Database, name: str) -> None:
-    # The connection may be closed or broken by now; its temporary tables are gone with it.
-    with suppress(Exception):
-        database.dropped(name)
 
 
 def fresh_name() -> str:

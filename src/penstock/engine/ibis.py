@@ -23,13 +23,13 @@ from penstock.engine.arrow_memory import owned
 from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody, user_in_database
 from penstock.engine.connection import explained, first_line
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
-from penstock.engine.database import Stored, database_of
 from penstock.engine.directions import Directions
 from penstock.engine.expressions import added, nearer
 from penstock.engine.marginal import Columns, Marginal
 from penstock.engine.pieces import USER, code_column, value_column
 from penstock.engine.plan import cover
 from penstock.engine.protocol import Within
+from penstock.engine.stored import Stored, database_of
 from penstock.engine.tally import Rows
 from penstock.errors import DataError
 from penstock.progress import progress

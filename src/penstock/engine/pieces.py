@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from penstock.engine.bound import identified
 from penstock.engine.connection import Duck, explained
 from penstock.engine.coordinates import values_in_memory
-from penstock.engine.database import Stored, fresh_name
+from penstock.engine.database import fresh_name
 from penstock.engine.records import Source
+from penstock.engine.stored import Stored
 from penstock.progress import progress
 from penstock.schema import Schema
 

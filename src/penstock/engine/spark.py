@@ -7,7 +7,9 @@ machine, or of the cluster that Spark's own settings name.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +29,8 @@ class Spark(SeveralTables):
         super().__init__(backend)
         self._session = backend._session
         self._cached: dict[str, Any] = {}
+        self._listed: list[str] = []
+        weakref.finalize(self, _forgotten, self._session, self._listed).atexit = False
 
     def kept(self, expression: ir.Table) -> ir.Table:
         """In Spark's cache, on the machines where it was computed; there are no temporary tables.
@@ -46,7 +50,9 @@ class Spark(SeveralTables):
         """A view of its own: what Ibis holds in memory is registered only when Ibis itself asks for it."""
         import pyarrow as pa
 
-        return self._viewed(self._session.createDataFrame(pa.table(dict(columns))))
+        found = self._viewed(self._session.createDataFrame(pa.table(dict(columns))))
+        self._listed.append(found.get_name())
+        return found
 
     def numbers(self, expression: ir.Table) -> dict[str, Numbers]:
         result = self._session.sql(self.backend.compile(expression)).toArrow()
@@ -66,6 +72,13 @@ class Spark(SeveralTables):
             self._cached[name] = frame
         found: ir.Table = self.backend.table(name)
         return found
+
+
+def _forgotten(session: Any, names: Sequence[str]) -> None:
+    """Remove the lists that were handed over."""
+    with suppress(Exception):  # the session may have ended
+        for name in names:
+            session.catalog.dropTempView(name)
 
 
 def connected(remote: str | None = None) -> Any:

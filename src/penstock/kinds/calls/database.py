@@ -15,8 +15,8 @@ import polars as pl
 from penstock.engine.bound import refuse_nobody, user_in_database
 from penstock.engine.connection import Duck, stopped, too_large
 from penstock.engine.coordinates import Coordinate
-from penstock.engine.database import Stored
 from penstock.engine.records import Source
+from penstock.engine.stored import Stored
 from penstock.errors import PenstockError
 from penstock.kinds.calls import moments
 from penstock.kinds.calls.callers import (

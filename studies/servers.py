@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, on the loopback, in a folder that goes with it."""
+"""A PostgreSQL server for tests and studies, on the loopback, in a folder that goes with it."""
 
 from __future__ import annotations
 
