@@ -1,11 +1,11 @@
 """Living releases of streams: the door to `penstock.kinds.stream`.
 
-    from penstock.stream import DistinctCounter, load
+from penstock.stream import DistinctCounter, load
 
-    visitors = DistinctCounter(schema, epsilon=3, answers=24, folder="visitors.state")
-    visitors.update(ids)              # an array of whole numbers or texts; deltas of -1 take them out again
-    visitors.answer()                 # pays, and keeps the answer in the book
-    load("visitors.state").update(more)
+visitors = DistinctCounter(schema, epsilon=3, answers=24, folder="visitors.state")
+visitors.update(ids)              # an array of whole numbers or texts; deltas of -1 take them out again
+visitors.answer()                 # pays, and keeps the answer in the book
+load("visitors.state").update(more)
 """
 
 from __future__ import annotations
