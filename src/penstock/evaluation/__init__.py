@@ -33,16 +33,25 @@ def evaluate(
     queries: int = QUERIES,
     seed: int = 0,
     learning: bool = True,
+    k_marginal: bool = False,
 ) -> Evaluation:
     """Compare a release with the records it came from.
 
     `target` is the column to predict (default: the schema's target, or else a few categorical ones), `limit`
     the most marginals of each number of columns that are compared, `queries` the number of random boxes of
     each size asked of points. Without `learning` no classifier is trained on synthetic rows, which takes most
-    of the time.
+    of the time. `k_marginal` adds the k-marginal score of SDNist.
     """
     started = time.perf_counter()
-    options = Options(table=table, target=target, limit=limit, queries=queries, seed=seed, learning=learning)
+    options = Options(
+        table=table,
+        target=target,
+        limit=limit,
+        queries=queries,
+        seed=seed,
+        learning=learning,
+        k_marginal=k_marginal,
+    )
     found = evaluator(release).compare(release, source, schema or release.schema, options)
     return Evaluation(
         release.kind,

@@ -23,7 +23,7 @@ class Options:
     `table` names a table of a database. `target` is the column to predict (None: the schema's target, or
     else a few categorical ones), `limit` the most marginals of each number of columns that are compared,
     `queries` the number of random questions of each sort. Without `learning` nothing is trained, which takes
-    most of the time.
+    most of the time; with `k_marginal` the score of SDNist is added.
     """
 
     table: str | None = None
@@ -32,6 +32,7 @@ class Options:
     queries: int = QUERIES
     seed: int = 0
     learning: bool = True
+    k_marginal: bool = False
 
 
 @dataclass(frozen=True)

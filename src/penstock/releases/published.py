@@ -150,7 +150,7 @@ class Published(ABC):
     def sample(
         self, n: int | None = None, *, seed: int | None = None, where: str | None = None
     ) -> pl.DataFrame:
-        """Synthetic rows, any number of them, at no further privacy cost.
+        """Synthetic rows, any number of them, at no further privacy cost; `to_pandas()` makes them pandas'.
 
         `where` asks for rows for which an expression holds, such as ``where="age between 30 and 40"``.
         A seed makes the rows reproducible; it has no bearing on privacy, because the model that is
