@@ -52,7 +52,13 @@ def evaluate(
         learning=learning,
         k_marginal=k_marginal,
     )
-    found = evaluator(release).compare(release, source, schema or release.schema, options)
+    comparing = evaluator(release)
+    if k_marginal and not comparing.k_marginals:
+        raise UsageError(
+            f"The k-marginal score is for whole tables, and this release is {release.answer} of kind "
+            f"'{release.kind}'; leave it out."
+        )
+    found = comparing.compare(release, source, schema or release.schema, options)
     return Evaluation(
         release.kind,
         release.method,
@@ -63,6 +69,7 @@ def evaluate(
         found.sections,
         found.ceiling,
         time.perf_counter() - started,
+        found.remarks,
     )
 
 
