@@ -38,7 +38,7 @@ MOST_SHOWN = 100_000
 """Rows of a result."""
 SECONDS = 60.0
 _AGAIN = 0.05
-_SAMPLES = {50_000: 8, MOST_ROWS: 4}
+_SAMPLES = {10_000: 8, MOST_ROWS: 4}
 """How many samples of up to so many rows tell how far drawing moves a number."""
 _T = {8: 2.365, 4: 3.182}  # Student's quantile of 97.5 %, with one degree of freedom less
 
