@@ -113,7 +113,7 @@ class Published(ABC):
     def in_sql(self) -> dict[str, Question]:
         """The question that is asked in SQL, where there are rows that it could be about."""
         words = "synthetic rows are asked in SQL"
-        asked = Question(words, self.sql, example="select count(*) from release")
+        asked = Question(words, self.sql, example="select * from release limit 3")
         return {"sql": asked} if self.can_sample else {}
 
     def pictures(self) -> Sequence[Picture]:

@@ -138,33 +138,43 @@ class AskedTable(Release):
         return columns_of([column], self.schema)[0]
 
     def questions(self) -> Mapping[str, Question]:
-        numbers = [field.name for field in self.schema.fields if field.type in ("integer", "number")]
-        first = numbers[0] if numbers else None
-        told: dict[str, Question] = {}
-        for name, ask in (("sum", self.sum), ("mean", self.mean)):
-            words = f"the {name} of a column is told"
-            told[name] = Question(words, ask, example=first, narrowed=partial(_within, ask))
+        first = self.schema.names[0]
         return {
             **super().questions(),
             "groups": Question(
                 "records are counted by groups",
                 lambda text: self.count(by=text),
-                example=self.schema.names[0],
-                narrowed=lambda text, where, by: self.count(where, by=text),
-            ),
-            **told,
-            "quantiles": Question(
-                "quantiles of a column are told",
-                self._quantiles_written,
                 example=first,
-                narrowed=lambda text, where, by: self._quantiles_written(text, where),
+                narrowed=lambda text, where, by: self.count(where, by=text),
             ),
             "histogram": Question(
                 "the bins of a column are counted",
                 self.histogram,
-                example=self.schema.names[0],
+                example=first,
                 narrowed=lambda text, where, by: self.histogram(text, where),
             ),
+            **self._of_numbers(),
+        }
+
+    def _of_numbers(self) -> dict[str, Question]:
+        """What can be asked where there is a column of numbers."""
+        numbers = [field.name for field in self.schema.fields if field.type in ("integer", "number")]
+        if not numbers:
+            return {}
+        measures: dict[str, Callable[..., Told]] = {"sum": self.sum, "mean": self.mean}
+        found = {
+            name: Question(
+                f"the {name} of a column is told", ask, example=numbers[0], narrowed=partial(_within, ask)
+            )
+            for name, ask in measures.items()
+        }
+        return found | {
+            "quantiles": Question(
+                "quantiles of a column are told",
+                self._quantiles_written,
+                example=numbers[0],
+                narrowed=lambda text, where, by: self._quantiles_written(text, where),
+            )
         }
 
     def _quantiles_written(self, text: str, where: str | None = None) -> pl.DataFrame:
