@@ -113,10 +113,10 @@ def answers_by(
         counted = answer(once, asked)
         if counted.rests_on == "declared" and counted.value == 0:
             continue
-        try:
-            found.append((codes, counted if measure is answer else measure(once, asked)))
-        except QueryError:  # a mean of nothing
-            continue
+        if measure is answer:
+            found.append((codes, counted))
+        elif once.share(asked) > 0:  # a group without records has no mean
+            found.append((codes, measure(once, asked)))
     return found
 
 

@@ -70,7 +70,7 @@ def mean_of(release: Asked, condition: Condition, name: str) -> Answer:
     text = f"mean {name}"
     share = asked.share
     if not share > 0:
-        raise QueryError(f'No record with a {name} meets "{condition.text}", so that there is no mean.')
+        return nothing_known(asked.narrowed, name, text, 0.5)
     value = float(np.clip(asked.worth / share, *asked.bounds))
     exact = [view for view in asked.views if view.exact]
     ends = None if asked.fine else asked.ends_of_mean(value)
@@ -92,6 +92,16 @@ def mean_of(release: Asked, condition: Condition, name: str) -> Answer:
     return asked.answer(
         value, text, Range(max(first, min(low, value)), min(last, max(high, value)), "estimated")
     )
+
+
+def nothing_known(condition: Condition, name: str, text: str, share: float) -> Answer:
+    """Where the model holds no record that is asked for: anything in the domain, if there can be one."""
+    if not condition.can_hold():
+        raise QueryError(f'No record with a value of {name} can meet "{condition.text}"; ask about others.')
+    amounts = Amounts.of(condition.codecs[name])
+    low, high = float(np.nanmin(amounts.low)), float(np.nanmax(amounts.high))
+    told = f"The model holds no such record with a value of {name}: it may be anything in the domain of the field."
+    return Answer(low + share * (high - low), None, text, "model", (told,), range=Range(low, high, "counted"))
 
 
 def edge(outside: Callable[[float], bool], first: float, last: float) -> float:

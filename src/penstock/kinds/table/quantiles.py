@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from penstock.errors import QueryError
 from penstock.kinds.table.answering import Asked, cut_fields
 from penstock.kinds.table.counted import MOST_CELLS
+from penstock.kinds.table.measures import nothing_known
 from penstock.releases import Answer
 from penstock.releases.answer import Basis, Range, contributions
 from penstock.releases.error_bars import linear
@@ -49,7 +50,8 @@ def quantiles_of(release: Asked, condition: Condition, name: str, wanted: Sequen
     others = tuple(place for place in range(len(names)) if place != axis)
     shares = (release.marginal(names) * held).sum(axis=others)
     if not shares.sum() > 0:
-        raise QueryError(f'No record with a {name} meets "{condition.text}", so that there is no quantile.')
+        texts = [(f"is the {share:g} quantile of {name}", share) for share in wanted]
+        return [nothing_known(narrowed, name, text, share) for text, share in texts]
     order = np.array([code for code in np.argsort(amounts.low, kind="stable") if amounts.known[code]])
     low, high, mass = amounts.low[order], amounts.high[order], shares[order] / shares.sum()
     below = np.concatenate([[0.0], np.cumsum(mass)])

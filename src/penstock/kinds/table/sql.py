@@ -22,7 +22,7 @@ from penstock.kinds.table.groups import MOST_COLUMNS, MOST_GROUPS, Remembered, t
 from penstock.kinds.table.measures import mean_of, total_of
 from penstock.releases.answer import Answer
 from penstock.releases.sql import TABLE, Selected, Statement, Tree
-from penstock.schema import Condition
+from penstock.schema import Amounts, Condition
 from penstock.schema.syntax import And, Expression, Not, Operator, Or, Predicate, outside
 from penstock.schema.values import DATE, NotAValueError, parse, written
 
@@ -261,11 +261,11 @@ class _Translation:
                     counted if present is None or present is condition else answer(release, present)
                 )
             elif item.measure is not None and item.column is not None:
-                measure = total_of if item.measure == "sum" else mean_of
-                try:
-                    found[item.title] = measure(release, condition, item.column)
-                except QueryError as problem:
-                    _need("there is no mean" in str(problem), "it adds up what are no numbers")
+                Amounts.of(self.schema.codec(item.column))
+                if item.measure == "sum":
+                    found[item.title] = total_of(release, condition, item.column)
+                elif release.share(condition.present(item.column)) > 0:  # else it is NULL
+                    found[item.title] = mean_of(release, condition, item.column)
         return found
 
     def _groups(self) -> list[tuple[tuple[int | str, ...], Condition]]:
