@@ -100,7 +100,7 @@ def nothing_known(condition: Condition, name: str, text: str, share: float) -> A
         raise QueryError(f'No record with a value of {name} can meet "{condition.text}"; ask about others.')
     amounts = Amounts.of(condition.codecs[name])
     low, high = float(np.nanmin(amounts.low)), float(np.nanmax(amounts.high))
-    told = f"The model holds no such record with a value of {name}: it may be anything in the domain of the field."
+    told = f"The model holds no such record with a value of {name}: it may be anything in the field's domain."
     return Answer(low + share * (high - low), None, text, "model", (told,), range=Range(low, high, "counted"))
 
 
