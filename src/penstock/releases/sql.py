@@ -311,7 +311,7 @@ def _locked(database: duckdb.DuckDBPyConnection) -> None:
 
 
 def _serialized(database: duckdb.DuckDBPyConnection, text: str) -> Any:
-    return database.execute("select json_serialize_sql(?)", [text]).fetchone()
+    return database.execute("select json_serialize_sql(?::varchar)", [text]).fetchone()
 
 
 def _arrow(database: duckdb.DuckDBPyConnection, text: str) -> Any:
