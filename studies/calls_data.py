@@ -191,7 +191,7 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=25)
     given = parser.parse_args()
     print(f"{write(given.path, given.callers, given.days):,} calls of {given.callers:,} callers")
-    schema(given.days).save(given.path.with_suffix(".schema.yaml"))
+    schema(given.days).save(given.path.with_suffix(".schema.yaml"), overwrite=True)
 
 
 if __name__ == "__main__":

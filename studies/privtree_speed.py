@@ -156,7 +156,7 @@ def in_duckdb(count: int, schema: Schema, limit: str) -> Iterator[Row]:
             written += len(points)
         assert writer is not None
         writer.close()
-        schema.save(facts)
+        schema.save(facts, overwrite=True)
         found = {
             engine: json.loads(
                 subprocess.run(

@@ -163,7 +163,7 @@ def schema_of(task: Task) -> Any:
 def command(task: Task, folder: Path) -> dict[str, float]:
     """The whole command line, from the file to a release folder with its report."""
     write(task, folder / "table.parquet")
-    schema_of(task).save(folder / "schema.yaml")
+    schema_of(task).save(folder / "schema.yaml", overwrite=True)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     words = [sys.executable, "-m", "penstock", "release", str(folder / "table.parquet")]
     words += ["--schema", str(folder / "schema.yaml"), "--epsilon", "1", "--out", str(folder / "release")]

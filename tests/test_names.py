@@ -56,6 +56,7 @@ MEANT: dict[tuple[str, str], str] = {
     ("learn/clusters/pictures.py", "points"): NOUN,
     ("learn/clusters/evaluation.py", "points"): NOUN,
     ("kinds/sequences/top_strings.py", "selection"): "the kind of answer, not the form of that name",
+    ("api.py", "user"): PEOPLE,
     ("cli/draft.py", "user"): PEOPLE,
     ("kinds/table/audits/__init__.py", "edges"): BORDERS,
     ("schema/field.py", "edges"): BORDERS,

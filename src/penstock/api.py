@@ -39,6 +39,7 @@ from penstock.errors import (
 )
 from penstock.evaluation import Evaluation
 from penstock.evaluation import evaluate as compare
+from penstock.evaluation.findings import LIMIT, QUERIES
 from penstock.learn.selection.release import SelectionRelease
 from penstock.lifetime import hold
 from penstock.privacy.budgets.amounts import Amount, shown
@@ -66,6 +67,8 @@ def draft(
     table: str | None = None,
     header: Header = None,
     unit: Unit | None = None,
+    user: str | None = None,
+    at_most: int | None = None,
     epsilon: Amount | None = None,
     delta: Amount = 0,
     ledger: Ledger | str | None = None,
@@ -75,7 +78,8 @@ def draft(
     """A proposal for the schema of some data; every fact that was read off the data is marked for review.
 
     With an `epsilon`, types, bounds and categories are found privately and paid for instead, and need
-    no review. `unit` says whose presence is protected, where that is not a single record.
+    no review. `unit` says whose presence is protected, where that is not a single record; `user` names the
+    column of users for short, and `at_most` how many records of each are counted.
 
     The names of the columns are public too. `header` says where they are in a text file: "first" insists that
     the first row holds them, "none" that there are none, a list gives them. Without it, names that look like
@@ -89,6 +93,10 @@ def draft(
     >>> len(proposal.to_review()) > 0  # bounds and categories that somebody has to confirm
     True
     """
+    if user is not None or at_most is not None:
+        if unit is not None or user is None:
+            raise UsageError("Give the column of users with how many records of each count, or give a unit.")
+        unit = Unit(protects="user", column=user, at_most=at_most)
     if epsilon is None:
         if ledger is not None or account is not None or holds_at_most is not None or delta != 0:
             raise UsageError(
@@ -359,11 +367,25 @@ def _kept_for(destination: Place) -> list[Kept]:
 
 
 def evaluate(
-    release: Release | Place, data: Any, *, table: str | None = None, header: Header = None, **options: Any
+    release: Release | Place,
+    data: Any,
+    *,
+    schema: Schema | None = None,
+    table: str | None = None,
+    header: Header = None,
+    target: str | None = None,
+    limit: int = LIMIT,
+    queries: int = QUERIES,
+    seed: int = 0,
+    learning: bool = True,
+    k_marginal: bool = False,
 ) -> Evaluation:
     """How close a release is to the records it came from: for the custodian's eyes only.
 
-    `table` and `header` are as in `release`.
+    `table` and `header` are as in `release`. `target` is the column to predict (None: the schema's, or a few
+    that are chosen), `limit` the most marginals of each number of columns, `queries` the number of random
+    questions of each sort. Without `learning` nothing is trained, which takes most of the time; `k_marginal`
+    adds the k-marginal score of SDNist.
 
     >>> from penstock import Schema
     >>> from penstock.demo import rides, rides_schema
@@ -375,8 +397,18 @@ def evaluate(
     """
     made = release if isinstance(release, Release) else load(release)
     handle = data_class(catalogue.kind(made.kind))
-    source = handle.read(data, options.get("schema") or made.schema, table=table, header=header)
-    return compare(made, source, **options)
+    source = handle.read(data, schema or made.schema, table=table, header=header)
+    return compare(
+        made,
+        source,
+        schema,
+        target=target,
+        limit=limit,
+        queries=queries,
+        seed=seed,
+        learning=learning,
+        k_marginal=k_marginal,
+    )
 
 
 def configure(info: MethodInfo, parameters: Mapping[str, Any]) -> Method[Any]:

@@ -121,7 +121,7 @@ def write_inputs(train: Dataset, place: Path) -> None:
         place / "train.csv"
     )
     (place / "domain.json").write_text(json.dumps(train.sizes))
-    train.schema.save(place / "schema.yaml")
+    train.schema.save(place / "schema.yaml", overwrite=True)
 
 
 def one(

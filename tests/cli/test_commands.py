@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -505,3 +506,63 @@ def test_a_password_in_the_address_of_a_ledger_is_not_shown(cli: Cli, desk: Desk
         done = cli("ledger", "show", url)
         assert done.code == 1
         assert "hunter2" not in done.err + done.out
+
+
+# what people ask ----------
+
+
+def test_sums_means_groups_and_sql_are_asked_and_say_what_they_rest_on(cli: Cli, desk: Desk) -> None:
+    made = ("release", desk.data, "--schema", desk.schema, "--epsilon", "1", "--seed", "1", "--out", desk.out)
+    assert cli(*made).code == 0
+    mean = json.loads(cli("query", desk.out, "--mean", "age", "--json").out)
+    assert mean["rests_on"] in ("counted", "spread evenly", "model")
+    assert mean["text"] == "mean age"
+    groups = json.loads(cli("query", desk.out, "age < 50", "--sum", "age", "--by", "name", "--json").out)[
+        "rows"
+    ]
+    assert {"name", "sum", "rests_on", "caveats"} <= set(groups[0])
+    counted = json.loads(cli("query", desk.out, "--by", "name", "--json").out)["rows"]
+    assert [row["name"] for row in counted] == [row["name"] for row in groups]
+    asked = json.loads(
+        cli("query", desk.out, "--sql", "select name, count(*) n from release group by name", "--json").out
+    )
+    assert asked["rests_on"] == "model"
+    assert [row["n"] for row in asked["rows"]] == pytest.approx([row["count"] for row in counted])
+    sampled = cli("query", desk.out, "--sql", "select max(age) from release")
+    assert "Run on a sample of" in " ".join(sampled.out.split())
+    assert (
+        json.loads(cli("query", desk.out, "--histogram", "age", "--json").out)["rows"][0]["from"] is not None
+    )
+    for wrong, words in (
+        (("--sum", "name"), "cannot be added up"),
+        (("--sql", "drop table release"), "Only a SELECT"),
+        (("--sql", "select * from '/etc/passwd'"), "There is no table"),
+        (("age < 3", "--sql", "select 1"), "Ask one question|leave the EXPRESSION out"),
+        (("--sum", "age", "--mean", "age"), "Ask one question"),
+        (("--by", "namee"), "did you mean 'name'"),
+        (("--quantiles", "age=x"), "no list of shares"),
+    ):
+        refused = cli("query", desk.out, *wrong)
+        assert refused.code in (1, 2)
+        assert refused.out == ""
+        assert re.search(words, refused.err)
+        assert "Traceback" not in refused.err
+
+
+def test_rows_under_a_condition_are_drawn_or_refused_in_a_sentence(cli: Cli, desk: Desk) -> None:
+    made = ("release", desk.data, "--schema", desk.schema, "--epsilon", "1", "--seed", "1", "--out", desk.out)
+    assert cli(*made).code == 0
+    target = desk.folder / "old.csv"
+    assert cli("sample", desk.out, "-n", "40", "--where", "age > 50", "-o", target).code == 0
+    rows = pl.read_csv(target)
+    assert rows.height == 40
+    assert rows["age"].min() > 50
+    for where, words in (
+        ("age > 5000", "holds for no row"),
+        ("age >", "a value is expected"),
+        ("agee > 3", "did you mean"),
+    ):
+        refused = cli("sample", desk.out, "--where", where, "-o", desk.folder / "none.csv")
+        assert refused.code in (1, 2)
+        assert words in refused.err
+        assert not (desk.folder / "none.csv").exists()

@@ -17,6 +17,7 @@ from penstock.catalogue import MethodInfo
 from penstock.contracts.plug import data_class, method_class
 from penstock.privacy.seals.sealed import open_seal
 from penstock.releases import Answer, Question, Release, Written
+from penstock.releases.sql import Selected
 from penstock.schema import Schema
 
 SAMPLES = (0, 1, 2, 20, 57)
@@ -69,7 +70,10 @@ def _answers(question: Question, place: Path) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _plain(result: Answer | pl.DataFrame | Written) -> Any:
+def _plain(result: Answer | pl.DataFrame | Selected | Written) -> Any:
+    if isinstance(result, Selected):
+        assert result.caveats, "SQL says what it rests on"
+        return result.to_dict()
     if isinstance(result, Written):
         text = result.path.read_text(encoding="utf-8")
         result.path.unlink()

@@ -240,7 +240,7 @@ def test_position_is_the_share_of_the_way_from_floor_to_ceiling(score: Score, po
 
 def test_targets_are_categorical_with_few_classes_that_occur() -> None:
     codes = PEOPLE.encode(people())
-    assert choose_targets(PEOPLE.attributes, codes) == ["smoker", "town"]
+    assert choose_targets(PEOPLE.attributes, codes) == ["town", "smoker"]
     constant = {**codes, "smoker": np.zeros_like(codes["smoker"])}
     assert choose_targets(PEOPLE.attributes, constant) == ["town"]
 

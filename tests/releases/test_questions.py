@@ -20,11 +20,13 @@ from penstock.releases.published import Published
 TABLES = ("full-table", "independent", "marginals", "network", "uniform")
 TREES = ("adaptive-grid", "simple-tree", "tree")
 MARKOV = ("n-gram", "suffix-tree")
+NUMBERS = {"groups", "sum", "mean", "quantiles", "histogram"}
 ASKED = {
-    **{form: {"condition"} for form in TABLES},
-    **{form: {"condition", "box", "map"} for form in TREES},
-    **{form: {"count", "top", "next"} for form in MARKOV},
-    "grid": {"condition", "box"},
+    **{form: {"condition", "sql", *NUMBERS} for form in TABLES},
+    "marginals": {"condition"},
+    **{form: {"condition", "box", "map", "sql"} for form in TREES},
+    **{form: {"count", "top", "next", "sql"} for form in MARKOV},
+    "grid": {"condition", "box", "sql"},
     "selection": {"condition"},
     "top-strings": {"top"},
 }
@@ -43,7 +45,9 @@ def test_every_form_declares_its_questions(form: str) -> None:
 def test_a_question_says_what_it_does(form: str) -> None:
     """As a clause that is followed by how to ask: "strings of symbols are counted" with --count."""
     for question in one_of(form).questions().values():
-        assert question.words.endswith(("counted", "listed", "by its name", "as GeoJSON"))
+        assert question.words.endswith(
+            ("counted", "listed", "by its name", "as GeoJSON", "in SQL", "by groups", "is told", "are told")
+        )
         assert question.words[0].islower()
 
 
@@ -149,7 +153,7 @@ def test_what_understands_no_expressions_has_no_conditions() -> None:
 
     silent = tiny(Silent)
     assert not silent.can_query
-    assert silent.questions() == {}
+    assert set(silent.questions()) == {"sql"}
     with pytest.raises(QueryError, match="cannot be asked with an expression"):
         silent.query("sex = 'Male'")
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import DataError, QueryError, SchemaError
-from penstock.schema import Constraints, Field, Schema, parse
+from penstock.schema import Amounts, Constraints, Field, Schema, everything, parse
 from penstock.schema.syntax import And, Not, Or, Predicate, read
 
 SCHEMA = Schema.from_yaml(
@@ -237,6 +237,57 @@ def test_a_mistake_names_its_place_and_a_remedy(question: str) -> None:
 def test_any_text_is_a_question_or_a_query_error(question: str) -> None:
     with suppress(QueryError):
         assert parse(question, SCHEMA).names
+
+
+def test_between_takes_both_ends_and_no_missing_value() -> None:
+    rows = pl.DataFrame({"age": [29, 30, 40, 41, None]})
+    assert parse("age between 30 and 40", SCHEMA).holds(rows).tolist() == [False, True, True, False, False]
+    assert parse("age not between 30 and 40", SCHEMA).holds(rows).tolist() == [
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
+    assert weights("age between 25 and 49", "age") == weights("age = 25..49", "age")
+    both = parse("age between 30 and 40 and sex = F", SCHEMA)
+    assert both.names == ("age", "sex")
+    assert weights("day between 2020-01-01 and 2020-01-31", "day") == [1.0]
+    with pytest.raises(QueryError, match="'and' is expected between the ends of a range"):
+        parse("age between 30, 40", SCHEMA)
+    with pytest.raises(QueryError, match="empty"):
+        parse("age between 40 and 30", SCHEMA)
+
+
+def test_null_is_another_word_for_missing() -> None:
+    for one, other in (("age is missing", "age is null"), ("sex is not missing", "sex is not null")):
+        assert (
+            parse(one, SCHEMA).table(("age", "sex")).tolist()
+            == parse(other, SCHEMA).table(("age", "sex")).tolist()
+        )
+
+
+def test_a_group_is_the_values_of_one_code() -> None:
+    condition = parse("sex = F", SCHEMA).among({"age": 1})
+    assert condition.names == ("sex", "age")
+    assert condition.table(("sex", "age")).tolist() == [[0, 1, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
+    rows = pl.DataFrame({"age": [24, 25, 49, 50, None], "sex": ["F"] * 5})
+    assert condition.holds(rows).tolist() == [False, True, True, False, False]
+    assert everything(SCHEMA.codecs).table(("sex",)).tolist() == [1, 1, 1]
+
+
+def test_a_bin_is_worth_its_mean_and_a_part_of_it_the_mean_of_the_part() -> None:
+    """Ages 25 to 49 are one bin: all of it is worth 37 on average, 25 to 29 are worth 27."""
+    assert Amounts.of(SCHEMA.codec("age")).mean[:4].tolist() == [12, 37, 62, 87]
+    assert parse("sex = F", SCHEMA).table(("sex", "age"), "age")[0].tolist() == [12, 37, 62, 87, 0]
+    part = parse("age < 30", SCHEMA)
+    assert part.table(("age",), "age").round(9).tolist() == [12, round(0.2 * 27, 9), 0, 0, 0]
+    assert parse("age < 10 or age between 45 and 49", SCHEMA).table(("age",), "age").round(9).tolist() == [
+        0.4 * 4.5, 0.2 * 47, 0, 0, 0
+    ]  # fmt: skip
+    assert Amounts.of(SCHEMA.codec("education-num")).low.tolist() == [1, 5, 9]
+    with pytest.raises(QueryError, match="cannot be added up"):
+        Amounts.of(SCHEMA.codec("sex"))
 
 
 def test_rules_tell_rows_that_cannot_be() -> None:

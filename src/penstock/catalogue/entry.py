@@ -20,7 +20,8 @@ class OptionInfo:
     """An option of `penstock query`: how a question that releases of a kind may answer is asked there.
 
     `question` is its name among those that a release declares, `name` the option without its dashes,
-    `metavar` what is written behind it, and `many` says that this is a file of such questions.
+    `metavar` what is written behind it, and `many` says that this is a file of such questions. A `narrowed`
+    one may be about the records that meet an EXPRESSION, and told apart by `--by` where that is an option.
     """
 
     question: str
@@ -28,6 +29,7 @@ class OptionInfo:
     metavar: str
     help: str
     many: bool = False
+    narrowed: bool = False
 
 
 @dataclass(frozen=True)

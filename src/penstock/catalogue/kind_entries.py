@@ -44,6 +44,30 @@ _CONDITIONS = OptionInfo(
     many=True,
 )
 
+_SQL = OptionInfo(
+    "sql",
+    "sql",
+    "SELECT",
+    "one SELECT statement about the table 'release': by the model where that has the answer, else by "
+    "synthetic rows, and the answer says which.",
+)
+
+_NUMBERS = (
+    OptionInfo("groups", "by", "FIELD,…", "for each value of one or two fields.", narrowed=True),
+    OptionInfo("sum", "sum", "FIELD", "the sum of a field of numbers.", narrowed=True),
+    OptionInfo("mean", "mean", "FIELD", "the mean of a field of numbers.", narrowed=True),
+    OptionInfo(
+        "quantiles",
+        "quantiles",
+        "FIELD",
+        "quantiles of a field of numbers; FIELD=0.1,0.5,0.9 says which.",
+        narrowed=True,
+    ),
+    OptionInfo(
+        "histogram", "histogram", "FIELD", "how many records each bin or category has.", narrowed=True
+    ),
+)
+
 _COUNT = OptionInfo(
     "count",
     "count",
@@ -74,7 +98,7 @@ KINDS = (
         made_up="penstock.kinds.table.made_up:made_up_rows",
         private_drafts=True,
         engines=ENGINES,
-        options=(_CONDITIONS,),
+        options=(_CONDITIONS, *_NUMBERS, _SQL),
     ),
     KindInfo(
         "points",
@@ -107,6 +131,7 @@ KINDS = (
             ),
             OptionInfo("map", "geojson", "FILE", "write the map of a tree with its counts."),
             OptionInfo("clusters", "clusters", "K", "the K largest clusters, with their centres and sizes."),
+            _SQL,
         ),
     ),
     KindInfo(
@@ -124,6 +149,7 @@ KINDS = (
             _COUNTS,
             _TOP,
             OptionInfo("next", "next", "A,B,…", "what comes after a string of symbols."),
+            _SQL,
         ),
     ),
     KindInfo(
@@ -144,6 +170,7 @@ KINDS = (
             OptionInfo("rules", "rules", "K", "the K surest rules of what goes with what."),
             OptionInfo("sizes", "sizes", "K", "how many sets have each size, up to K items."),
             OptionInfo("compact", "compact", "FILE", "write every different synthetic set with its count."),
+            _SQL,
         ),
     ),
     KindInfo(
@@ -162,6 +189,7 @@ KINDS = (
             ),
             OptionInfo("degree", "degree", "D", "how many nodes have D links, or D..E of them."),
             OptionInfo("graph", "graph", "FILE", "write a synthetic graph as .graphml, or .txt like SNAP."),
+            _SQL,
         ),
     ),
     KindInfo(
@@ -195,6 +223,7 @@ KINDS = (
                 "beyond", "beyond", "DISTANCE", "the share of callers who move further on a day: 5 miles."
             ),
             OptionInfo("flows", "flows", "K", "callers who live and work in each of K x K areas."),
+            _SQL,
         ),
     ),
 )

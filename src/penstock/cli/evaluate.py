@@ -41,6 +41,12 @@ def evaluate(
             "that are chosen.",
         ),
     ] = None,
+    k_marginal: Annotated[
+        bool,
+        typer.Option(
+            "--k-marginal", help="Add the k-marginal score of SDNist (0 to 1000, three fields each)."
+        ),
+    ] = False,
     as_json: Json = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing report.")] = False,
 ) -> None:
@@ -54,7 +60,7 @@ def evaluate(
 
         penstock evaluate people-release people.csv
         penstock evaluate people-release people.csv --out evaluation.html
-        penstock evaluate people-release people.csv --json
+        penstock evaluate people-release people.csv --target income --k-marginal --json
     """
     from penstock.api import evaluate as compare
     from penstock.cli.draft import refuse_existing, refuse_unwritable
@@ -67,7 +73,9 @@ def evaluate(
         refuse_inside_release(Path(out), "an evaluation")
         refuse_unwritable(Path(out))
     with progress_bars():
-        found = compare(folder, file, table=table, header=names(header, no_header), target=target)
+        found = compare(
+            folder, file, table=table, header=names(header, no_header), target=target, k_marginal=k_marginal
+        )
         if out is not None:
             found.save(out)
     if as_json:
@@ -77,6 +85,8 @@ def evaluate(
         console.print("[bold yellow]NOT FOR PUBLICATION[/]  computed from the records, without noise")
         console.print()
         console.print(_scores(found))
+        for remark in found.remarks:
+            console.print(f"  {clean(remark)}", style="dim")
     if out is not None:
         note(f"{clean(out)}: the custodian's report. Keep it to yourself.")
 
@@ -95,12 +105,16 @@ def _scores(found: Evaluation) -> Table:
         better = "lower is better" if score.lower_is_better else "higher is better"
         table.add_row(
             f"{clean(score.name)} [dim]({better})[/]",
-            f"{score.floor:.4f}",
-            f"[bold]{score.value:.4f}[/]",
-            f"{score.ceiling:.4f}",
+            _digits(score.floor),
+            f"[bold]{_digits(score.value)}[/]",
+            _digits(score.ceiling),
             _position(score),
         )
     return table
+
+
+def _digits(value: float) -> str:
+    return f"{value:.4f}" if abs(value) < 10 else f"{value:,.1f}"
 
 
 def _position(score: Score) -> str:

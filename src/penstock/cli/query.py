@@ -24,12 +24,18 @@ if TYPE_CHECKING:
 
 
 def query(folder: Folder, expression: str | None = None, as_json: Json = False, **asked: str | None) -> None:
-    """Ask a release how many records meet a condition, at no further privacy cost.
+    """Ask a release how many records meet a condition, and more, at no further privacy cost.
 
     [bold]Examples[/bold]
 
         penstock query people-release "age < 30 and income > 2000"
         penstock query people-release "district in ('Seaby', 'Old Town')" --json
+        penstock query people-release "age between 18 and 30 and income is not missing"
+        penstock query people-release "age > 60" --mean income --by district
+        penstock query people-release "age > 60" --by sex,district
+        penstock query people-release --quantiles income=0.1,0.5,0.9
+        penstock query people-release --histogram age --json
+        penstock query people-release --sql "select district, avg(income) from release group by district"
         penstock query rides-release --box 0,5,2,8
         penstock query rides-release --box lon=-74..-73,lat=40..41
         penstock query rides-release --boxes districts.csv > counts.csv
@@ -40,30 +46,43 @@ def query(folder: Folder, expression: str | None = None, as_json: Json = False, 
         penstock query people-release --file conditions.txt --json
 
     Every answer says what it rests on: counted (with a 95 % error bar), spread evenly inside a bin, or the
-    model (with a range where one is known, and whether that is counted or estimated). Many questions from a
-    file (--boxes, --counts, --file) are answered as CSV, the columns of the file with count, error, covers,
-    low, high, range, rests_on and caveats added, or as JSON.
+    model (with a range where one is known, and whether that is counted or estimated). In a sum or a mean a
+    bin counts with its mean. SQL says whether the model or a sample of rows has answered. Many questions
+    from a file (--boxes, --counts, --file) are answered as CSV, the columns of the file with count, error,
+    covers, low, high, range, rests_on and caveats added, or as JSON.
     """
     from penstock.errors import UsageError
     from penstock.releases import load
 
     given = {name.replace("_", "-"): text for name, text in asked.items() if text is not None}
-    if len(given) + (expression is not None) != 1:
+    narrowed = [name for name in given if options()[name].narrowed]
+    by = given.pop(BY) if BY in given and len(narrowed) == 2 else None
+    if len(given) + (expression is not None and not narrowed) != 1:
         names = ", ".join(f"--{name}" for name in options())
         raise UsageError(f"Ask one question: an EXPRESSION, or one of {names}.")
     opened = load(folder)
-    if expression is not None:
+    if not given:
+        assert expression is not None
         show(opened.query(expression), expression, as_json)
         return
     ((name, text),) = given.items()
     option = options()[name]
     question = _declared(opened, option)
-    if option.many:
+    if expression is not None or by is not None:
+        if question.narrowed is None:
+            raise UsageError(f"--{name} is asked of all records; leave the EXPRESSION out.")
+        words = [f"{name} {text}", *([f"by {by}"] if by else []), *([expression] if expression else [])]
+        show(question.narrowed(text, expression, by), ", ".join(words), as_json)
+    elif option.many:
         if question.many is None:
             raise TypeError(f"--{name} takes a file, and the question takes none")
         _print_many(question.many(text), as_json)
     else:
         show(question.ask(text), f"{name} {text}", as_json)
+
+
+BY = "by"
+"""The option that tells records apart, and may stand beside another one that is narrowed."""
 
 
 def options() -> dict[str, OptionInfo]:
@@ -110,6 +129,9 @@ def with_options() -> None:
 
 with_options()
 
+MOST_NOTES = 8
+"""Sentences below a list of answers."""
+
 
 def _declared(opened: Release, option: OptionInfo) -> Question:
     """The question that an option stands for, or why this release cannot be asked so."""
@@ -143,8 +165,16 @@ def show(answer: Any, question: str, as_json: bool) -> None:
     """A number, a list, or what was written."""
     from penstock.cli.screen import clean, note, print_json, screen
     from penstock.releases import Answer, Written
+    from penstock.releases.sql import Selected
 
-    if isinstance(answer, Written):
+    if isinstance(answer, Selected):
+        if as_json:
+            print_json(answer.to_dict())
+        else:
+            screen().print(_listed(answer.shown()))
+            for caveat in answer.caveats:
+                screen().print(f"  {clean(caveat)}", style="dim")
+    elif isinstance(answer, Written):
         if as_json:
             print_json({"question": question, "written": str(answer.path), "holds": answer.text})
         note(f"{clean(answer.path)}: {answer.text}.")
@@ -158,7 +188,36 @@ def show(answer: Any, question: str, as_json: bool) -> None:
     elif as_json:
         print_json({"question": question, "rows": answer.to_dicts()})
     else:
-        screen().print(_listed(answer))
+        screen().print(_listed(_told(answer)))
+        for caveat in _caveats(answer):
+            screen().print(f"  {clean(caveat)}", style="dim")
+
+
+def _caveats(rows: pl.DataFrame) -> list[str]:
+    """What is said of all answers of a list, each sentence once."""
+    told = rows["caveats"].to_list() if "caveats" in rows.columns else []
+    return list(dict.fromkeys(text for text in told if text))[:MOST_NOTES]
+
+
+def _told(rows: pl.DataFrame) -> pl.DataFrame:
+    """A list of answers for people: what they rest on in one column, caveats below the list."""
+    import polars as pl
+
+    from penstock.releases.batch import ANSWERED
+    from penstock.report.numbers import readable
+
+    if not {"low", "high", "range", "rests_on"} <= set(rows.columns):
+        return rows
+    ranges = []
+    for row in rows.iter_rows(named=True):
+        likely = "likely " if row["range"] == "estimated" else ""
+        ends = "" if row["low"] is None else f"{likely}{readable(row['low'])} to {readable(row['high'])}"
+        ranges.append(ends)
+    hidden = [name for name in ANSWERED if name not in ("error", "rests_on")]
+    told = rows.drop(hidden)
+    if any(ranges):
+        told = told.insert_column(told.width - 1, pl.Series("between", ranges))
+    return told.rename({"rests_on": "rests on"})
 
 
 def _listed(rows: pl.DataFrame) -> Table:

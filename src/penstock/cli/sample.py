@@ -35,6 +35,15 @@ def sample(
             help="On how many days callers call, where rows have days; as in the data when not given.",
         ),
     ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--where",
+            metavar="EXPRESSION",
+            show_default=False,
+            help="Only rows for which a condition holds, drawn from the model given that it does.",
+        ),
+    ] = None,
     out: Annotated[
         str | None,
         typer.Option(
@@ -70,6 +79,7 @@ def sample(
         penstock sample people-release -n 1000000 -o synthetic.parquet
         penstock sample people-release -o synthetic.csv --for-spreadsheets
         penstock sample people-release -n 5
+        penstock sample people-release -n 1000 --where "age > 60 and smoker = true"
         penstock sample calls-release -n 100000 --days 30 -o calls.parquet
     """
     from penstock.cli.draft import refuse_existing
@@ -95,7 +105,8 @@ def sample(
     drawing = opened.drawing(n, seed)
 
     def pieces() -> Iterator[pl.DataFrame]:
-        for piece in opened.pieces(*drawing):
+        drawn = opened.pieces(*drawing) if where is None else iter([opened.draw_where(where, *drawing)])
+        for piece in drawn:
             rows = opened.schema.marked(piece)
             yield without_formulas(flat(rows, opened.schema)) if for_spreadsheets else rows
 
@@ -112,7 +123,8 @@ def sample(
                 elif ending == ".parquet":
                     written = _as_parquet(partial, pieces())
                 else:
-                    rows = opened.schema.marked(opened.draw(*drawing))
+                    whole = opened.draw(*drawing) if where is None else opened.draw_where(where, *drawing)
+                    rows = opened.schema.marked(whole)
                     writers[ending](rows, partial)
                     written = rows.height
         except OSError as problem:

@@ -33,17 +33,32 @@ def evaluate(
     queries: int = QUERIES,
     seed: int = 0,
     learning: bool = True,
+    k_marginal: bool = False,
 ) -> Evaluation:
     """Compare a release with the records it came from.
 
     `target` is the column to predict (default: the schema's target, or else a few categorical ones), `limit`
     the most marginals of each number of columns that are compared, `queries` the number of random boxes of
     each size asked of points. Without `learning` no classifier is trained on synthetic rows, which takes most
-    of the time.
+    of the time. `k_marginal` adds the k-marginal score of SDNist.
     """
     started = time.perf_counter()
-    options = Options(table=table, target=target, limit=limit, queries=queries, seed=seed, learning=learning)
-    found = evaluator(release).compare(release, source, schema or release.schema, options)
+    options = Options(
+        table=table,
+        target=target,
+        limit=limit,
+        queries=queries,
+        seed=seed,
+        learning=learning,
+        k_marginal=k_marginal,
+    )
+    comparing = evaluator(release)
+    if k_marginal and not comparing.k_marginals:
+        raise UsageError(
+            f"The k-marginal score is for whole tables, and this release is {release.answer} of kind "
+            f"'{release.kind}'; leave it out."
+        )
+    found = comparing.compare(release, source, schema or release.schema, options)
     return Evaluation(
         release.kind,
         release.method,
@@ -54,6 +69,7 @@ def evaluate(
         found.sections,
         found.ceiling,
         time.perf_counter() - started,
+        found.remarks,
     )
 
 

@@ -33,6 +33,7 @@ class Evaluation:
     sections: Sequence[Section] = field(default=(), repr=False, compare=False)
     ceiling: str = RESAMPLED
     seconds: float = 0.0
+    remarks: tuple[str, ...] = ()
 
     def score(self, name: str) -> Score:
         for score in self.scores:
@@ -49,13 +50,16 @@ class Evaluation:
             "guarantee": self.guarantee,
             "rows": self.rows,
             "scores": [score.to_dict() for score in self.scores],
+            "remarks": list(self.remarks),
             "details": dict(self.details),
             "seconds": round(self.seconds, 2),
         }
 
     def report(self) -> str:
         """The custodian's report as one self-contained HTML page."""
-        return page(self.method, self.guarantee, self.rows, self.scores, self.sections, self.ceiling)
+        return page(
+            self.method, self.guarantee, self.rows, self.scores, self.sections, self.ceiling, self.remarks
+        )
 
     def save(self, path: str | Path) -> Path:
         """Write the report, all of it or nothing, for its owner alone; an existing file is replaced.
@@ -81,7 +85,7 @@ class Evaluation:
             f"{score.name:{width}}  {score.value:7.4f}  {score.floor:7.4f}  {score.ceiling:7.4f}"
             for score in self.scores
         ]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.remarks])
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -91,5 +95,5 @@ class Evaluation:
         )
         return (
             f"<p><strong>{escape(NOTICE)}</strong></p><table><tr><th></th><th>release</th><th>floor</th>"
-            f"<th>ceiling</th></tr>{rows}</table>"
+            f"<th>ceiling</th></tr>{rows}</table>{''.join(f'<p>{escape(each)}</p>' for each in self.remarks)}"
         )

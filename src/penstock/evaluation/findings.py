@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.evaluation.score import RESAMPLED, Score
 from penstock.releases.release import Release
@@ -23,7 +23,7 @@ class Options:
     `table` names a table of a database. `target` is the column to predict (None: the schema's target, or
     else a few categorical ones), `limit` the most marginals of each number of columns that are compared,
     `queries` the number of random questions of each sort. Without `learning` nothing is trained, which takes
-    most of the time.
+    most of the time; with `k_marginal` the score of SDNist is added.
     """
 
     table: str | None = None
@@ -32,13 +32,14 @@ class Options:
     queries: int = QUERIES
     seed: int = 0
     learning: bool = True
+    k_marginal: bool = False
 
 
 @dataclass(frozen=True)
 class Findings:
     """Scores, details for JSON, sections for the page, and how many records were compared with.
 
-    `ceiling` says in words what the ceiling of the scores is.
+    `ceiling` says in words what the ceiling of the scores is, `remarks` what the custodian should read first.
     """
 
     scores: tuple[Score, ...]
@@ -46,10 +47,16 @@ class Findings:
     details: Mapping[str, Any] = field(default_factory=dict)
     sections: Sequence[Section] = ()
     ceiling: str = RESAMPLED
+    remarks: tuple[str, ...] = ()
 
 
 class Evaluator(ABC):
-    """Compares a release with the records it came from; a kind of data derives its own."""
+    """Compares a release with the records it came from; a kind of data derives its own.
+
+    `k_marginals` says whether records have columns of which the score of SDNist makes sense.
+    """
+
+    k_marginals: ClassVar[bool] = False
 
     @abstractmethod
     def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:

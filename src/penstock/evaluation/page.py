@@ -21,11 +21,12 @@ def page(
     scores: Sequence[Score],
     sections: Sequence[Section],
     ceiling: str = RESAMPLED,
+    remarks: Sequence[str] = (),
 ) -> str:
     """One self-contained HTML page about an evaluation."""
     return render(
         f"How good is this {method} release?",
-        [_overview(scores, ceiling), *sections, _reading(scores, ceiling)],
+        [_overview(scores, ceiling, remarks), *sections, _reading(scores, ceiling)],
         eyebrow="For the custodian's eyes only",
         subtitle=f"{_sentence(guarantee)} Compared with {rows:,} original records.",
         stamp=STAMP,
@@ -38,8 +39,10 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def _overview(scores: Sequence[Score], ceiling: str) -> Section:
+def _overview(scores: Sequence[Score], ceiling: str, remarks: Sequence[str]) -> Section:
     blocks: list[Block] = [Cards([_card(score) for score in scores])]
+    if remarks:
+        blocks.append(Text(tuple(remarks)))
     if any(score.position is not None for score in scores):
         blocks.append(_ladder(scores))
     rows = [

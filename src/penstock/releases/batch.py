@@ -33,12 +33,16 @@ def answered(path: str, column: str, ask: Callable[[str], Answer], *, named: boo
     return with_answers(frame, answers)
 
 
-def with_answers(frame: pl.DataFrame, answers: Sequence[Answer]) -> pl.DataFrame:
+ANSWERED = ("error", "covers", "low", "high", "range", "rests_on", "caveats")
+"""The columns of answers, behind that of their value."""
+
+
+def with_answers(frame: pl.DataFrame, answers: Sequence[Answer], value: str = "count") -> pl.DataFrame:
     """The rows with the answer to each beside it: its number, bar, range, basis, and caveats as one text."""
     import polars as pl
 
     return frame.with_columns(
-        pl.Series("count", [each.value for each in answers], dtype=pl.Float64),
+        pl.Series(value, [each.value for each in answers], dtype=pl.Float64),
         pl.Series("error", [each.error for each in answers], dtype=pl.Float64),
         pl.Series("covers", [each.covers for each in answers], dtype=pl.Float64),
         pl.Series("low", [each.range and each.range.low for each in answers], dtype=pl.Float64),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from penstock.releases.sql import Selected, Statement
     from penstock.schema import Schema
 
 LARGEST_SAMPLE = 2_000_000_000
@@ -83,6 +84,10 @@ class Published(ABC):
         """`n` synthetic rows."""
         raise UsageError(f"A {self.method} release cannot be sampled: it holds no model of single records.")
 
+    def draw_where(self, where: str, n: int, rng: np.random.Generator) -> pl.DataFrame:
+        """`n` synthetic rows for which an expression holds; UsageError where rows meet no conditions."""
+        raise UsageError(f"Rows of a {self.method} release cannot be drawn under a condition; leave it out.")
+
     def pieces(self, n: int, rng: np.random.Generator) -> Iterator[pl.DataFrame]:
         """`n` synthetic rows, a piece at a time: all of them might not fit into memory."""
         if n <= ROWS_AT_ONCE:
@@ -107,11 +112,18 @@ class Published(ABC):
 
     def questions(self) -> Mapping[str, Question]:
         """All that this release can be asked, by name; a condition where it understands expressions."""
-        if not self.can_query:
-            return {}
-        words = "what meets a condition is counted"
-        many = partial(answered, column="condition", ask=self.query)
-        return {"condition": Question(words, self.query, many, self.example())}
+        found: dict[str, Question] = {}
+        if self.can_query:
+            words = "what meets a condition is counted"
+            many = partial(answered, column="condition", ask=self.query)
+            found["condition"] = Question(words, self.query, many, self.example())
+        return {**found, **self.in_sql()}
+
+    def in_sql(self) -> dict[str, Question]:
+        """The question that is asked in SQL, where there are rows that it could be about."""
+        words = "synthetic rows are asked in SQL"
+        asked = Question(words, self.sql, example="select * from release limit 3")
+        return {"sql": asked} if self.can_sample else {}
 
     def pictures(self) -> Sequence[Picture]:
         """Pictures for the public report, drawn from the release alone."""
@@ -144,16 +156,22 @@ class Published(ABC):
         """The kind of data that was released."""
         return self.schema.kind
 
-    def sample(self, n: int | None = None, *, seed: int | None = None) -> pl.DataFrame:
-        """Synthetic rows, any number of them, at no further privacy cost.
+    def sample(
+        self, n: int | None = None, *, seed: int | None = None, where: str | None = None
+    ) -> pl.DataFrame:
+        """Synthetic rows, any number of them, at no further privacy cost; `to_pandas()` makes them pandas'.
 
+        `where` asks for rows for which an expression holds, such as ``where="age between 30 and 40"``.
         A seed makes the rows reproducible; it has no bearing on privacy, because the model that is
         sampled is public already. A missing value is null, or the first of the `missingValues` that the
         schema declares where that is a value of the column's type.
         """
         import polars as pl
 
-        return self.schema.marked(pl.concat(self.pieces(*self.drawing(n, seed))))
+        wanted, rng = self.drawing(n, seed)
+        if where is not None:
+            return self.schema.marked(self.draw_where(where, wanted, rng))
+        return self.schema.marked(pl.concat(self.pieces(wanted, rng)))
 
     def drawing(self, n: int | None, seed: int | None) -> tuple[int, np.random.Generator]:
         """How many rows to draw and with which randomness, checked."""
@@ -171,6 +189,28 @@ class Published(ABC):
         if not isinstance(expression, str) or not expression.strip():
             raise QueryError('The query is empty; try one such as "age < 30".')
         return self.ask(expression)
+
+    def sql(self, statement: str, *, rows: int | None = None) -> Selected:
+        """What one SELECT statement about the table `release` says, and what that rests on.
+
+        A statement that is one of the query language is answered by the model, with bars and ranges; any
+        other one, and all with a number of `rows`, by that many synthetic rows. Missing values are NULL.
+        """
+        from penstock.releases.sql import Statement, by_sample
+
+        asked = Statement.read(statement)
+        if not self.can_sample:
+            raise QueryError(f"A {self.method} release holds no rows that SQL could ask about.")
+        found = self.select_exactly(asked) if rows is None else "as many as were asked for"
+        if not isinstance(found, str):
+            return found
+        usual = self.size if self.sampled == "records" else min(self.size, self.sampled_often)
+        wanted = None if rows is None else self.drawing(rows, None)[0]
+        return by_sample(asked, lambda n, seed: self.draw(*self.drawing(n, seed)), usual, wanted, found)
+
+    def select_exactly(self, statement: Statement) -> Selected | str:
+        """The answer of the model itself to a statement; or, in words, why synthetic rows have to answer."""
+        return "because a release of this kind has no model that SQL could ask"
 
     @property
     def can_sample(self) -> bool:

@@ -1,8 +1,8 @@
 """What a release can be asked: it declares its questions, so that nobody needs a list of kinds to ask it.
 
-A question takes the text that somebody typed and gives a number (`Answer`), a list (a frame of rows) or a
-file that it wrote (`Written`). Where many questions of one sort may stand in a file, `many` answers them all.
-Asking is post-processing of what is public already, and costs nothing.
+A question takes the text that somebody typed and gives a number (`Answer`), a list (a frame of rows), what
+SQL says (`Selected`) or a file that it wrote (`Written`). Where many questions of one sort may stand in a
+file, `many` answers them all. Asking is post-processing of what is public already, and costs nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from penstock.releases.answer import Answer
 if TYPE_CHECKING:
     import polars as pl
 
-Result: TypeAlias = "Answer | pl.DataFrame | Written"
+    from penstock.releases.sql import Selected
+
+Result: TypeAlias = "Answer | pl.DataFrame | Selected | Written"
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,9 @@ class Question:
     --count. `ask` takes the text of one question; `many` takes the path of a file of them and gives the
     columns of the file with the answers beside them, or is None where questions come one by one. Both raise
     QueryError for a text that makes no sense. `example` is a text that does, made from what is public; None
-    where this release holds nothing that it could be asked for.
+    where this release holds nothing that it could be asked for. `narrowed` asks the same about the records
+    that meet a condition, told apart by columns (each None where there is none), or is None where that makes
+    no sense.
 
     >>> ask = lambda text: Answer(len(text), 0.0, "letters", "declared")
     >>> question = Question("letters are counted", ask, example="home")
@@ -55,3 +59,4 @@ class Question:
     ask: Callable[[str], Result]
     many: Callable[[str], pl.DataFrame] | None = None
     example: str | None = None
+    narrowed: Callable[[str, str | None, str | None], Result] | None = None

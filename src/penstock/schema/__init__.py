@@ -1,10 +1,11 @@
 """Public facts about the data: fields, domains, taxonomies, the privacy unit, and the codes they imply."""
 
 from penstock.privacy.unit import Relation, Unit
+from penstock.schema.amounts import Amounts
 from penstock.schema.attribute import Attribute, Level
 from penstock.schema.bins import Bins, Edges
 from penstock.schema.codec import Codec
-from penstock.schema.expression import Condition, any_of, parse
+from penstock.schema.expression import Condition, any_of, everything, parse
 from penstock.schema.field import Constraints, Field
 from penstock.schema.layout import Layout
 from penstock.schema.magnitudes import round_outwards
@@ -12,6 +13,7 @@ from penstock.schema.schema import Drafted, Schema
 from penstock.schema.taxonomy import Taxonomy
 
 __all__ = [
+    "Amounts",
     "Attribute",
     "Bins",
     "Codec",
@@ -27,6 +29,7 @@ __all__ = [
     "Taxonomy",
     "Unit",
     "any_of",
+    "everything",
     "parse",
     "round_outwards",
 ]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import DataError, QueryError
 from penstock.schema import syntax
+from penstock.schema.amounts import Amounts, means
 from penstock.schema.codec import Codec
 from penstock.schema.comparison import Between, compared
 from penstock.schema.fact import nearest
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 Weights = NDArray[np.float64]
 MOST_TERMS = 10_000
+_WORTH = "\0worth"  # beside the weights of a term's fields: no field has such a name
 
 
 class TooManyTermsError(QueryError):
@@ -77,17 +79,40 @@ class Condition:
             for name in self.names
         }
 
-    def disjoint_terms(self) -> list[dict[str, Weights]]:
+    def disjoint_terms(self, worth: str | None = None) -> list[dict[str, Weights]]:
         """Products of weights per code that add up to the question; no two hold at the same time.
 
-        A conjunction of conditions on single fields is one term. A question that never holds has none.
+        A conjunction of conditions on single fields is one term. A question that never holds has none. With
+        the name of a field of numbers as `worth`, every record weighs what its value of that field is worth
+        (`amounts`), or nothing where it has none; of a bin that is cut, what the part inside is worth.
         """
         terms: list[dict[str, Weights]] = []
-        self._expand(self.expression, {}, terms)
-        return terms
+        self._expand(syntax.given(self.expression, {}), {}, terms, worth)
+        return terms if worth is None else [self._worth(term, worth) for term in terms]
+
+    def _worth(self, term: dict[str, Weights], name: str) -> dict[str, Weights]:
+        """A term in which the weights of a field are multiplied by what its codes are worth there."""
+        worth = term.pop(_WORTH, None)
+        if worth is None:
+            worth = np.nan_to_num(Amounts.of(self.codecs[name]).mean)
+        return {**term, name: term[name] * worth if name in term else worth}
+
+    def _worth_of(self, name: str, mine: NDArray[np.bool_], share: Weights) -> Weights:
+        """What codes are worth whose values lie in some pieces of them."""
+        cut, codec = self._pieces[name], self.codecs[name]
+        if cut.ends is None:
+            return np.nan_to_num(Amounts.of(codec).mean)
+        each = np.nan_to_num(means(codec.field, *cut.ends[:, mine]))
+        total = np.zeros(codec.size)
+        np.add.at(total, cut.codes[mine], cut.shares[mine] * each)
+        return np.divide(total, share, out=np.zeros(codec.size), where=share > 0)
 
     def _expand(
-        self, rest: Expression | bool, fixed: dict[str, Weights], terms: list[dict[str, Weights]]
+        self,
+        rest: Expression | bool,
+        fixed: dict[str, Weights],
+        terms: list[dict[str, Weights]],
+        worth: str | None,
     ) -> None:
         if rest is True:
             terms.append(fixed)
@@ -97,22 +122,24 @@ class Condition:
             return
         first = syntax.predicates(rest)[0]
         if isinstance(first, Comparison):
-            self._compare(first, rest, fixed, terms)
+            self._compare(first, rest, fixed, terms, worth)
             return
         name = first.name
         cut, size = self._pieces[name], self.codecs[name].size
         matrix = np.array(list(cut.holds.values())).T
         patterns, group = np.unique(matrix, axis=0, return_inverse=True)
-        remaining: dict[Expression | bool, Weights] = {}
+        remaining: dict[Expression | bool, NDArray[np.bool_]] = {}
         for number, pattern in enumerate(patterns):
             known: dict[Atom, bool] = dict(zip(cut.holds, map(bool, pattern), strict=True))
-            mine = group.ravel() == number
+            after = syntax.given(rest, known)
+            remaining[after] = np.logical_or(remaining.get(after, False), group.ravel() == number)
+        for after, mine in remaining.items():
             share = np.zeros(size)
             np.add.at(share, cut.codes[mine], cut.shares[mine])
-            after = syntax.given(rest, known)
-            remaining[after] = np.add(remaining.get(after, 0.0), share)
-        for after, weights in remaining.items():
-            self._narrow(after, fixed, {name: np.minimum(weights, 1.0)}, terms)
+            weights = {name: np.minimum(share, 1.0)}
+            if name == worth:
+                weights[_WORTH] = self._worth_of(name, mine, share)
+            self._narrow(after, fixed, weights, terms, worth)
 
     def _compare(
         self,
@@ -120,6 +147,7 @@ class Condition:
         rest: Expression,
         fixed: dict[str, Weights],
         terms: list[dict[str, Weights]],
+        worth: str | None,
     ) -> None:
         """Code by code of the first field: where it compares alike with all of the other, together."""
         chances = self.between[comparison].chances
@@ -128,7 +156,7 @@ class Condition:
             mine = (group.ravel() == number).astype(np.float64)
             for holds, weights in ((True, chance), (False, 1 - chance)):
                 after = syntax.given(rest, {comparison: holds})
-                self._narrow(after, fixed, {comparison.name: mine, comparison.other: weights}, terms)
+                self._narrow(after, fixed, {comparison.name: mine, comparison.other: weights}, terms, worth)
 
     def _narrow(
         self,
@@ -136,11 +164,12 @@ class Condition:
         fixed: dict[str, Weights],
         weights: Mapping[str, Weights],
         terms: list[dict[str, Weights]],
+        worth: str | None,
     ) -> None:
         """Go on with further weights; where none of a field's codes is left, nothing is."""
         both = {name: fixed[name] * each if name in fixed else each for name, each in weights.items()}
-        if all(each.any() for each in both.values()) or not self.between:
-            self._expand(rest, {**fixed, **both}, terms)
+        if all(each.any() for name, each in both.items() if name != _WORTH) or not self.between:
+            self._expand(rest, {**fixed, **both}, terms, worth)
 
     def can_hold(self) -> bool:
         """Whether any values could meet the question; also where it has too many alternatives to tell."""
@@ -154,6 +183,19 @@ class Condition:
     def negated(self) -> Condition:
         """The question that holds exactly where this one does not."""
         return Condition(f"not ({self.text})", syntax.Not(self.expression), self.codecs)
+
+    def among(self, codes: Mapping[str, int]) -> Condition:
+        """The question that holds where this one does and each of some fields has one code."""
+        told = tuple(Predicate(name, "code", (str(code),), 0) for name, code in codes.items())
+        labels = [f"{name}: {self.codecs[name].attribute.labels[code]}" for name, code in codes.items()]
+        return Condition("; ".join([self.text, *labels]), And((self.expression, *told)), self.codecs)
+
+    def present(self, name: str) -> Condition:
+        """The question that holds where this one does and a field has a value of its domain."""
+        attribute = self.codecs[name].attribute
+        absent = [code for code in (attribute.missing, attribute.other) if code is not None]
+        told = tuple(syntax.Not(Predicate(name, "code", (str(code),), 0)) for code in absent)
+        return Condition(self.text, And((self.expression, *told)), self.codecs) if told else self
 
     def and_not(self, others: Sequence[Condition]) -> Condition:
         """The question that holds where this one does and none of the others."""
@@ -172,13 +214,16 @@ class Condition:
             f'"{self.text}" is not a conjunction of conditions on single fields. Ask one of those.'
         )
 
-    def table(self, names: tuple[str, ...]) -> Weights:
-        """The weight of every cell of the marginal over these fields, which include the question's."""
+    def table(self, names: tuple[str, ...], worth: str | None = None) -> Weights:
+        """The weight of every cell of the marginal over these fields, which include the question's.
+
+        `worth` is as in `disjoint_terms`.
+        """
         lacking = [name for name in self.names if name not in names]
         if lacking:
             raise QueryError(f'"{self.text}" also speaks of {lacking[0]}. Include it.')
         result = np.zeros(tuple(self.codecs[name].size for name in names))
-        for term in self.disjoint_terms():
+        for term in self.disjoint_terms(worth):
             product = np.ones(())
             for name in names:
                 product = np.multiply.outer(product, term.get(name, np.ones(self.codecs[name].size)))
@@ -219,6 +264,15 @@ def _truth(expression: Expression, known: Mapping[Atom, NDArray[np.bool_]]) -> N
             return reduce(and_, (_truth(part, known) for part in parts))
         case syntax.Or(parts):
             return reduce(or_, (_truth(part, known) for part in parts))
+
+
+def everything(codecs: Mapping[str, Codec]) -> Condition:
+    """The question that holds for every record: to be narrowed, or counted.
+
+    >>> everything({}).disjoint_terms()
+    [{}]
+    """
+    return Condition("all records", And(()), codecs)
 
 
 def any_of(conditions: Sequence[Condition]) -> Condition:

@@ -31,11 +31,15 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True)
 class Pieces:
-    """The parts of a field's codes: which code each belongs to, its share of it, and what holds there."""
+    """The parts of a field's codes: which code each belongs to, its share of it, and what holds there.
+
+    `ends` are the least and the largest value of each piece of a range, in two rows; None for categories.
+    """
 
     codes: NDArray[np.int64]
     shares: NDArray[np.float64]
     holds: dict[Predicate, Truth]
+    ends: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Bound:
     codec: Codec
 
     def __post_init__(self) -> None:
-        if self.predicate.operator != "missing":
+        if self.predicate.operator not in ("missing", "code"):
             _ = self.spans if self.codec.field.ranged else self.on_codes
 
     @property
@@ -83,7 +87,7 @@ class Bound:
 
     def cuts(self) -> list[float]:
         """The positions at which the predicate may change, each the first of a new piece."""
-        if self.predicate.operator == "missing":
+        if self.predicate.operator in ("missing", "code"):
             return []
         whole = self.codec.field.whole
         found: list[float] = []
@@ -96,6 +100,8 @@ class Bound:
         """Where the predicate holds among the codes of a field with categories."""
         field, attribute = self.codec.field, self.codec.attribute
         operator, codes = self.predicate.operator, np.arange(attribute.size)
+        if operator == "code":
+            return np.equal(codes, int(self.predicate.values[0]))
         if operator == "missing":
             return np.equal(codes, -1 if attribute.missing is None else attribute.missing)
         known = np.ones(attribute.size, dtype=np.bool_)
@@ -139,6 +145,8 @@ class Bound:
 
     def in_column(self, column: pl.Series) -> Truth:
         """Where the predicate holds among raw values, judged by the values themselves."""
+        if self.predicate.operator == "code":
+            return np.equal(self.codec.locate(column), int(self.predicate.values[0]))
         if not self.codec.field.ranged:
             codes = self.codec.locate(column)
             stray = self.predicate.operator in ("!=", "not in")
@@ -190,17 +198,23 @@ def pieces(codec: Codec, bound: Sequence[Bound]) -> Pieces:
         ends = np.append(starts[1:] - 1, edges.high)
         amounts, middles = ends - starts + 1, starts
     else:
-        lengths, single = np.append(starts[1:], edges.high) - starts, np.isin(starts, alone)
+        ends = np.append(starts[1:], edges.high)
+        lengths, single = ends - starts, np.isin(starts, alone)
+        ends = np.where(single, starts, ends)
         amounts, middles = np.where(single, 1.0, lengths), np.where(single, starts, starts + lengths / 2)
     totals = np.bincount(codes, weights=amounts, minlength=edges.count)
     special = np.arange(edges.count, size)
     holds = {}
     for each in bound:
-        if each.predicate.operator == "missing":
+        if each.predicate.operator == "code":
+            regular, extra = (part == int(each.predicate.values[0]) for part in (codes, special))
+        elif each.predicate.operator == "missing":
             regular = np.zeros(len(starts), dtype=np.bool_)
             extra = special == (-1 if codec.attribute.missing is None else codec.attribute.missing)
         else:
             regular, extra = each.at(middles), np.zeros(len(special), dtype=np.bool_)
         holds[each.predicate] = np.concatenate([regular, extra])
     shares = np.concatenate([amounts / totals[codes], np.ones(len(special))])
-    return Pieces(np.concatenate([codes, special]), shares, holds)
+    unknown = np.full(len(special), np.nan)
+    spans = np.array([np.concatenate([starts, unknown]), np.concatenate([ends, unknown])])
+    return Pieces(np.concatenate([codes, special]), shares, holds, spans)

@@ -26,6 +26,7 @@ from penstock.privacy.unit import Relation, Unit
 from penstock.schema import document
 from penstock.schema.attribute import Attribute, Codes
 from penstock.schema.codec import Codec
+from penstock.schema.editing import html_of, with_facts, with_field, without_field
 from penstock.schema.expression import Condition, any_of, parse, parse_rule
 from penstock.schema.fact import Fact, nearest, refuse_unknown_keys
 from penstock.schema.field import Field
@@ -221,13 +222,42 @@ class Schema(Fact):
         facts["fields"] = [{"name": field.name, "type": field.type, **shown} for field, shown in fields]
         return document.write(facts, self._remarks)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the schema as YAML; an existing file, which may have been reviewed, only where told so."""
         try:
-            Path(path).write_text(self.to_yaml(), encoding="utf-8")
+            with Path(path).open("w" if overwrite else "x", encoding="utf-8") as file:
+                file.write(self.to_yaml())
+        except FileExistsError:
+            raise SchemaError(
+                f"{path}: exists already. Choose another place, or replace it with 'overwrite=True'."
+            ) from None
         except OSError as problem:
             raise SchemaError(
                 f"{path}: cannot be written ({problem.strerror}). Choose another place."
             ) from None
+
+    def with_field(self, name: str, **facts: Any) -> Schema:
+        """The same schema with some facts of a field changed, or with a further field; checked anew.
+
+        Facts are the words of the YAML; `minimum`, `maximum` and `enum` need no block around them.
+
+        >>> schema = Schema.from_yaml("fields: [{name: smoker, type: boolean}]")
+        >>> wider = schema.with_field("age", type="integer", minimum=0, maximum=99, bins={"width": 10})
+        >>> wider.with_field("age", maximum=119).field("age").domain
+        '0..119'
+        """
+        return with_field(self, name, facts)
+
+    def without_field(self, name: str) -> Schema:
+        """The same schema without a field: its column is not released."""
+        return without_field(self, name)
+
+    def with_facts(self, **facts: Any) -> Schema:
+        """The same schema with other facts in the words of the YAML, such as ``target="income"``."""
+        return with_facts(self, facts)
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
 
     def with_remarks(self, remarks: Mapping[str, tuple[str, ...]]) -> Schema:
         """The same schema with comment lines for the reviewer, by field name ('' for the top)."""

@@ -5,15 +5,17 @@
     one        = "not" one | "(" question ")" | predicate
     predicate  = name ("=" | "!=" | "<" | "<=" | ">" | ">=") value
                | name "=" value ".." value
+               | name ["not"] "between" value "and" value
                | name ["not"] "in" "(" value {"," value} ")"
-               | name "is" ["not"] "missing"
+               | name "is" ["not"] ("missing" | "null")
                | name ("=" | "!=" | "<" | "<=" | ">" | ">=") name
 
 ``if A then B`` holds where A does not, and where B does. A value that is the name of another column and no
 value of its own compares two columns (`expression.parse` decides, because it knows the columns).
 
 Text with blanks or signs is quoted with ' or "; a field's name may be quoted with " or `.
-Nothing is ever evaluated as code.
+Nothing is ever evaluated as code. The operator "code" has no written form: it holds for the values of one
+code, and is how records are told apart by the values of a column.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from typing import Literal, NoReturn
 
 from penstock.errors import QueryError
 
-Operator = Literal["=", "!=", "<", "<=", ">", ">=", "range", "in", "not in", "missing"]
+Operator = Literal["=", "!=", "<", "<=", ">", ">=", "range", "in", "not in", "missing", "code"]
 
 _LONGEST, _DEEPEST = 10_000, 50
 _TOKEN = re.compile(
@@ -114,6 +116,17 @@ def opposite(expression: Expression) -> Expression:
             return Or(tuple(opposite(part) for part in parts))
         case Or(parts):
             return And(tuple(opposite(part) for part in parts))
+
+
+def outside(inside: Predicate) -> Expression:
+    """What lies outside of a range, on either side; as in any comparison, no missing value does.
+
+    >>> [part.operator for part in outside(Predicate("age", "range", ("30", "40"), 0)).parts]
+    ['<', '>']
+    """
+    low, high = inside.values
+    ends: tuple[tuple[Operator, str], ...] = (("<", low), (">", high))
+    return Or(tuple(Predicate(inside.name, operator, (end,), inside.at) for operator, end in ends))
 
 
 def replaced(expression: Expression, change: Callable[[Predicate], Expression]) -> Expression:
@@ -280,12 +293,17 @@ class _Parser:
         at, name = self.token.at, self.name()
         if self.take("is"):
             negated = self.take("not")
-            self.need("missing", "after 'is'")
+            if not self.take("null"):
+                self.need("missing", "after 'is'")
             missing = Predicate(name, "missing", (), at)
             return Not(missing) if negated else missing
         if self.take("in"):
             return Predicate(name, "in", self.values(), at)
+        if self.take("between"):
+            return Predicate(name, "range", self.ends(), at)
         if self.take("not"):
+            if self.take("between"):
+                return outside(Predicate(name, "range", self.ends(), at))
             self.need("in", "after 'not'")
             return Predicate(name, "not in", self.values(), at)
         sign = self.token
@@ -303,6 +321,11 @@ class _Parser:
             self.fail(f"the name of a field is expected, not {self.seen()}", token.at)
         self.next += 1
         return _unquoted(token)
+
+    def ends(self) -> tuple[str, str]:
+        first = self.value()
+        self.need("and", "between the ends of a range")
+        return first, self.value()
 
     def values(self) -> tuple[str, ...]:
         self.need("(", "before the listed values")

@@ -152,7 +152,7 @@ def test_rows_are_found_and_questions_answered() -> None:
     expected = truth.filter((pl.col("town") == "Rome") & pl.col("smoker")).height
     assert abs(release.query("town = 'Rome' and smoker = true").value - expected) < 0.35 * expected
     assert release.sample(50, seed=1).columns == ["age", "town", "smoker"]
-    assert set(release.sample(200, seed=1, given="town = 'Milan'")["town"]) == {"Milan"}
+    assert set(release.sample(200, seed=1, where="town = 'Milan'")["town"]) == {"Milan"}
 
 
 def test_a_private_median_cuts_where_the_records_are() -> None:

@@ -75,7 +75,7 @@ def test_no_row_breaks_a_rule_and_all_are_drawn(name: str) -> None:
     rows = ruled.sample(2000, seed=1)
     assert rows.height == 2000
     assert not ruled.schema.rules_out(rows).any()
-    young = ruled.sample(200, seed=2, given="age < 18")
+    young = ruled.sample(200, seed=2, where="age < 18")
     assert not ruled.schema.rules_out(young).any()
     assert young["age"].max() < 18
     impossible = ruled.query("age < 10 and job = cook")

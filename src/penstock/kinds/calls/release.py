@@ -300,6 +300,7 @@ class CallsRelease(Release):
                 lambda text: self.flows(_areas(text)),
                 example="2",
             ),
+            **self.in_sql(),
         }
 
     # Words and pictures ----------------------------------------------------------------------------------

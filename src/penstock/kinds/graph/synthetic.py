@@ -62,12 +62,19 @@ class SyntheticGraphRelease(GraphRelease):
         empty = dict.fromkeys(names, pl.Int64)
         return pl.concat(frames) if frames else pl.DataFrame(schema=empty)
 
-    def sample(self, n: int | None = None, *, seed: int | None = None, form: Form = "edges") -> Any:
+    def sample(
+        self,
+        n: int | None = None,
+        *,
+        seed: int | None = None,
+        where: str | None = None,
+        form: Form = "edges",
+    ) -> Any:
         """The edges of `n` synthetic graphs; one graph for NetworkX or as a matrix of SciPy, if `form` says
         so.
         """
-        if form == "edges":
-            return super().sample(n, seed=seed)
+        if form == "edges" or where is not None:
+            return super().sample(n, seed=seed, where=where)
         if form not in ("networkx", "scipy"):
             raise UsageError(f"form must be edges, networkx or scipy, not {form!r}.")
         if n not in (None, 1):
@@ -130,7 +137,8 @@ class SyntheticGraphRelease(GraphRelease):
             stream.write("</graph>\n</graphml>\n")
 
     def questions(self) -> Mapping[str, Question]:
-        return {"graph": Question("a synthetic graph is written", self._written, example="graph.txt")}
+        written = Question("a synthetic graph is written", self._written, example="graph.txt")
+        return {"graph": written, **self.in_sql()}
 
     def _written(self, text: str) -> Written:
         from penstock.releases.disk import whole_file

@@ -132,6 +132,7 @@ class ItemSetsRelease(Release):
             "compact": Question(
                 "every different synthetic set is written to a file", self._write_compact, example="sets.csv"
             ),
+            **self.in_sql(),
         }
 
     def _count_all(self, path: str) -> pl.DataFrame:

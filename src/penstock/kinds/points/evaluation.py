@@ -10,17 +10,21 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.engine import read
 from penstock.errors import DataError
 from penstock.evaluation.findings import Evaluator, Findings, Options
+from penstock.evaluation.matches import matched_section, matches
 from penstock.evaluation.metrics import tvd
 from penstock.evaluation.score import Score
+from penstock.evaluation.telling_apart import apart_score, propensity
 from penstock.kinds.points.box import Boxes, Reals, random_boxes
 from penstock.kinds.points.release import PointsRelease
 from penstock.progress import progress
 from penstock.releases.release import Release
 from penstock.report.maps import grid_map
+from penstock.report.numbers import percent
 from penstock.report.page import Block, Gallery, Section
 from penstock.report.picture import Picture
 from penstock.report.pictures import histogram
@@ -39,6 +43,8 @@ SMOOTHING = 0.001
 MAP_SIDE = 64
 PROFILE_BINS = 48
 MOST_SYNTHETIC = 2_000_000
+CROWDED = 0.01
+_PLACE = "place"
 
 
 class PointsEvaluation(Evaluator):
@@ -95,13 +101,52 @@ class PointsEvaluation(Evaluator):
                 absolute[words] = float(np.abs((estimate if model is None else model) - truth).mean())
                 step(1)
         scores.append(_density_score(points, synthetic, ceiling, low, high))
+        even = low + (high - low) * rng.random((min(len(points), MOST_SYNTHETIC), len(low)))
+        if options.learning:
+            sets = {"release": synthetic, "floor": even, "ceiling": ceiling}
+            numbers = [False] * len(names)
+            apart = apart_score(
+                {key: propensity(_small(points), _small(each), numbers, seed) for key, each in sets.items()}
+            )
+            scores += [] if apart is None else [apart]
+        equal = matches(_places(points), _places(synthetic), _places(even), [_PLACE])
+        heaped = _most_crowded(points), _most_crowded(synthetic)
         details = {
+            "matches": equal.to_dict(),
+            "most_crowded_place": {"original": heaped[0], "synthetic": heaped[1]},
             "mean_absolute_error": absolute,
             "queries": options.queries,
             "synthetic_points": len(synthetic),
             "smoothing": SMOOTHING,
         }
-        return Findings(tuple(scores), len(original), details, _sections(names, points, synthetic, low, high))
+        remarks = [equal.words]
+        if heaped[0] > max(CROWDED, 2 * heaped[1]):
+            remarks.append(
+                f"{percent(heaped[0])} of the original points lie on one and the same place, and "
+                f"{percent(heaped[1])} of the synthetic ones: points are spread inside a cell."
+            )
+        sections = [
+            *_sections(names, points, synthetic, low, high),
+            matched_section(equal, "Points with the very same coordinates"),
+        ]
+        return Findings(tuple(scores), len(original), details, sections, remarks=tuple(remarks))
+
+
+def _small(points: Reals) -> NDArray[np.float32]:
+    return points.astype(np.float32)
+
+
+def _places(points: Reals) -> pl.DataFrame:
+    """Each point as one value."""
+    import polars as pl
+
+    whole = np.ascontiguousarray(points[:MOST_SYNTHETIC]).view(f"V{points.shape[1] * 8}").ravel().tolist()
+    return pl.DataFrame({_PLACE: pl.Series(whole, dtype=pl.Binary)})
+
+
+def _most_crowded(points: Reals) -> float:
+    """The share of the points on the place where most of them are."""
+    return float(np.unique(points, axis=0, return_counts=True)[1].max() / len(points)) if len(points) else 0.0
 
 
 def coordinates(frame: pl.DataFrame, schema: Schema, names: Sequence[str], low: Reals, high: Reals) -> Reals:

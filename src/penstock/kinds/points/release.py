@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from penstock.errors import UsageError
 from penstock.kinds.points.box import Box, Reals
 from penstock.kinds.points.questions import condition_of, parse_box, read_boxes
 from penstock.releases import Answer, Question, Release
@@ -18,6 +19,8 @@ from penstock.releases.answer import contributions
 from penstock.releases.batch import with_answers
 from penstock.releases.error_bars import Noises, bar
 from penstock.releases.example import example_query
+from penstock.report.numbers import percent
+from penstock.schema import parse
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +32,10 @@ CUT = (
 SHARED = (
     "It is an estimate made from noisy counts of many sizes, whose common noise the release does not keep."
 )
+MOST_DRAWN = 20_000_000
+"""Points that are drawn for those that meet a condition, and LEAST_MET times as many as will be needed."""
+LEAST_MET = 2
+AT_ONCE = 1 << 20
 _WHOLE = 1e-6  # of a cell: rounding, or a sliver that does not matter
 
 
@@ -85,6 +92,28 @@ class PointsRelease(Release):
         if self.reservations:
             return Answer.counted(value, None, "points", told)
         return Answer.counted(value, bar([Noises(1.0, self.deviation, round(squares))]), "points", told)
+
+    def draw_where(self, where: str, n: int, rng: np.random.Generator) -> pl.DataFrame:
+        """`n` synthetic points that meet a condition: others are drawn and thrown away, a bounded number."""
+        import polars as pl
+
+        condition = parse(where, self.schema)
+        share = self.query(where).value / self.total if self.total > 0 else 0.0
+        if n * LEAST_MET > share * MOST_DRAWN:
+            raise UsageError(
+                f'"{where}" holds for {percent(share)} of the points, which is too rare for {n:,} of them; '
+                "ask for fewer points, or for something more common."
+            )
+        kept, found, drawn = [self.draw(0, rng)], 0, 0
+        while found < n and drawn < MOST_DRAWN:
+            many = min(AT_ONCE, round((n - found) / max(share, 1e-9) * 1.2) + 64, MOST_DRAWN - drawn)
+            rows = self.draw(many, rng)
+            rows = rows.filter(pl.Series(condition.holds(rows), dtype=pl.Boolean)).head(n - found)
+            kept.append(rows)
+            found, drawn = found + rows.height, drawn + many
+        if found < n:
+            raise UsageError(f'"{where}" holds for nearly no point that is drawn; ask for a wider area.')
+        return pl.concat(kept)
 
     @property
     def reservations(self) -> tuple[str, ...]:

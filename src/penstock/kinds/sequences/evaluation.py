@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import DataError
 from penstock.evaluation.findings import Evaluator, Findings, Options
+from penstock.evaluation.matches import Matches, matched_section, matches
 from penstock.evaluation.metrics import tvd
 from penstock.evaluation.score import Score
+from penstock.evaluation.telling_apart import apart_score, propensity
 from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.markov import Markov, String
 from penstock.kinds.sequences.occurrences import Grams, Text
@@ -29,13 +31,20 @@ from penstock.report.picture import Picture
 from penstock.report.pictures import bars, histogram
 from penstock.schema import Schema
 
+if TYPE_CHECKING:
+    import polars as pl
+
 Counts = NDArray[np.int64]
 Strings = Sequence[String]
 
 MANY = (50, 100, 200)
 MOST_SYNTHETIC = 1_000_000
+MOST_MATCHED = 200_000
+MOST_SYMBOLS = 30
+MOST_CATEGORIES = 254
 SHOWN = 20
 SHOWN_LENGTHS = 60
+_SEQUENCE = "sequence"
 
 
 def frequent_strings(text: Text, many: int) -> list[tuple[String, int]]:
@@ -121,11 +130,17 @@ class SequencesEvaluation(Evaluator):
             sizes = [many for many in MANY if many <= known] or [max(1, known)]
             scores = [_top_score(many, found, truth, floor, resampled) for many in sizes]
             pictures = [_top_picture(release, truth)]
+            equal: Matches | None = None
             if isinstance(release, MarkovRelease):
                 drawn = min(max(1, len(original.lengths)), MOST_SYNTHETIC)
                 synthetic = Symbols(*_drawn(release, drawn, seed))
-                scores += _shape_scores(text, original, synthetic, ceiling, blind, rng)
+                guessed = Symbols(*blind.draw(drawn, int(original.lengths.max()) + 1, rng))
+                scores += _shape_scores(text, original, synthetic, ceiling, guessed)
                 pictures.append(_length_picture(original.lengths, synthetic.lengths))
+                tables = {"release": synthetic, "floor": guessed, "ceiling": ceiling}
+                apart = told_apart(original, tables, alphabet, seed) if options.learning else None
+                scores += [] if apart is None else [apart]
+                equal = matches(_whole(original), _whole(synthetic), _whole(guessed), [_SEQUENCE])
             step(1)
         number = release.number.value if isinstance(release, MarkovRelease) else None
         details: dict[str, Any] = {
@@ -135,8 +150,46 @@ class SequencesEvaluation(Evaluator):
         }
         blocks: list[Block] = [Gallery(pictures)]
         lead = "The original beside the release."
-        section = Section("What the sequences are like", blocks, short="Sequences", lead=lead)
-        return Findings(tuple(scores), len(original.lengths), details, [section])
+        sections = [Section("What the sequences are like", blocks, short="Sequences", lead=lead)]
+        remarks: tuple[str, ...] = ()
+        if equal is not None:
+            details["matches"] = equal.to_dict()
+            remarks = (equal.words,)
+            sections.append(matched_section(equal, "Whole sequences, symbol by symbol"))
+        return Findings(tuple(scores), len(original.lengths), details, sections, remarks=remarks)
+
+
+def _whole(symbols: Symbols) -> pl.DataFrame:
+    """Each sequence as one value; at most so many of them as are compared."""
+    import polars as pl
+
+    lengths = symbols.lengths[:MOST_MATCHED]
+    ends = np.cumsum(lengths)
+    codes = symbols.codes.astype(np.uint32)
+    whole = [codes[end - length : end].tobytes() for end, length in zip(ends, lengths, strict=True)]
+    return pl.DataFrame({_SEQUENCE: pl.Series(whole, dtype=pl.Binary)})
+
+
+def told_apart(original: Symbols, tables: Mapping[str, Symbols], alphabet: int, seed: int) -> Score | None:
+    """How well sequences are told from original ones by their length, their ends and their symbols."""
+    common = np.argsort(-np.bincount(original.codes, minlength=alphabet), kind="stable")[:MOST_SYMBOLS]
+    kinds = [False, True, True, *([False] * len(common))]
+    if alphabet >= MOST_CATEGORIES:
+        kinds = [False] * len(kinds)
+    features = {key: _features(table, common) for key, table in {"": original, **tables}.items()}
+    return apart_score({key: propensity(features[""], features[key], kinds, seed) for key in tables})
+
+
+def _features(symbols: Symbols, common: Counts) -> NDArray[np.float32]:
+    """Length, first and last symbol, and how often each of the common symbols occurs; -1 for no symbol."""
+    lengths = symbols.lengths
+    ends = np.cumsum(lengths)
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    codes = np.append(symbols.codes.astype(np.int64), -1)
+    first = np.where(lengths > 0, codes[np.minimum(ends - lengths, len(codes) - 1)], -1)
+    last = np.where(lengths > 0, codes[ends - 1], -1)
+    counts = [np.bincount(owner[codes[:-1] == each], minlength=len(lengths)) for each in common.tolist()]
+    return np.column_stack([lengths, first + 1, last + 1, *counts]).astype(np.float32)
 
 
 def _drawn(release: MarkovRelease, many: int, seed: int) -> tuple[NDArray[np.unsignedinteger], Counts]:
@@ -176,12 +229,10 @@ def _shape_scores(
     original: Symbols,
     synthetic: Symbols,
     ceiling: Symbols,
-    blind: Markov,
-    rng: np.random.Generator,
+    guessed: Symbols,
 ) -> list[Score]:
     truth = transitions(text)
     shares = np.tile(truth.sum(axis=0), (text.width, 1))
-    _, guessed = blind.draw(len(synthetic.lengths), int(original.lengths.max()) + 1, rng)
     return [
         Score(
             "what follows what",
@@ -193,7 +244,7 @@ def _shape_scores(
         Score(
             "lengths",
             length_distance(original.lengths, synthetic.lengths),
-            floor=length_distance(original.lengths, guessed),
+            floor=length_distance(original.lengths, guessed.lengths),
             ceiling=length_distance(original.lengths, ceiling.lengths),
             note="total variation distance of the number of symbols; floor: sequences that end by chance",
         ),

@@ -128,7 +128,8 @@ class SequenceRelease(Release):
 
     def questions(self) -> Mapping[str, Question]:
         words = "the most frequent strings are listed"
-        return {"top": Question(words, lambda text: self.top(_whole(text)), example="3")}
+        top = Question(words, lambda text: self.top(_whole(text)), example="3")
+        return {"top": top, **self.in_sql()}
 
     def _many(self, many: int) -> int:
         if not 1 <= many <= MOST_STRINGS:

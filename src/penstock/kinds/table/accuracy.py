@@ -8,7 +8,7 @@ from helping it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import UsageError
+from penstock.evaluation.learner import boosted
 from penstock.evaluation.metrics import Codes
 from penstock.schema import Attribute
 
@@ -29,17 +30,27 @@ FEWEST_ROWS = 40
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Shares of held-out original rows whose class was predicted."""
+    """Shares of held-out original rows whose class was predicted, and how well classes are told apart (AUC).
+
+    The AUC is the mean over the classes of the chance that a row of the class is ranked above one of another.
+    It is None where the held-out rows are all of one class.
+    """
 
     target: str
     classes: int
     synthetic: float
     real: float
     majority: float
+    auc_synthetic: float | None = None
+    auc_real: float | None = None
 
 
 def choose_targets(attributes: Sequence[Attribute], original: Codes, wanted: str | None = None) -> list[str]:
-    """The column asked for, or a few categorical ones with few classes, the smallest and last ones first."""
+    """The column asked for, or a few categorical ones with few classes: those that are hardest to guess.
+
+    A column most rows of which have one value is guessed without learning anything, so the most balanced ones
+    come first.
+    """
     names = [attribute.name for attribute in attributes]
     if wanted is not None:
         if wanted not in names:
@@ -51,7 +62,7 @@ def choose_targets(attributes: Sequence[Attribute], original: Codes, wanted: str
             original[attribute.name]
         )
         if not attribute.ordered and attribute.size <= MOST_CLASSES and np.count_nonzero(shares >= 0.01) >= 2:
-            found.append((attribute.size, -place, attribute.name))
+            found.append((float(shares.max()), -place, attribute.name))
     return [name for _, _, name in sorted(found)[:MOST_TARGETS]]
 
 
@@ -74,17 +85,23 @@ def accuracies(
         truth = original[target][testing]
         questions = _matrix(features, original, testing)
         majority = int(np.bincount(original[target][training]).argmax())
-        answers: Mapping[str, NDArray[Any]] = {
-            "real": _predict(
-                features, _matrix(features, original, training), original[target][training], questions
+        chances = {
+            "real": _chances(
+                features,
+                _matrix(features, original, training),
+                original[target][training],
+                questions,
+                classes,
             ),
-            "synthetic": _predict(
+            "synthetic": _chances(
                 features,
                 _matrix(features, synthetic, synthetic_rows),
                 synthetic[target][synthetic_rows],
                 questions,
+                classes,
             ),
         }
+        answers = {key: each.argmax(axis=1) for key, each in chances.items()}
         found.append(
             Accuracy(
                 target,
@@ -92,6 +109,8 @@ def accuracies(
                 synthetic=float(np.mean(answers["synthetic"] == truth)),
                 real=float(np.mean(answers["real"] == truth)),
                 majority=float(np.mean(truth == majority)),
+                auc_synthetic=ranked(truth, chances["synthetic"]),
+                auc_real=ranked(truth, chances["real"]),
             )
         )
     return found
@@ -101,27 +120,33 @@ def _matrix(features: Sequence[Attribute], codes: Codes, rows: NDArray[Any]) -> 
     return np.column_stack([codes[feature.name][rows] for feature in features]).astype(np.float32)
 
 
-def _predict(
+def _chances(
     features: Sequence[Attribute],
     known: NDArray[np.float32],
-    classes: NDArray[Any],
+    labels: NDArray[Any],
     questions: NDArray[np.float32],
-) -> NDArray[Any]:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from threadpoolctl import threadpool_limits
+    classes: int,
+) -> NDArray[np.float64]:
+    """For each question the probability of each class, as a classifier learns it from rows with labels."""
+    found = np.zeros((len(questions), classes))
+    there = np.unique(labels)
+    if len(there) < 2:
+        found[:, there] = 1.0
+        return found
+    model = boosted([not feature.ordered and feature.size <= 255 for feature in features])
+    found[:, there.astype(np.int64)] = model.fit(known, labels).predict_proba(questions)
+    return found
 
-    if len(np.unique(classes)) < 2:
-        return np.full(len(questions), classes[0])
-    model = HistGradientBoostingClassifier(
-        max_iter=40,
-        learning_rate=0.2,
-        max_leaf_nodes=15,
-        early_stopping=False,
-        random_state=0,
-        categorical_features=[not feature.ordered and feature.size <= 255 for feature in features],
-    )
-    with threadpool_limits(
-        1
-    ):  # on a busy machine its threads wait for each other ten times longer than they work
-        predicted: NDArray[Any] = model.fit(known, classes).predict(questions)
-    return predicted
+
+def ranked(truth: NDArray[Any], chances: NDArray[np.float64]) -> float | None:
+    """The mean AUC of the classes that occur, each against all others; None where there is only one.
+
+    >>> ranked(np.array([0, 1, 1]), np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]]))
+    1.0
+    """
+    from sklearn.metrics import roc_auc_score
+
+    there = np.unique(truth)
+    if len(there) < 2:
+        return None
+    return float(np.mean([roc_auc_score(truth == each, chances[:, each]) for each in there.tolist()]))

@@ -45,11 +45,14 @@ class Asked(Protocol):
     @property
     def estimates_errors(self) -> bool: ...
 
+    @property
+    def loose(self) -> Sequence[Condition]: ...
+
     def in_groups(self, names: Sequence[str]) -> list[tuple[str, ...]]: ...
 
     def marginal(self, names: Sequence[str]) -> Reals: ...
 
-    def share(self, condition: Condition) -> float: ...
+    def share(self, condition: Condition, worth: str | None = None) -> float: ...
 
 
 def answer(release: Asked, condition: Condition) -> Answer:
@@ -61,7 +64,7 @@ def answer(release: Asked, condition: Condition) -> Answer:
     schema, support = release.schema, release.support
     names = condition.names
     if prod(schema.sizes[name] for name in names) > MOST_CELLS:
-        return _by_model(release, condition, cut=_cut_fields(condition), seen=False, range_=None)
+        return _by_model(release, condition, cut=cut_fields(condition), seen=False, range_=None)
     weights = support.weights(condition, names)
     possible = weights[~np.isnan(weights)]
     if not (possible > 0).any():
@@ -69,7 +72,7 @@ def answer(release: Asked, condition: Condition) -> Answer:
     public = None if schema.size is None else float(schema.size)
     if public is not None and (possible == 1).all():
         return Answer(public, 0.0, "records", "declared", ("The schema states the number of records.",))
-    cut = _cut_fields(condition) if ((possible > 0) & (possible < 1)).any() else []
+    cut = cut_fields(condition) if ((possible > 0) & (possible < 1)).any() else []
     known = None if cut else answered(release.counted_tables, names, weights, public)
     if known is not None:
         return Answer.counted(*known, "records", contributions(schema))
@@ -170,7 +173,7 @@ def unconnected(groups: Sequence[Sequence[str]]) -> list[str]:
     return [f"The release does not connect {words}: they are taken to be independent."]
 
 
-def _cut_fields(condition: Condition) -> list[str]:
+def cut_fields(condition: Condition) -> list[str]:
     """The fields a bin of which the question cuts through."""
     found: dict[str, None] = {}
     for term in condition.disjoint_terms():

@@ -67,17 +67,11 @@ class CountedTable:
         """
         if not set(names) <= set(self.attributes):
             return None
-        axes = [self.attributes.index(name) for name in names]
-        shape = [self.counts.shape[axis] for axis in axes]
-        least, most = _extremes(weights, [self.place(name) for name in names], shape)
+        least, most = self.extremes(names, weights)
         known = np.isfinite(most)
         if (least[known] != most[known]).any() or not np.isin(most[known], (0.0, 1.0)).all():
             return None
-        kept = np.ones(self.counts.shape, dtype=np.bool_) if self.possible is None else self.possible
-        others = tuple(axis for axis in range(self.counts.ndim) if axis not in axes)
-        order = np.argsort(np.argsort(axes))
-        sums = np.transpose(np.where(kept, self.counts, 0).sum(axis=others), order)
-        cells = np.transpose(kept.sum(axis=others), order)
+        sums, cells = self.sums(names)
         inside, outside = known & (most == 1.0), known & (most == 0.0)
         return Seen(
             float(sums[inside].sum()),
@@ -87,6 +81,23 @@ class CountedTable:
             max(self.deviation, _LEAST),
             self.gaussian,
         )
+
+    def extremes(self, names: Sequence[str], weights: Reals) -> tuple[Reals, Reals]:
+        """The least and the largest weight of the codes at each place of some of the columns.
+
+        They are +inf and -inf where no code can occur.
+        """
+        shape = [self.counts.shape[self.attributes.index(name)] for name in names]
+        return _extremes(weights, [self.place(name) for name in names], shape)
+
+    def sums(self, names: Sequence[str]) -> tuple[Reals, Reals]:
+        """The noisy count at each place of some of the columns, and of how many cells it is the sum."""
+        axes = [self.attributes.index(name) for name in names]
+        kept = np.ones(self.counts.shape, dtype=np.bool_) if self.possible is None else self.possible
+        others = tuple(axis for axis in range(self.counts.ndim) if axis not in axes)
+        order = np.argsort(np.argsort(axes))
+        counts = np.where(kept, self.counts, 0).sum(axis=others).astype(np.float64)
+        return np.transpose(counts, order), np.transpose(kept.sum(axis=others).astype(np.float64), order)
 
     def everything(self) -> Seen:
         """The table as a count of all records."""

@@ -7,17 +7,19 @@ floor and ceiling carry the same sampling error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from penstock.engine import MemoryEngine, read
 from penstock.errors import DataError
 from penstock.evaluation.findings import Evaluator, Findings, Options
+from penstock.evaluation.matches import matches
 from penstock.evaluation.metrics import (
     Codes,
     Subset,
@@ -29,7 +31,9 @@ from penstock.evaluation.metrics import (
     tvd,
 )
 from penstock.evaluation.score import Score
+from penstock.evaluation.telling_apart import Propensity, apart_score, propensity
 from penstock.kinds.table.accuracy import Accuracy, accuracies, choose_targets
+from penstock.kinds.table.findings import Slice, broken_rules, found_sections, remarks_of, slices, spikes
 from penstock.kinds.table.release import AnswersMarginals
 from penstock.progress import progress
 from penstock.releases.release import Release
@@ -38,16 +42,14 @@ from penstock.report.picture import Picture
 from penstock.report.pictures import distribution
 from penstock.schema import Schema
 
-if TYPE_CHECKING:
-    pass
-
 WAYS = (1, 2, 3)
 WORDS = {1: "single columns", 2: "pairs of columns", 3: "triples of columns"}
 MOST_FROM_MODEL = 100
 MOST_MODEL_CELLS = 1 << 20
 WORST_SHOWN = 12
 MOST_COMPARED = 1 << 18
-"""Records of a database that a release is compared with: more tell no more, and would have to be fetched."""
+"""Records that a release is compared with: more tell no more, are sampled, and the evaluation says so."""
+K = 3
 
 _LEARNING = (
     "A gradient boosting classifier was trained on synthetic rows and asked about original rows that it had "
@@ -58,17 +60,22 @@ _LEARNING = (
 class TableEvaluation(Evaluator):
     """How far marginals, columns and what a classifier learns are from the original's."""
 
+    k_marginals = True
+
     def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
         original, of = read(source, table=options.table).sampled(list(schema.names), MOST_COMPARED)
         seed = options.seed
+        if original.height == 0:
+            raise DataError("The data to compare with has no records.")
+        if original.height == of > MOST_COMPARED:  # a database has drawn them by itself
+            original = original.sample(MOST_COMPARED, seed=seed)
         codes = schema.encode(original)
         rows = original.height
-        if rows == 0:
-            raise DataError("The data to compare with has no records.")
         targets: Sequence[str] = ()
         if options.learning:
             targets = choose_targets(schema.attributes, codes, options.target or schema.target)
-        synthetic = schema.encode(release.sample(rows, seed=seed))
+        drawn = release.draw(*release.drawing(rows, seed))
+        synthetic = schema.encode(drawn)
         rng = np.random.default_rng(seed)
         others: dict[str, Codes] = {
             "release": synthetic,
@@ -93,30 +100,112 @@ class TableEvaluation(Evaluator):
             for name in targets:
                 learned += accuracies(schema.attributes, codes, synthetic, [name], seed)
                 step(1)
-        scores += [
-            Score(
-                f"predicting {one.target}",
-                one.synthetic,
-                floor=one.majority,
-                ceiling=one.real,
-                lower_is_better=False,
-                note="accuracy on held-out original rows after training on synthetic "
-                "ones; floor: the most frequent class, ceiling: training on original rows",
-            )
-            for one in learned
-        ]
-        details: dict[str, Any] = {
-            "records": {"compared": rows, "of": of},
+        scores += [score for one in learned for score in _learned_scores(one)]
+        cut = slices(schema, codes, others, seed)
+        scores += _slice_score(cut)
+        apart = _told_apart(schema, codes, others, seed) if options.learning else None
+        told = None if apart is None else apart_score(apart)
+        scores += [] if told is None else [told]
+        frames = {"original": original, "synthetic": drawn}
+        broken = broken_rules(schema, frames) if schema.rules else []
+        piled = spikes(schema, original, drawn)
+        coded = {key: pl.DataFrame(dict(each)) for key, each in {"original": codes, **others}.items()}
+        equal = matches(coded["original"], coded["release"], coded["floor"], names)
+        if options.k_marginal and len(names) >= K:
+            scores.append(_k_marginal(scores[K - 1], len(found[K][0])))
+        details = {
             "columns": _per_column(found[1]),
             "marginals": {
                 str(way): {"compared": len(found[way][0]), "of": comb(len(names), way)} for way in ways
             },
+            "records": {"compared": rows, "of": of},
+            "slices": [
+                {"column": one.column, "value": one.value, "records": one.records, **one.distance}
+                for one in cut[:WORST_SHOWN]
+            ],
+            "told_apart": {key: asdict(each) for key, each in (apart or {}).items() if each is not None},
+            "broken_rules": [{"rule": text, **shares} for text, shares in broken],
+            "spikes": [asdict(one) for one in piled],
+            "matches": equal.to_dict(),
         }
-        sections = _sections(schema, codes, synthetic, found, learned)
+        sections = [
+            *_sections(schema, codes, synthetic, found, learned),
+            *found_sections(cut, broken, piled, equal),
+        ]
+        remarks = [equal.words, *remarks_of(broken, piled)]
         if rows < of:
-            told = f"Compared with {rows:,} records that the database drew at random; it holds {of:,}."
-            sections = [Section("A sample of the records", [Text([told])]), *sections]
-        return Findings(tuple(scores), rows, details, sections)
+            remarks.insert(0, f"Compared with {rows:,} of the {of:,} records, drawn at random.")
+        return Findings(tuple(scores), rows, details, sections, remarks=tuple(remarks))
+
+
+def _learned_scores(one: Accuracy) -> list[Score]:
+    trained = "on held-out original rows after training on synthetic ones"
+    scores = [
+        Score(
+            f"predicting {one.target}",
+            one.synthetic,
+            floor=one.majority,
+            ceiling=one.real,
+            lower_is_better=False,
+            note=f"accuracy {trained}; floor: the most frequent class, ceiling: training on original rows",
+        )
+    ]
+    if one.auc_synthetic is not None and one.auc_real is not None:
+        scores.append(
+            Score(
+                f"ranking {one.target} (AUC)",
+                one.auc_synthetic,
+                floor=0.5,
+                ceiling=one.auc_real,
+                lower_is_better=False,
+                note=f"area under the ROC curve, mean of all classes, {trained}; floor: by chance",
+            )
+        )
+    return scores
+
+
+def _slice_score(cut: Sequence[Slice]) -> list[Score]:
+    if not cut:
+        return []
+    worst = cut[0]
+    return [
+        Score(
+            "worst slice",
+            worst.distance["release"],
+            floor=worst.distance["floor"],
+            ceiling=worst.distance["ceiling"],
+            note=f"mean total variation distance of all other columns among the {worst.records:,} records "
+            f"with {worst.name}, the worst of {len(cut)} such groups",
+        )
+    ]
+
+
+def _told_apart(
+    schema: Schema, codes: Codes, others: Mapping[str, Codes], seed: int
+) -> dict[str, Propensity | None]:
+    """How well rows of the release, the floor and the ceiling are told from original ones."""
+    attributes = schema.attributes
+    categorical = [not each.ordered and each.size <= 255 for each in attributes]
+
+    def matrix(table: Codes) -> NDArray[np.float32]:
+        return np.column_stack([table[each.name] for each in attributes]).astype(np.float32)
+
+    original = matrix(codes)
+    return {key: propensity(original, matrix(table), categorical, seed) for key, table in others.items()}
+
+
+def _k_marginal(triples: Score, many: int) -> Score:
+    """The score of SDNist: 1000 times the share of the density that agrees, over sets of three columns."""
+    value, floor, ceiling = (1000 * (1 - each) for each in (triples.value, triples.floor, triples.ceiling))
+    return Score(
+        "k-marginal (SDNist)",
+        value,
+        floor=floor,
+        ceiling=ceiling,
+        lower_is_better=False,
+        note=f"1000 - 500 mean sum of absolute differences in density, over {many} marginals of {K} columns "
+        "in the schema's categories and bins",
+    )
 
 
 def _marginal_score(
@@ -218,7 +307,12 @@ def _worst(found: dict[int, tuple[list[Subset], dict[str, NDArray[np.float64]]]]
 
 def _learned(learned: Sequence[Accuracy]) -> list[Block]:
     rows = [
-        [one.target, one.classes, round(one.synthetic, 4), round(one.majority, 4), round(one.real, 4)]
+        [
+            one.target,
+            one.classes,
+            *(round(each, 4) for each in (one.synthetic, one.majority, one.real)),
+            *("–" if each is None else round(each, 4) for each in (one.auc_synthetic, one.auc_real)),
+        ]
         for one in learned
     ]
     return [
@@ -230,8 +324,10 @@ def _learned(learned: Sequence[Accuracy]) -> list[Block]:
                 "trained on synthetic",
                 "most frequent class",
                 "trained on original",
+                "AUC, synthetic",
+                "AUC, original",
             ],
             rows,
-            caption="Share of correct answers on held-out original rows",
+            caption="Share of correct answers on held-out original rows, and area under the ROC curve",
         ),
     ]

@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import QueryError, UsageError
-from penstock.kinds.table.answering import answer
+from penstock.kinds.table.asking import AskedTable
 from penstock.kinds.table.connections import Connections
 from penstock.kinds.table.counted import CountedTable
 from penstock.kinds.table.support import Support, ruled_out_share
-from penstock.releases import Answer, Release
 from penstock.releases.example import example_query
 from penstock.releases.predicting import Predicting
 from penstock.report.numbers import percent
@@ -53,13 +52,11 @@ class AnswersMarginals(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class TableRelease(Release):
+class TableRelease(AskedTable):
     """A distribution over the schema's codes, and the estimated number of records."""
 
     kinds: ClassVar[tuple[str, ...]] = ("table",)
     answer: ClassVar[str] = "synthetic data"
-
-    total: float
 
     def predicting(self, target: str | None = None) -> Predicting:
         """What predicts a column: the release itself where it does, else a learner on its synthetic rows."""
@@ -137,28 +134,18 @@ class TableRelease(Release):
         """The expected product of the weights of each attribute's code, rows that break a rule included."""
         return float(self.weighted((), weights))
 
-    def share(self, condition: Condition) -> float:
-        """The share of all rows for which a question holds."""
+    def share(self, condition: Condition, worth: str | None = None) -> float:
+        """The share of all rows for which a question holds; with `worth`, what these are worth of all."""
         asked = condition.and_not(self.loose) if self.loose else condition
-        return sum(self.probability(weights) for weights in asked.disjoint_terms()) / self._possible
+        return sum(self.probability(weights) for weights in asked.disjoint_terms(worth)) / self._possible
 
-    def ask(self, expression: str) -> Answer:
-        """The estimated number of records for which the expression holds."""
-        return answer(self, parse(expression, self.schema))
-
-    def sample(
-        self, n: int | None = None, *, seed: int | None = None, given: str | None = None
-    ) -> pl.DataFrame:
-        """Synthetic rows, any number of them, at no further privacy cost.
-
-        `given` asks for rows for which an expression holds, such as ``given="age = 30..40"``. A seed
-        makes the rows reproducible; it has no bearing on privacy, because the model is public already.
-        """
-        if given is None:
-            return super().sample(n, seed=seed)
-        condition = parse(given, self.schema)
-        wanted, rng = self.drawing(n, seed)
-        return self._draw_where(condition, wanted, rng)
+    def draw_where(self, where: str, n: int, rng: np.random.Generator) -> pl.DataFrame:
+        """`n` synthetic rows for which an expression holds, drawn from the model given that it does."""
+        condition = parse(where, self.schema)
+        asked = condition.and_not(self.schema.rules) if self.schema.rules else condition
+        if not asked.can_hold():
+            raise UsageError(f'"{where}" holds for no row that the schema allows; ask for something else.')
+        return self._draw_where(condition, n, rng)
 
     def draw(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
         """`n` synthetic rows, none of which breaks a rule of the schema."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from html import escape
 from math import lcm
 from typing import Any, TypeVar
 
@@ -62,6 +63,16 @@ class Receipt:
     @property
     def delta(self) -> Fraction:
         return self.paid.cost[1]
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th style='text-align:left'>{each}</th>" for each in ("for", "mechanism", "epsilon"))
+        rows = "".join(
+            f"<tr><td style='text-align:left'>{escape(' / '.join((*above[1:], charge.label)))}</td>"
+            f"<td style='text-align:left'>{escape(charge.mechanism)}</td>"
+            f"<td>{plain(charge.epsilon)}</td></tr>"
+            for above, charge in self.charges()
+        )
+        return f"<p><strong>{escape(self.guarantee)}</strong></p><table><tr>{head}</tr>{rows}</table>"
 
     def charges(self) -> Iterator[tuple[tuple[str, ...], Charge]]:
         """Every payment with the labels of the groups around it; a concentrated one is one line."""

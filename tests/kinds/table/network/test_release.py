@@ -140,17 +140,17 @@ def test_error_bars_come_from_the_noise() -> None:
 @every_method
 def test_rows_given_a_condition_meet_it(method: Any) -> None:
     release = people_release(method)
-    rows = release.sample(500, seed=3, given="age = 33..47 and job in (clerk, cook)")
+    rows = release.sample(500, seed=3, where="age = 33..47 and job in (clerk, cook)")
     assert rows.height == 500
     assert rows["age"].is_between(33, 47).all()
     assert set(rows["job"]) <= {"clerk", "cook"}
-    either = release.sample(300, seed=4, given="age < 12 or smoker = true")
+    either = release.sample(300, seed=4, where="age < 12 or smoker = true")
     assert ((either["age"] < 12) | either["smoker"].fill_null(value=False)).all()
 
 
 def test_rows_given_a_condition_have_the_conditional_distribution() -> None:
     """20,000 rows against exact inference, every cell within 6 standard errors."""
-    codes = RELEASE.schema.encode(RELEASE.sample(20_000, seed=5, given="age < 35 and smoker = false"))
+    codes = RELEASE.schema.encode(RELEASE.sample(20_000, seed=5, where="age < 35 and smoker = false"))
     joint = RELEASE.marginal(["age", "smoker", "job"])
     smoker = RELEASE.schema.attribute("smoker").labels.index("false")
     weights = np.array([1, 1, 1, 0.5, 0, 0, 0, 0, 0, 0])  # half of the bin 30..39 is below 35
@@ -192,9 +192,9 @@ def test_conditions_that_never_hold_are_refused_in_words() -> None:
         table_of(np.zeros((4000, 2), dtype=np.int64), schema_of([2, 2])), paid(20)
     )
     with pytest.raises(UsageError, match="nearly no row"):
-        sure.sample(5, seed=0, given="a = 1 and b = 1")
+        sure.sample(5, seed=0, where="a = 1 and b = 1")
     with pytest.raises(QueryError):
-        RELEASE.sample(5, given="agee < 3")
+        RELEASE.sample(5, where="agee < 3")
 
 
 RULES = "impossible: ['age < 18 and income > 1000', 'age < 15 and smoker = true']\n"
@@ -203,7 +203,7 @@ RULES = "impossible: ['age < 18 and income > 1000', 'age < 15 and smoker = true'
 @every_method
 def test_no_sampled_row_is_declared_impossible(method: Any) -> None:
     release = people_release(method, RULES, epsilon=1)
-    for rows in (release.sample(3000, seed=1), release.sample(400, seed=1, given="age < 25")):
+    for rows in (release.sample(3000, seed=1), release.sample(400, seed=1, where="age < 25")):
         assert len(release.schema.rules) == 2
         assert not any(rule.holds(rows).any() for rule in release.schema.rules)
     assert release.query("age < 15 and smoker = true").value == 0
@@ -228,7 +228,7 @@ def test_wide_questions_are_answered_from_rows(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(release_module.inference, "sample_given", _too_wide)
     assert np.abs(narrow.marginal(["age", "job"]) - exact).max() < 0.005
     assert narrow.query("age < 30").value == pytest.approx(RELEASE.query("age < 30").value, rel=0.05)
-    rows = narrow.sample(200, seed=0, given="age < 30")
+    rows = narrow.sample(200, seed=0, where="age < 30")
     assert rows["age"].max() < 30  # type: ignore[operator]
 
 
@@ -382,3 +382,9 @@ def test_networks_without_edges_have_pictures_too() -> None:
     )
     assert release.network.degree == 0
     assert [picture.title for picture in release.pictures()] == ["a", "b"]
+
+
+def test_what_can_never_hold_is_refused_at_once_and_not_looked_for() -> None:
+    for where in ("age > 200", "age < 10 and age > 20", "smoker = true and smoker = false"):
+        with pytest.raises(UsageError, match="holds for no row that the schema allows"):
+            RELEASE.sample(5, seed=0, where=where)

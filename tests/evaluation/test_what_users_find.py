@@ -1,0 +1,212 @@
+"""An evaluation finds what users find: who is worse off, what is broken, what is lost, what is a copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import penstock
+from penstock import Schema
+from penstock.demo import rides, rides_schema, visits, visits_schema
+from penstock.errors import UsageError
+from penstock.evaluation.matches import CAUTION, matches
+from penstock.evaluation.telling_apart import propensity
+from penstock.kinds.table import evaluation as of_tables
+from penstock.kinds.table.accuracy import accuracies, choose_targets, ranked
+from penstock.kinds.table.findings import broken_rules, slices, spikes
+
+FIELDS = """
+fields:
+  - {name: town, constraints: {enum: [north, south, west]}}
+  - {name: sick, type: boolean}
+  - {name: rare, type: boolean}
+  - {name: hours, type: integer, constraints: {minimum: 0, maximum: 79}, bins: {width: 10}}
+"""
+SCHEMA = Schema.from_yaml(FIELDS)
+
+
+def people(rows: int = 2000, seed: int = 5) -> pl.DataFrame:
+    """In the west, one in ten, illness goes the other way round; half of all work 40 hours."""
+    rng = np.random.default_rng(seed)
+    town = rng.choice(["north", "south", "west"], rows, p=[0.45, 0.45, 0.1])
+    hours = np.where(rng.random(rows) < 0.5, 40, rng.integers(0, 80, rows))
+    sick = ((hours >= 40) ^ (rng.random(rows) < 0.1)) ^ (town == "west")
+    return pl.DataFrame({"town": town, "sick": sick, "rare": rng.random(rows) < 0.03, "hours": hours})
+
+
+def without_the_west(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same, but in the west illness is as everywhere else."""
+    return frame.with_columns(sick=pl.col("sick") ^ (pl.col("town") == "west"))
+
+
+def test_the_slice_that_is_wrong_is_the_worst_one() -> None:
+    original = people()
+    codes = SCHEMA.encode(original)
+    others = {
+        "release": SCHEMA.encode(without_the_west(original)),
+        "floor": SCHEMA.encode(original.with_columns(pl.all().shuffle(seed=1))),
+        "ceiling": SCHEMA.encode(original.sample(2000, with_replacement=True, seed=1)),
+    }
+    first, *rest = slices(SCHEMA, codes, others)
+    assert first.name == "town: west"
+    assert first.records == original.filter(town="west").height
+    assert first.distance["release"] > 2 * first.distance["ceiling"]
+    assert all(each.distance["release"] < first.distance["release"] for each in rest)
+    assert "rare: true" in {each.name for each in rest}
+
+
+def test_a_slice_without_synthetic_records_is_wholly_off() -> None:
+    original = people()
+    north = original.filter(town="north")
+    tables = dict.fromkeys(("release", "floor", "ceiling"), SCHEMA.encode(north))
+    found = {each.name: each.distance["release"] for each in slices(SCHEMA, SCHEMA.encode(original), tables)}
+    assert found["town: west"] == pytest.approx(0.5)  # half of |p - 0|
+    assert found["town: north"] == 0
+
+
+def test_spikes_inside_a_bin_are_found_and_what_to_do_is_said() -> None:
+    original = people()
+    even = original.with_columns(hours=pl.Series(np.random.default_rng(1).integers(40, 50, 2000)))
+    (found,) = spikes(SCHEMA, original, even)
+    assert (found.column, found.value) == ("hours", "40")
+    assert found.original == pytest.approx(0.5, abs=0.05)
+    assert found.synthetic < 0.2
+    declared = SCHEMA.with_field("hours", spikes=[40])
+    assert spikes(declared, original, original) == []
+
+
+def test_rules_that_are_broken_are_counted_on_both_sides() -> None:
+    ruled = SCHEMA.with_facts(
+        impossible=["hours < 10 and sick = true"], always=["if rare = true then hours < 80"]
+    )
+    original = people()
+    (first, shares), (second, none) = broken_rules(
+        ruled, {"original": original, "synthetic": original.head(0)}
+    )
+    assert (first, second) == ("hours < 10 and sick = true", "if rare = true then hours < 80")
+    right = original.filter((pl.col("hours") < 10) & pl.col("sick")).height / 2000
+    assert shares == {"original": pytest.approx(right), "synthetic": 0.0}
+    assert none["original"] == 0
+
+
+def test_copies_are_matches_and_the_caution_goes_with_them() -> None:
+    rows = pl.DataFrame({"a": [1, 1, 2, 3, None], "b": ["x", "x", "y", "z", None]})
+    found = matches(rows, rows, rows.head(0), ["a", "b"])
+    assert (found.any, found.unique, found.floor, found.distinct) == (1.0, 0.6, 0.0, 0.6)
+    assert "neither a leak nor a proof" in found.words
+    assert "guarantee" in CAUTION
+
+
+def test_targets_are_the_most_balanced_columns_unless_one_is_named() -> None:
+    codes = SCHEMA.encode(people())
+    assert choose_targets(SCHEMA.attributes, codes) == ["town", "sick", "rare"]
+    assert choose_targets(SCHEMA.attributes, codes, "rare") == ["rare"]
+    with pytest.raises(UsageError, match="no column 'sic'"):
+        choose_targets(SCHEMA.attributes, codes, "sic")
+
+
+def test_the_auc_sees_what_accuracy_of_a_rare_class_does_not() -> None:
+    """The one class in thirty is never predicted, so that both have the same accuracy; only one can rank."""
+    rng = np.random.default_rng(0)
+    rare = rng.random(4000) < 0.03
+    hours = np.where(rare & (rng.random(4000) < 0.5), 75, rng.integers(0, 80, 4000))
+    frame = pl.DataFrame(
+        {"town": ["north"] * 4000, "sick": rng.random(4000) < 0.5, "rare": rare, "hours": hours}
+    )
+    codes = SCHEMA.encode(frame)
+    shuffled = {**codes, "rare": rng.permutation(codes["rare"])}
+    (good,) = accuracies(SCHEMA.attributes, codes, codes, ["rare"])
+    (bad,) = accuracies(SCHEMA.attributes, codes, shuffled, ["rare"])
+    assert abs(good.synthetic - bad.synthetic) < 0.02
+    assert good.auc_synthetic is not None
+    assert bad.auc_synthetic is not None
+    assert good.auc_synthetic > bad.auc_synthetic + 0.1
+    assert ranked(np.zeros(3, dtype=int), np.ones((3, 1))) is None
+
+
+def test_what_is_the_same_cannot_be_told_apart() -> None:
+    """pMSE is 0 where nobody can tell and 1/4 where everybody can."""
+    rng = np.random.default_rng(3)
+    one, two, far = (rng.normal(shift, 1, (1500, 3)).astype(np.float32) for shift in (0, 0, 9))
+    same, other = propensity(one, two, [False] * 3), propensity(one, far, [False] * 3)
+    assert same is not None
+    assert other is not None
+    assert abs(same.auc - 0.5) < 0.1
+    assert same.pmse < 0.05
+    assert (round(other.auc, 3), round(other.pmse, 3)) == (1.0, 0.25)
+    assert propensity(one[:10], two, [False] * 3) is None
+
+
+def made(frame: Any, schema: Schema) -> Any:
+    return penstock.release(frame, schema, epsilon=2, seed=1)
+
+
+def test_a_table_has_all_of_it_in_its_scores_its_json_and_on_its_page() -> None:
+    found = penstock.evaluate(made(people(), SCHEMA), people(), target="sick", k_marginal=True)
+    names = [score.name for score in found.scores]
+    assert {
+        "predicting sick",
+        "ranking sick (AUC)",
+        "worst slice",
+        "told apart",
+        "k-marginal (SDNist)",
+    } <= set(names)
+    marginal, triples = found.score("k-marginal (SDNist)"), found.score("triples of columns")
+    assert marginal.value == pytest.approx(1000 * (1 - triples.value))
+    details = found.to_dict()["details"]
+    assert {"slices", "told_apart", "spikes", "broken_rules", "matches", "records"} <= set(details)
+    assert any("40 stands out and is lost" in remark for remark in found.remarks)
+    page = found.report()
+    for words in (
+        "Not for publication",
+        "Who is worse off",
+        "Spikes inside bins",
+        "Apparent matches",
+        "SDNist",
+    ):
+        assert words in page
+
+
+def test_more_records_than_can_be_compared_are_sampled_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(of_tables, "MOST_COMPARED", 500)
+    found = penstock.evaluate(made(people(), SCHEMA), people(), learning=False)
+    assert found.rows == 500
+    assert found.details["records"] == {"compared": 500, "of": 2000}
+    assert "500 of the 2,000 records" in found.remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("frame", "schema"),
+    [(rides(800), rides_schema()), (visits(600), visits_schema())],
+    ids=["points", "sequences"],
+)
+def test_points_and_sequences_are_told_apart_and_matched_too(frame: pl.DataFrame, schema: str) -> None:
+    release = made(frame, Schema.from_yaml(schema))
+    found = penstock.evaluate(release, frame)
+    apart = found.score("told apart")
+    assert 0 <= apart.ceiling < apart.floor <= 0.25
+    assert 0 <= found.details["matches"]["any"] <= 1
+    assert "Apparent matches" in found.report()
+    assert "neither a leak" in found.remarks[0]
+    assert "told apart" not in [
+        score.name for score in penstock.evaluate(release, frame, learning=False).scores
+    ]
+    with pytest.raises(UsageError, match="k-marginal score is for whole tables"):
+        penstock.evaluate(release, frame, k_marginal=True)
+
+
+def test_a_crowd_on_one_place_is_told() -> None:
+    frame = rides(800)
+    crowded = frame.with_columns(
+        pl.when(pl.int_range(pl.len()) < 200).then(pl.lit(3.25)).otherwise(pl.col(name)).alias(name)
+        for name in frame.columns[:2]
+    )
+    schema = Schema.from_yaml(rides_schema())
+    grid = penstock.release(crowded, schema, epsilon=1, method="uniform-grid", seed=1)
+    found = penstock.evaluate(grid, crowded, learning=False)
+    assert any("one and the same place" in remark for remark in found.remarks)
