@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.method import Method
+from penstock.engine.pandas_frame import as_text
+from penstock.engine.source import read
 from penstock.errors import PenstockWarning, UsageError
 from penstock.privacy.budgets.amounts import Amount
 from penstock.privacy.budgets.budget import Budget
@@ -149,18 +151,65 @@ def free_name(name: str, taken: Sequence[str]) -> str:
 
 
 def described_frame(X: Any, names: Sequence[str]) -> pl.DataFrame:  # noqa: N803  # scikit-learn's name
-    """The columns of these names, of a frame of any library; of an array in their order."""
+    """The columns of these names, of a frame of any library; of an array in their order.
+
+    Objects without a type of their own become text one by one, as in any release (`pandas_frame`): a type
+    that is inferred from a whole column would let one record decide how all others are read.
+
+    >>> described_frame([[1, "red"], [2.5, "blue"]], ["size", "colour"])["size"].to_list()
+    ['1', '2.5']
+    """
     import polars as pl
     from sklearn.utils.validation import check_array
 
-    if isinstance(X, pl.DataFrame):
-        return X.select(names)
     if hasattr(X, "columns"):
-        return pl.DataFrame({name: X[name].to_numpy() for name in names}, strict=False)
-    values = check_array(X, dtype=None)
+        source = read(X)
+        refuse_without(source.names, names)
+        return source.cells(names)
+    values = check_array(X if hasattr(X, "dtype") else np.asarray(X, dtype=object), dtype=None)
     if values.shape[1] != len(names):
         raise UsageError(f"X has {values.shape[1]} columns, and the schema describes {len(names)}.")
-    return pl.DataFrame({name: values[:, place].tolist() for place, name in enumerate(names)}, strict=False)
+    if values.dtype != object:
+        return framed(values, names)
+    return pl.DataFrame(
+        {
+            name: pl.Series([None if each is None else as_text(each) for each in column], dtype=pl.String)
+            for name, column in zip(names, values.T.tolist(), strict=True)
+        }
+    )
+
+
+def refuse_without(columns: Iterable[Any], names: Sequence[str]) -> None:
+    """Refuse a frame that lacks columns."""
+    there = set(columns)
+    if lacking := [name for name in names if name not in there]:
+        raise UsageError(f"X has no column {', '.join(map(repr, lacking[:5]))}, which the schema describes.")
+
+
+def refuse_unless_schema(given: object) -> None:
+    """Refuse what is no schema, such as the name of its file."""
+    if not isinstance(given, Schema):
+        raise UsageError(
+            f"schema must be a Schema, such as Schema.from_yaml(...), not {type(given).__name__}. "
+            "Nothing was spent."
+        )
+
+
+def described_records(X: Any, y: Any, schema: Schema) -> tuple[list[str], pl.DataFrame]:  # noqa: N803
+    """The names of all columns of a schema but its target, and those columns of as many rows as `y` has.
+
+    Where the schema protects users, the column that names them comes along.
+    """
+    from sklearn.utils.validation import check_consistent_length
+
+    refuse_unless_schema(schema)
+    if schema.target is None:
+        raise UsageError("The schema names no target; say which column it is. Nothing was spent.")
+    names = [name for name in schema.names if name != schema.target]
+    who = [] if schema.unit.column is None or not hasattr(X, "columns") else [schema.unit.column]
+    frame = described_frame(X, [*names, *(name for name in who if name not in names)])
+    check_consistent_length(frame, y)
+    return names, frame
 
 
 def paid_release(estimator: Paying, method: Method[Any], frame: Any, schema: Schema) -> Release:

@@ -194,12 +194,13 @@ class SampleAndAggregate(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mis
             raise UsageError(
                 "Labels are public facts: list them all in 'classes', at least two. Nothing was spent."
             )
+        labels = np.unique(np.asarray(self.classes))
         codes = np.full(len(given), np.nan)
-        for place, label in enumerate(np.unique(np.asarray(self.classes)).tolist()):
+        for place, label in enumerate(labels.tolist()):
             codes[np.asarray(given == label)] = place
         if np.isnan(codes).any():
             raise UsageError("y holds a label that 'classes' does not list. Nothing was spent.")
-        return values, (given, codes)
+        return values, (labels[codes.astype(np.intp)], codes)  # as declared, whatever type y's others give it
 
     def _rows_of_nobody(self, columns: int, answered: bool) -> tuple[Reals, Any]:
         """Rows that nobody is behind, and answers to them."""

@@ -32,6 +32,7 @@ from penstock.learn.estimators import (
     bounded_fields,
     column_names,
     described_frame,
+    described_records,
     framed,
     free_name,
     opened_budget,
@@ -76,7 +77,7 @@ class PrivateLabels(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # un
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # scikit-learn's name
         """Learn to predict `y` from the columns of `X`; spends epsilon."""
-        schema, frame = self._described(X) if self.schema is not None else self._bounded(X, y)
+        schema, frame = self._described(X, y) if self.schema is not None else self._bounded(X, y)
         target = str(schema.target)
         self.classes_ = _declared(self.classes) if self.schema is None else _of(schema, target)
         labels = pl.Series(target, schema.attribute(target).labels, dtype=pl.String)
@@ -100,15 +101,13 @@ class PrivateLabels(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # un
         fields.append({"name": target, "type": "string", "constraints": {"enum": labels}})
         return Schema.model_validate({"fields": fields, "target": target}), framed(values, names)
 
-    def _described(self, X: Any) -> tuple[Schema, pl.DataFrame]:  # noqa: N803
+    def _described(self, X: Any, y: Any) -> tuple[Schema, pl.DataFrame]:  # noqa: N803
         """A frame whose columns the schema describes; its target is the label."""
         assert self.schema is not None
-        if self.schema.target is None:
-            raise UsageError("The schema names no target; say which column is the label. Nothing was spent.")
-        names = [name for name in self.schema.names if name != self.schema.target]
+        names, frame = described_records(X, y, self.schema)
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
-        return self.schema, described_frame(X, names)
+        return self.schema, frame
 
     def _rows(self, X: Any) -> pl.DataFrame:  # noqa: N803
         check_is_fitted(self)
@@ -311,7 +310,8 @@ class PrivateOneVsRest(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """The label for which most speaks against the others."""
-        answers: NDArray[Any] = self.classes_[self._each(X).argmax(axis=1)]
+        best = self._each(X).argmax(axis=1)
+        answers: NDArray[Any] = self.classes_[best]
         return answers
 
 

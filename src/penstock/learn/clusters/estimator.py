@@ -15,7 +15,16 @@ from penstock.learn.clusters.method import KMeans
 from penstock.learn.clusters.presets import Preset
 from penstock.learn.clusters.release import ClustersRelease
 from penstock.learn.clusters.unit_box import nearest, squared
-from penstock.learn.estimators import Bounds, Seed, bounded_fields, column_names, framed, paid_release
+from penstock.learn.estimators import (
+    Bounds,
+    Seed,
+    bounded_fields,
+    column_names,
+    framed,
+    paid_release,
+    refuse_unless_schema,
+    refuse_without,
+)
 from penstock.privacy.budgets.amounts import Amount
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.schema import Schema
@@ -79,6 +88,8 @@ class PrivateKMeans(
 
     def fit(self, X: Any, y: None = None) -> Self:  # noqa: N803  # scikit-learn's name
         """Find the clusters of the rows; spends epsilon."""
+        if self.schema is not None:
+            refuse_unless_schema(self.schema)
         values = self._checked(X, reset=True)
         names = column_names(self) if self.schema is None else list(self.schema.names)
         if self.schema is None:
@@ -119,6 +130,7 @@ class PrivateKMeans(
     def _checked(self, X: Any, *, reset: bool) -> Reals:  # noqa: N803
         """The rows as numbers, with the columns of the schema where there is one."""
         if self.schema is not None and hasattr(X, "columns"):
+            refuse_without(X.columns, self.schema.names)
             X = X[list(self.schema.names)]
         found: Reals = validate_data(self, X, reset=reset, dtype=np.float64)
         return found

@@ -18,14 +18,14 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from penstock.contracts.method import Method
 from penstock.errors import UsageError
 from penstock.kinds.table.data import Table
 from penstock.learn.estimators import Bounds, Seed, opened_budget
 from penstock.learn.gibbs.energy import paid_bound
-from penstock.learn.gibbs.handed import ONE, Answered, Loss, asked, wrong
+from penstock.learn.gibbs.handed import ONE, Answered, Loss, asked, by_themselves, wrong
 from penstock.learn.gibbs.method import GibbsRule
 from penstock.learn.linear.estimators import Book, PrivateLinearLabels
 from penstock.privacy.budgets.amounts import Amount, exact
@@ -83,7 +83,8 @@ class PrivateGibbs(BaseEstimator):  # type: ignore[misc]  # untyped library
     Every call of `fit` spends `epsilon`. `predictors` is a public list of fitted estimators, or of functions
     from rows to answers: learned from other data, written down by hand, or taken from the literature, never
     learned from the rows at hand. `prior` weighs them by whole numbers from 1 on (None: all the same). `loss`
-    is a function of an answer and the true one between 0 and 1 (None: whether they differ).
+    is a function of an answer and the true one between 0 and 1 (None: whether they differ); true answers that
+    are whole numbers reach it as int, whatever type `y` has.
 
     `relation` is `add-remove` or `replace`. With the latter the number of rows is public, and `bound` is the
     share of epsilon that buys Catoni's bound on the mean risk of predictors that are drawn so,
@@ -131,7 +132,7 @@ class PrivateGibbs(BaseEstimator):  # type: ignore[misc]  # untyped library
         """Draw one of the predictors by what they answer of the rows; spends epsilon."""
         relation, base = self._refused()
         values, _ = validate_data(self, X, y, reset=True, dtype=np.float64)
-        truth = column_or_1d(y)
+        truth = by_themselves(y)
         budget, _ = opened_budget(self, Unit(), relation)
         budget.ready(relation)
         predictors = list(self.predictors)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
 
 from penstock.contracts.data import Handle
 from penstock.learn.strangers import attempt, by_itself
@@ -38,6 +39,23 @@ def wrong(answered: Any, true: Any) -> float:
     return float(answered != true)
 
 
+def by_themselves(given: Any) -> NDArray[Any]:
+    """True answers as Python values, none of which decides the type of another one.
+
+    A single 0.5 among whole numbers makes doubles of a whole array, and a loss may tell 1 from 1.0. So every
+    number that is whole becomes an int, and others a float.
+
+    >>> by_themselves(np.array([1.0, 0.5, -0.0])).tolist(), by_themselves([True, "yes"]).tolist()
+    ([1, 0.5, 0], [1, 'yes'])
+    """
+    values = column_or_1d(given if hasattr(given, "dtype") else np.asarray(given, dtype=object)).tolist()
+    found = np.empty(len(values), dtype=object)
+    for place, each in enumerate(values):
+        whole = isinstance(each, int | float) and each == each // 1
+        found[place] = int(each) if whole else each
+    return found
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Answered(Handle):
     """Rows of numbers, each with its true answer."""
@@ -52,9 +70,14 @@ class Answered(Handle):
     def right(self, predictors: Sequence[Any], loss: Loss) -> Sealed[Counts]:
         """Of each predictor the sum over all rows of 1 less its loss, in whole numbers, sealed."""
         totals = np.zeros(len(predictors), dtype=np.int64)
-        known: dict[tuple[bytes, Any], Counts] = {}
+        known: dict[tuple[bytes, type, str, Any], Counts] = {}
         for row, true in zip(np.ascontiguousarray(self.values), self.truth.tolist(), strict=True):
-            alike = (row.tobytes(), true)
+            alike = (
+                row.tobytes(),
+                type(true),
+                repr(true),
+                true,
+            )  # 0.0 == -0.0, and a loss may tell them apart
             if alike not in known:
                 with by_itself():
                     known[alike] = np.array([_judged(each, row, true, loss) for each in predictors])

@@ -23,6 +23,7 @@ from penstock.learn.estimators import (
     bounded_fields,
     column_names,
     described_frame,
+    described_records,
     framed,
     free_name,
     paid_release,
@@ -78,12 +79,9 @@ class PrivateNumbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # un
             frame = framed(values, names)
         else:
             schema, given = self.schema, column_or_1d(y, warn=True)
-            if schema.target is None:
-                raise UsageError("The schema names no target; say which column it is. Nothing was spent.")
-            target = schema.target
-            names = [name for name in schema.names if name != target]
+            names, frame = described_records(X, given, schema)
+            target = str(schema.target)
             self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
-            frame = described_frame(X, names)
         frame = frame.with_columns(pl.Series(target, np.asarray(given)))
         self.release_: Any = paid_release(self, self._method(target), frame, schema)
         return self
