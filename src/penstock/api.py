@@ -16,16 +16,13 @@ from difflib import get_close_matches
 from operator import index
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from penstock import catalogue
 from penstock.catalogue import MethodInfo
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Whole
 from penstock.contracts.plug import data_class, method_class
-from penstock.drafting.private import COUNTING, draft_private
-from penstock.drafting.proposal import draft as propose
-from penstock.drafting.proposal import kind_draft
 from penstock.engine import Source, read
 from penstock.engine.header import RECORDS, Header, refuse_names_of_categories, refuse_record_among
 from penstock.engine.limits import Limits, limited
@@ -37,10 +34,7 @@ from penstock.errors import (
     SchemaError,
     UsageError,
 )
-from penstock.evaluation import Evaluation
-from penstock.evaluation import evaluate as compare
 from penstock.evaluation.findings import LIMIT, QUERIES
-from penstock.learn.selection.release import SelectionRelease
 from penstock.lifetime import hold
 from penstock.privacy.budgets.amounts import Amount, shown
 from penstock.privacy.budgets.budget import Budget
@@ -55,6 +49,10 @@ from penstock.releases.kept import Kept, meant_for
 from penstock.releases.paths import absolute
 from penstock.releases.room import room
 from penstock.schema import Relation, Schema, Unit
+
+if TYPE_CHECKING:  # what a release does not need is loaded by those who ask for it
+    from penstock.evaluation import Evaluation
+    from penstock.learn.selection.release import SelectionRelease
 
 Place = str | PathLike[str]
 
@@ -93,6 +91,10 @@ def draft(
     >>> len(proposal.to_review()) > 0  # bounds and categories that somebody has to confirm
     True
     """
+    from penstock.drafting.private import COUNTING, draft_private
+    from penstock.drafting.proposal import draft as propose
+    from penstock.drafting.proposal import kind_draft
+
     if user is not None or at_most is not None:
         if unit is not None or user is None:
             raise UsageError("Give the column of users with how many records of each count, or give a unit.")
@@ -262,6 +264,8 @@ def select(
     >>> len(found.items)
     2
     """
+    from penstock.learn.selection.release import SelectionRelease
+
     described = _described(schema)
     asked = {"c": c, "threshold": threshold, "counts": counts, "mechanism": mechanism, "column": column}
     info = _selecting(described.kind)
@@ -296,6 +300,8 @@ def select(
 
 def _selecting(kind: str) -> MethodInfo:
     """The method that selects from data of this kind."""
+    from penstock.learn.selection.release import SelectionRelease
+
     able = [info for info in catalogue.methods(role="method") if info.form == SelectionRelease.form]
     for info in able:
         if info.kind == kind:
@@ -395,6 +401,8 @@ def evaluate(
     >>> compared.scores[0].value < compared.scores[0].floor
     True
     """
+    from penstock.evaluation import evaluate as compare
+
     made = release if isinstance(release, Release) else load(release)
     handle = data_class(catalogue.kind(made.kind))
     source = handle.read(data, schema or made.schema, table=table, header=header)
