@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +21,10 @@ from tests.kinds.stream.streams import dump, held_by, schema
 from penstock.contracts.sketch import Setting
 from penstock.errors import DataError, LedgerError, PenstockError, ReleaseError, SchemaError, UsageError
 from penstock.kinds.stream.continual import Intervals
+from penstock.kinds.stream.feeding import feed
 from penstock.kinds.stream.folder import BOOK, COUNTERS
 from penstock.kinds.stream.forgetting import overwrite_freed
+from penstock.kinds.stream.hashing import numbered
 from penstock.kinds.stream.occupancy import Levels
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.mechanisms import noise
@@ -403,6 +407,33 @@ def test_no_object_holds_a_generator_or_an_update(tmp_path: Path) -> None:
             assert key is not None
             assert key not in memory
     assert str(canary).encode() not in (tmp_path / "s" / BOOK).read_bytes()
+
+
+def test_what_was_fed_is_gone_while_the_next_line_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow log waits for hours between two lines: whoever looks in then finds none of those before."""
+    name = b"canary-of-the-log"
+    counter = DistinctCounter(schema(ids=1 << 40), epsilon=2, folder=tmp_path / "s", seed=5)
+    reading, writing = os.pipe()
+    os.write(writing, b"ann\n" + name + b"\nfirst half of a line")
+    wait, seen = select.select, []
+
+    def looked(*arguments: Any) -> Any:
+        frame = sys._getframe(1)
+        seen.append(dump(dict(frame.f_locals)))
+        if len(seen) > 1:
+            os.close(writing)
+        return wait(*arguments)
+
+    monkeypatch.setattr(select, "select", looked)
+    fed = feed(counter, reading)
+    os.close(reading)
+    assert (fed.updates, len(seen)) == (3, 2)
+    assert b"first half of a line" in seen[1]  # all that may wait, and the proof that the search finds such
+    for memory in seen:
+        assert name not in memory
+        assert numbered([name]).tobytes() not in memory
 
 
 def test_the_search_in_memory_would_find_both() -> None:

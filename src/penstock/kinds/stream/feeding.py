@@ -39,14 +39,15 @@ class Feeding:
         self._lines = 0
         self._unfinished = Unfinished()
 
-    def take(self, piece: bytes) -> None:
-        """Feed what was read; nothing at all is the end."""
+    def take(self, piece: bytes) -> bool:
+        """Feed what was read, and say whether it was the end: nothing at all."""
         text, too_long = self._unfinished.lines(piece) if piece else (self._unfinished.last(), False)
         if text:
             self._count(read_lines(text, self._field))
         if too_long:
             self._lines += 1
             self._leave_out(self._lines, 1, "it is longer than any id.")
+        return not piece
 
     def _count(self, found: Lines) -> None:
         updates, fitting = found.updates, np.ones(len(found.updates), dtype=np.bool_)
@@ -93,9 +94,8 @@ def feed(
             waiting = max(0.0, min(due, over) - monotonic())
             if select.select([descriptor], [], [], waiting)[0]:
                 with undisturbed():  # what was read is counted, whoever wants to end the process meanwhile
-                    piece = os.read(descriptor, _AT_ONCE)
-                    ended = not piece
-                    fed.take(piece)
+                    # no name for what is read: it would hold the last lines until the next ones come
+                    ended = fed.take(os.read(descriptor, _AT_ONCE))
             if step is not None and monotonic() >= over:
                 living.step()
                 over += step
