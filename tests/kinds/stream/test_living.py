@@ -377,6 +377,47 @@ def test_freed_memory_holds_no_noise(tmp_path: Path) -> None:
     assert done.stdout.strip() == "0"
 
 
+LINE = """
+import sys
+import numpy as np
+from penstock.kinds.stream.feeding import feed
+from penstock.schema import Schema
+from penstock.stream import DistinctCounter
+
+schema = Schema.from_yaml("{kind: stream, relation: replace, stream: {ids: 100000, most: 9}}")
+fed = feed(DistinctCounter(schema, epsilon=4, width=512), 0, every=float(sys.argv[1]))
+found, masked = 0, bytes.fromhex(sys.argv[2])
+with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
+    for line in maps:
+        where, rights, *_ = line.split()
+        low, high = (int(each, 16) for each in where.split("-"))
+        if not rights.startswith("rw"):
+            continue
+        try:
+            memory.seek(low)
+            piece = np.frombuffer(memory.read(high - low), dtype=np.uint8)
+        except (OSError, OverflowError, ValueError):
+            continue
+        found += (piece ^ np.uint8(0x21)).tobytes().count(masked)
+print(fed.updates, found)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process through /proc")
+def test_the_letters_of_a_single_line_are_overwritten_as_often_as_the_disk_is_written() -> None:
+    """Short texts are freed by allocators that overwrite nothing: without that they would be found."""
+    if not overwrite_freed():
+        pytest.skip("the C library cannot overwrite what is freed; the page of limits says so")
+    name, found = b"canary-of-the-log", {}
+    masked = bytes(letter ^ 0x21 for letter in name).hex()
+    for every in ("0", "1e9"):
+        command = [sys.executable, "-c", LINE, every, masked]
+        done = subprocess.run(command, input=name + b"\n", capture_output=True, check=True)
+        found[every] = [int(each) for each in done.stdout.split()]
+    assert found["0"] == [1, 0]
+    assert found["1e9"][1] > 0
+
+
 def test_a_seed_of_updates_that_draw_is_told_on_the_receipt(tmp_path: Path) -> None:
     made = schema("add-remove", ids=100)
     density = DensityInserts(made, epsilon=2, folder=tmp_path / "d")
