@@ -16,6 +16,7 @@ from penstock.kinds.calls.callers import SHARE
 from penstock.kinds.calls.data import PROFILE_STEPS
 from penstock.kinds.calls.region import Groups, Region
 from penstock.kinds.calls.tables import public_profiles
+from penstock.kinds.calls.where import DEVIATIONS, MEANS
 from penstock.privacy.seals.sealed import open_seal
 from penstock.schema import Schema
 
@@ -85,6 +86,9 @@ def test_stated_sensitivities_are_those_of_one_caller() -> None:
     pairs = [Pair(crowd(6, seed=n), pl.concat([crowd(6, seed=n), frame(*NIGHT_OWL)])) for n in range(3)]
     groups = Groups.blocks(4, 2)
     for take in (
+        lambda calls: calls.size(),
+        lambda calls: calls.per_day(MEANS, DEVIATIONS),
+        lambda calls: calls.commutes(2, np.tile([0.0, 2.0, 30.0], (4, 1))),
         lambda calls: calls.places("home", 4),
         lambda calls: calls.hours_by_share(groups),
         lambda calls: calls.hours_by_call(groups),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +21,10 @@ from tests.kinds.stream.streams import dump, held_by, schema
 from penstock.contracts.sketch import Setting
 from penstock.errors import DataError, LedgerError, PenstockError, ReleaseError, SchemaError, UsageError
 from penstock.kinds.stream.continual import Intervals
+from penstock.kinds.stream.feeding import feed
 from penstock.kinds.stream.folder import BOOK, COUNTERS
 from penstock.kinds.stream.forgetting import overwrite_freed
+from penstock.kinds.stream.hashing import numbered
 from penstock.kinds.stream.occupancy import Levels
 from penstock.privacy.ledger.ledger import Ledger
 from penstock.privacy.mechanisms import noise
@@ -373,6 +377,47 @@ def test_freed_memory_holds_no_noise(tmp_path: Path) -> None:
     assert done.stdout.strip() == "0"
 
 
+LINE = """
+import sys
+import numpy as np
+from penstock.kinds.stream.feeding import feed
+from penstock.schema import Schema
+from penstock.stream import DistinctCounter
+
+schema = Schema.from_yaml("{kind: stream, relation: replace, stream: {ids: 100000, most: 9}}")
+fed = feed(DistinctCounter(schema, epsilon=4, width=512), 0, every=float(sys.argv[1]))
+found, masked = 0, bytes.fromhex(sys.argv[2])
+with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
+    for line in maps:
+        where, rights, *_ = line.split()
+        low, high = (int(each, 16) for each in where.split("-"))
+        if not rights.startswith("rw"):
+            continue
+        try:
+            memory.seek(low)
+            piece = np.frombuffer(memory.read(high - low), dtype=np.uint8)
+        except (OSError, OverflowError, ValueError):
+            continue
+        found += (piece ^ np.uint8(0x21)).tobytes().count(masked)
+print(fed.updates, found)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process through /proc")
+def test_the_letters_of_a_single_line_are_overwritten_as_often_as_the_disk_is_written() -> None:
+    """Short texts are freed by allocators that overwrite nothing: without that they would be found."""
+    if not overwrite_freed():
+        pytest.skip("the C library cannot overwrite what is freed; the page of limits says so")
+    name, found = b"canary-of-the-log", {}
+    masked = bytes(letter ^ 0x21 for letter in name).hex()
+    for every in ("0", "1e9"):
+        command = [sys.executable, "-c", LINE, every, masked]
+        done = subprocess.run(command, input=name + b"\n", capture_output=True, check=True)
+        found[every] = [int(each) for each in done.stdout.split()]
+    assert found["0"] == [1, 0]
+    assert found["1e9"][1] > 0
+
+
 def test_a_seed_of_updates_that_draw_is_told_on_the_receipt(tmp_path: Path) -> None:
     made = schema("add-remove", ids=100)
     density = DensityInserts(made, epsilon=2, folder=tmp_path / "d")
@@ -403,6 +448,33 @@ def test_no_object_holds_a_generator_or_an_update(tmp_path: Path) -> None:
             assert key is not None
             assert key not in memory
     assert str(canary).encode() not in (tmp_path / "s" / BOOK).read_bytes()
+
+
+def test_what_was_fed_is_gone_while_the_next_line_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow log waits for hours between two lines: whoever looks in then finds none of those before."""
+    name = b"canary-of-the-log"
+    counter = DistinctCounter(schema(ids=1 << 40), epsilon=2, folder=tmp_path / "s", seed=5)
+    reading, writing = os.pipe()
+    os.write(writing, b"ann\n" + name + b"\nfirst half of a line")
+    wait, seen = select.select, []
+
+    def looked(*arguments: Any) -> Any:
+        frame = sys._getframe(1)
+        seen.append(dump(dict(frame.f_locals)))
+        if len(seen) > 1:
+            os.close(writing)
+        return wait(*arguments)
+
+    monkeypatch.setattr(select, "select", looked)
+    fed = feed(counter, reading)
+    os.close(reading)
+    assert (fed.updates, len(seen)) == (3, 2)
+    assert b"first half of a line" in seen[1]  # all that may wait, and the proof that the search finds such
+    for memory in seen:
+        assert name not in memory
+        assert numbered([name]).tobytes() not in memory
 
 
 def test_the_search_in_memory_would_find_both() -> None:

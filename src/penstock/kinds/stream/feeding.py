@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from penstock.errors import DataError, UsageError
+from penstock.kinds.stream.forgetting import overwrite_small
 from penstock.kinds.stream.lines import Lines, Unfinished, read_lines
 from penstock.kinds.stream.living import Living
 from penstock.lifetime import undisturbed
@@ -39,14 +40,15 @@ class Feeding:
         self._lines = 0
         self._unfinished = Unfinished()
 
-    def take(self, piece: bytes) -> None:
-        """Feed what was read; nothing at all is the end."""
+    def take(self, piece: bytes) -> bool:
+        """Feed what was read, and say whether it was the end: nothing at all."""
         text, too_long = self._unfinished.lines(piece) if piece else (self._unfinished.last(), False)
         if text:
             self._count(read_lines(text, self._field))
         if too_long:
             self._lines += 1
             self._leave_out(self._lines, 1, "it is longer than any id.")
+        return not piece
 
     def _count(self, found: Lines) -> None:
         updates, fitting = found.updates, np.ones(len(found.updates), dtype=np.bool_)
@@ -82,25 +84,28 @@ def feed(
     """Feed the lines of a file or pipe until it ends or somebody interrupts.
 
     With a `field` the id is that word of each line. The disk is brought up to date after `every` seconds at
-    the latest, and in the end. A running count ends a step after every `step` seconds.
+    the latest, and in the end; memory that lines were in is overwritten as often. A running count
+    ends a step after every `step` seconds.
     """
     if step is not None and not living.sketch.ahead:
         raise UsageError(f"{living.info().name} has no steps; leave out --step-every. Nothing was fed.")
-    fed, ended = Feeding(living, field, say), False
+    fed, ended, remnants = Feeding(living, field, say), False, False
     due, over = monotonic() + every, inf if step is None else monotonic() + step
     try:
         while not ended:
             waiting = max(0.0, min(due, over) - monotonic())
             if select.select([descriptor], [], [], waiting)[0]:
                 with undisturbed():  # what was read is counted, whoever wants to end the process meanwhile
-                    piece = os.read(descriptor, _AT_ONCE)
-                    ended = not piece
-                    fed.take(piece)
+                    # no name for what is read: it would hold the last lines until the next ones come
+                    ended, remnants = fed.take(os.read(descriptor, _AT_ONCE)), True
             if step is not None and monotonic() >= over:
                 living.step()
                 over += step
             if monotonic() >= due:
                 living.flush()
+                if remnants:
+                    overwrite_small()
+                    remnants = False
                 due = monotonic() + every
     except KeyboardInterrupt:
         fed.interrupted = True

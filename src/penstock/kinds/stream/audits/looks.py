@@ -5,7 +5,9 @@ first began with, the second begins with the same; then, at the moment of the lo
 those of the first, as one of its own noises would have made them. How much likelier the first was to show
 counters is the loss of the look: the largest over all counters, from the laws of both around what was fed.
 From there on the second is given the answers of the first, and the loss of an answer is the largest over all
-that could have been told, from the laws of both. Which moment is looked at goes through all of them.
+that could have been told, from the laws of both. If the second then says anything else than the first,
+something was told without noise; and counters that begin with anything but drawn noise hide nothing: either
+is an infinite loss. Which moment is looked at goes through all of them.
 
 The sum bounds the loss of looking and hearing together. What the counters were when an answer was given is
 chosen by chance: of sums no loss depends on it, and sketches of residues are enumerated besides.
@@ -75,12 +77,30 @@ class Run:
         if update is not None:
             self.living.update([update[0]], [update[1]], seed=1)
 
-    def step(self, seed: Seed) -> None:
-        """End a step, where there are steps: intervals that begin have noise of their own."""
-        if isinstance(self.living, Stepped):
-            self.living.step(seed=seed)
-            fresh = self.living.sketch.over(len(self.living.history))
-            self.began[fresh] = self.living._seen()[fresh]
+    def step(self, seed: Seed) -> Counters | None:
+        """End a step, where there are steps; what the intervals that begin have begun with."""
+        if not isinstance(self.living, Stepped):
+            return None
+        self.living.step(seed=seed)
+        fresh = self.living.sketch.over(len(self.living.history))
+        self.began[fresh] = self.living._seen()[fresh]
+        begun: Counters = self.began[fresh]
+        return begun
+
+    def is_noise(self, began: Counters | None, drawn: Transcript) -> bool:
+        """Whether counters have begun with the noise that their sketch says, and that was drawn for them."""
+        if began is None:
+            return True
+        law = self.living.sketch.noise(self.living.setting, np.zeros_like(began))
+        return any(
+            each.public == law.public and np.array_equal(np.asarray(each.output), began)
+            for each in drawn.draws
+        )
+
+    @property
+    def told(self) -> tuple[list[tuple[float, float]], list[int]]:
+        """All that was told until now, and what the book keeps of it."""
+        return [(each.value, each.error) for each in self.living.history], self.living.book.own
 
     def around(self) -> Counters:
         """What was fed, without the noise."""
@@ -102,7 +122,7 @@ def seen_and_told(
     one = Run.opened(make, info, relation, Recording(Randomness.seeded(seed), begun))
     other = Run.opened(make, info, relation, Replaying(begun, Transcript()))
     watched, given = Recording(Randomness.seeded(seed + 1000), told), Replaying(told, again)
-    lost = 0.0
+    lost = 0.0 if one.is_noise(one.began, begun) else inf
     for time in range(len(first) + 1):
         if time:
             one.feed(first[time - 1])
@@ -112,13 +132,16 @@ def seen_and_told(
             lost += largest_loss(*laws)
             other.living._counters[...] = one.living._seen()
         if time:
-            one.step(watched)
+            fresh = one.step(watched)
             other.step(given)
+            lost = lost if one.is_noise(fresh, told) else inf
     if not one.living.sketch.ahead:
         for question, needs in info.questions.items():
             at = None if needs is None else 1
             one.living.answer(question, at, seed=watched)
             other.living.answer(question, at, seed=given)
+    if one.told != other.told:  # the same draws, and not the same words: something was told without noise
+        return inf
     return lost + sum(
         largest_loss(was.law, is_now.law) for was, is_now in zip(told.draws, again.draws, strict=True)
     )

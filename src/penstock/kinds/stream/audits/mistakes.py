@@ -7,13 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.audit.pan_privacy import Machine
 from penstock.contracts.sketch import Setting
 from penstock.kinds.stream.audits.machines import Small, Update
+from penstock.kinds.stream.book import Reading
 from penstock.kinds.stream.continual import ContinualCounter, ContinualMoment, Intervals, SignedIntervals
 from penstock.kinds.stream.moments import SecondMoment, Signs
+from penstock.kinds.stream.paying import Seed
 from penstock.privacy.laws.modular import TwoLevels
+from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.unit import Relation
 
 
@@ -123,6 +127,22 @@ class OneLevel(ContinualCounter):
     sketch_class = _OneLevel
 
 
+class AsItStands(ContinualCounter):
+    """What an interval holds is published without fresh noise: whoever looked in before takes that off."""
+
+    def _published(self, over: list[int], source: Randomness) -> NDArray[np.int64]:
+        return np.array(self._seen()[over]).ravel()
+
+
+class BegunWithNothing(ContinualCounter):
+    """Only the first interval of each level begins with noise: whoever looks in later sees counts."""
+
+    def step(self, *, seed: Seed = None) -> Reading:
+        told = super().step(seed=seed)
+        self._counters[self.sketch.over(len(self.history))] = 0
+        return told
+
+
 @dataclass(frozen=True)
 class _OneSum(SignedIntervals):
     def moved(self, setting: Setting) -> int:
@@ -150,6 +170,8 @@ class OneId(ContinualMoment):
 SUMS: tuple[tuple[str, str, str, Relation, Callable[..., Any]], ...] = (
     ("l2-sketch", "one-row", "the noise of the state is for one row", Relation.REPLACE, OneRow),
     ("continual-counter", "one-level", "noise is for one level", Relation.ADD_REMOVE, OneLevel),
+    ("continual-counter", "as-it-stands", "published without noise", Relation.ADD_REMOVE, AsItStands),
+    ("continual-counter", "begun-bare", "intervals begin with 0", Relation.ADD_REMOVE, BegunWithNothing),
     ("continual-l2", "one-sum", "noise is for one row", Relation.ADD_REMOVE, OneSum),
     ("continual-l2", "one-id", "noise is for one id, where an event passes", Relation.REPLACE, OneId),
 )
