@@ -117,7 +117,8 @@ def test_actions_are_those_of_the_review_and_refusals_are_told(client: TestClien
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"[]", b"{}", b'{"action": "confirm", "words": [1]}', b"{" * 200_000, b"[" * 90_000, b"\xff"]
+    "body",
+    [b"", b"[]", b"{}", b'{"action": "confirm", "words": [1]}', b"{" * 200_000, b"[" * 90_000, b"\xff"],
 )
 def test_what_is_no_action_is_refused(client: TestClient, desk: Desk, body: bytes) -> None:
     answer = client.post("/act", content=body, headers={"content-type": "application/json"})

@@ -231,7 +231,10 @@ MISTAKES = [
         "no nearest category",
     ),
     (one("name: a, constraints: {enum: [x]}, outside: skip"), "a: 'outside' is 'skip'; write one of 'clamp'"),
-    (one("name: a, constraints: {enum: [x]}, outside: drop"), "only what lies outside of bounds can be dropped"),
+    (
+        one("name: a, constraints: {enum: [x]}, outside: drop"),
+        "only what lies outside of bounds can be dropped",
+    ),
     (one("name: a, constraints: {enum: [x]}, missing: ok"), "'missing' is 'ok'; write one of"),
     (
         one("name: a, type: integer, constraints: {minimum: 0, maximum: 9}, taxonomy: {a: [b]}"),
