@@ -42,7 +42,7 @@ class Duck:
 
         limits = current()
         chosen = limits.spill if spill is None else spill
-        folder = None if chosen is False else _Folder(chosen)
+        folder = None if chosen is False else SpillFolder(chosen)
         # Without a folder of ours, DuckDB would make one in the current folder.
         settings: dict[str, Any] = {
             "memory_limit": memory or limits.duckdb,
@@ -91,7 +91,7 @@ class Duck:
         )
 
 
-class _Folder:
+class SpillFolder:
     """A folder for spilled records: its owner's alone, locked while this process lives."""
 
     def __init__(self, parent: str | Path | None) -> None:
