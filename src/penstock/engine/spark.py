@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from penstock.engine.database import Numbers, SeveralTables, fresh_name, whole
 from penstock.engine.limits import Limits, current
+from penstock.engine.spilling import SpillFolder
 from penstock.errors import DataError
 
 if TYPE_CHECKING:
@@ -112,8 +113,6 @@ def _locally(limits: Limits) -> dict[str, str]:
     Whatever records it sends from one step to the next it writes to disk in clear, and readable by everybody:
     so into a folder that is its owner's alone, and goes with this process.
     """
-    from penstock.engine.connection import SpillFolder
-
     if limits.spill is False:
         raise DataError(
             "Spark writes records to disk between its steps, and they must not be. Allow it with '--spill "
