@@ -11,7 +11,7 @@ pytest.importorskip("starlette", reason="penstock[desk] is not installed")
 from starlette.testclient import TestClient
 
 from penstock.desk.app import Desk, Releasing, application
-from penstock.desk.gate import COOKIE, Keys
+from penstock.desk.gate import Keys, cookie_name
 from penstock.errors import DataError
 from penstock.review.sheet import Sheet
 
@@ -56,8 +56,20 @@ def test_the_token_works_once_and_gives_a_cookie_that_scripts_and_other_pages_ca
     assert stranger.get("/state").status_code == 200
     stranger.cookies.clear()
     assert stranger.get(f"/?token={token}").status_code == 403
-    stranger.cookies.set(COOKIE, "guess")
+    stranger.cookies.set(cookie_name(PORT), "guess")
     assert stranger.get("/state").status_code == 403
+
+
+def test_two_desks_in_one_browser_do_not_put_each_other_out(client: TestClient, desk: Desk) -> None:
+    """Cookies are shared by all ports of a host, so the second desk's must not replace the first one's."""
+    keys, port = Keys(), PORT + 1
+    home = f"http://127.0.0.1:{port}"
+    other = TestClient(application(desk, keys, port), base_url=home, follow_redirects=False)
+    other.cookies.update(client.cookies)
+    assert other.get("/state").status_code == 403
+    assert other.get(f"/?token={keys.token}").status_code == 303
+    client.cookies.update(other.cookies)
+    assert client.get("/state").status_code == other.get("/state").status_code == 200
 
 
 @pytest.mark.parametrize("host", ["evil.example", f"localhost:{PORT}", "127.0.0.1", f"127.0.0.1:{PORT + 1}"])
@@ -105,7 +117,8 @@ def test_actions_are_those_of_the_review_and_refusals_are_told(client: TestClien
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"[]", b"{}", b'{"action": "confirm", "words": [1]}', b"{" * 200_000, b"\xff"]
+    "body",
+    [b"", b"[]", b"{}", b'{"action": "confirm", "words": [1]}', b"{" * 200_000, b"[" * 90_000, b"\xff"],
 )
 def test_what_is_no_action_is_refused(client: TestClient, desk: Desk, body: bytes) -> None:
     answer = client.post("/act", content=body, headers={"content-type": "application/json"})

@@ -69,6 +69,32 @@ def test_folders_named_key_and_value_add_columns_of_text(tmp_path: Path, ending:
     assert read(f"{tmp_path}/year=2019/place=*/*{ending}").names == ("a", "place")
 
 
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow"])
+def test_a_name_with_the_signs_of_a_pattern_is_read_once_and_reads_no_other_file(
+    tmp_path: Path, ending: str
+) -> None:
+    for number, name in enumerate(("p1", "p[1]", "p?", "p*", "p{1,2}")):
+        put(ending, tmp_path / f"{name}{ending}", a=[str(number)])
+    assert every_way(tmp_path) == [[(str(number),) for number in range(5)]] * 3
+    assert every_way(tmp_path / f"p[1]{ending}") == [[("1",)]] * 3
+    assert every_way(tmp_path / f"p*{ending}") == [[("3",)]] * 3  # a file of this name comes first
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow"])
+def test_odd_names_of_folders_give_every_engine_the_same_columns(tmp_path: Path, ending: str) -> None:
+    root = tmp_path / "a=9"  # lies above the source: no column, and no other values for the file's own
+    for number, name in enumerate(("x=y", "[x]", "x", "New%20York", "*")):
+        put(ending, root / f"my%20key={name}" / f"1{ending}", a=[str(number)])
+    texts = ("x=y", "[x]", "x", "New York", "*")
+    assert every_way(root, ["a", "my key"]) == [[(str(n), text) for n, text in enumerate(texts)]] * 3
+
+
+def test_spark_is_not_given_a_name_that_it_takes_for_a_pattern(tmp_path: Path) -> None:
+    file = put(".parquet", tmp_path / "p[1].parquet", a=["1"])
+    with pytest.raises(DataError, match="Rename the file or its folder"):
+        read(file).on_spark()
+
+
 def test_text_files_may_be_written_in_different_ways(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
     (tmp_path / "b.csv").write_text("y;x\n4;3\n")

@@ -196,6 +196,23 @@ def test_a_connection_that_was_handed_over_is_left_as_it_was(
     assert connection.execute(left).fetchone() == (0,)
 
 
+def test_a_transaction_that_was_handed_over_must_see_one_snapshot(
+    postgres: PostgresServer, people: pl.DataFrame
+) -> None:
+    table = postgres.table(people)
+    connection = table.get_backend().con
+    for level, accepted in (("READ COMMITTED", False), ("REPEATABLE READ", True)):
+        connection.execute(f"BEGIN ISOLATION LEVEL {level}")
+        if accepted:
+            assert open_engine(table, Schema.from_yaml(TABLE)).rows() == people.height
+        else:
+            with pytest.raises(DataError, match="sees what others write meanwhile"):
+                open_engine(table, Schema.from_yaml(TABLE))
+        gc.collect()
+        assert connection.info.transaction_status.name == "INTRANS"
+        connection.execute("ROLLBACK")
+
+
 Harm = Callable[[PostgresServer], None]
 
 

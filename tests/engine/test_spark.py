@@ -23,6 +23,8 @@ from tests.test_one_release_on_every_engine import POINTS, TABLE
 import penstock
 from penstock.engine import IbisEngine, Within, open_engine
 from penstock.engine.database import Numbers
+from penstock.engine.limits import Limits
+from penstock.engine.spark import _locally
 from penstock.errors import DataError
 from penstock.schema import Schema
 
@@ -158,6 +160,23 @@ def test_a_missing_java_is_named(people: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(DataError, match="Spark needs Java 17"):
         module._refuse_without_java()
+
+
+def test_a_spark_on_this_machine_keeps_the_limits_and_writes_into_its_owners_folder_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What goes from step to step is written to disk, where Spark lets everybody read it."""
+    removed: list[Any] = []
+    monkeypatch.setattr("penstock.engine.spark.atexit.register", removed.append)
+    found = _locally(Limits(memory=4 << 30, threads=3, spill=tmp_path))
+    assert (found["spark.master"], found["spark.driver.memory"]) == ("local[3]", "2048m")
+    folder = Path(found["spark.local.dir"])
+    assert folder.parent == tmp_path
+    assert folder.stat().st_mode & 0o777 == 0o700
+    removed[0]()
+    assert not folder.exists()
+    with pytest.raises(DataError, match="Spark writes records to disk"):
+        _locally(Limits(spill=False))
 
 
 def test_the_commands_of_the_tutorial_run(spark: Any, tmp_path: Path) -> None:

@@ -138,6 +138,8 @@ def test_one_select_statement_is_run(text: str, rows: list[dict[str, object]]) -
         ("select cast(b as integer) from release", "Could not convert"),
         ("select * from people", "There is no table 'people'; the only one is 'release'"),
         ("x" * 20_000, "at most 10,000"),
+        ("select 1" + "+1" * 800, "nested too deeply"),
+        ("select interval 1 day", "cast them to text"),
     ],
 )
 def test_a_mistake_is_told_in_a_sentence(text: str, words: str) -> None:
@@ -174,7 +176,8 @@ def test_releases_of_several_kinds_can_be_asked_in_sql(form: str) -> None:
 
 def test_what_json_does_not_know_is_null() -> None:
     found = one_of("network").sql(
-        "select 1e0 / 0 as i, 'nan'::double as n, date '2020-01-01' as d from release limit 1"
+        "select 1e0 / 0 as i, 'nan'::double as n, date '2020-01-01' as d, ['nan'::double, 1] as l, "
+        "{'a': 'inf'::double} as s from release limit 1"
     )
     row = json.loads(json.dumps(found.to_dict(), allow_nan=False, default=str))["rows"][0]
-    assert row == {"i": None, "n": None, "d": "2020-01-01"}
+    assert row == {"i": None, "n": None, "d": "2020-01-01", "l": [None, 1.0], "s": {"a": None}}

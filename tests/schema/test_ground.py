@@ -56,6 +56,7 @@ def test_lines_and_borders_are_read_kept_and_drawn(tmp_path: Path) -> None:
         ("{", "no GeoJSON"),
         ("[]", "no GeoJSON"),
         ('{"type": "Circle"}', "no GeoJSON"),
+        (f'{{"type": "LineString", "coordinates": [[1{"0" * 400}, 0]]}}', "no GeoJSON"),
         ('{"type": "LineString", "coordinates": [["a", "b"]]}', "no GeoJSON"),
         ('{"type": "LineString", "coordinates": [[1e999, 0]]}', "not finite"),
         (json.dumps({"type": "LineString", "coordinates": [[0, 0]] * 50_001}), "too many"),

@@ -230,7 +230,11 @@ MISTAKES = [
         one("name: a, constraints: {enum: [x]}, categoriesOrdered: true, outside: clamp"),
         "no nearest category",
     ),
-    (one("name: a, constraints: {enum: [x]}, outside: drop"), "a: 'outside' is 'drop'; write one of 'clamp'"),
+    (one("name: a, constraints: {enum: [x]}, outside: skip"), "a: 'outside' is 'skip'; write one of 'clamp'"),
+    (
+        one("name: a, constraints: {enum: [x]}, outside: drop"),
+        "only what lies outside of bounds can be dropped",
+    ),
     (one("name: a, constraints: {enum: [x]}, missing: ok"), "'missing' is 'ok'; write one of"),
     (
         one("name: a, type: integer, constraints: {minimum: 0, maximum: 9}, taxonomy: {a: [b]}"),
@@ -316,6 +320,14 @@ def test_a_taxonomy_is_read_from_beside_the_schema_and_from_nowhere_else(tmp_pat
         (tmp_path / "s.yaml").write_text(f"fields:\n- {{name: land, taxonomy: {outside}}}\n")
         with pytest.raises(SchemaError, match="not beside the schema"):
             Schema.load(tmp_path / "s.yaml")
+
+
+def test_a_character_in_two_escaped_halves_is_one_and_half_a_character_is_refused() -> None:
+    """As JSON writes them; a release whose title had only one of the halves failed after it was paid for."""
+    written = json.dumps({"title": "\U0001f600", "fields": [{"name": "a", "type": "boolean"}]})
+    assert Schema.from_yaml(written).title == "\U0001f600"
+    with pytest.raises(SchemaError, match="line 1: a text has half of a character"):
+        Schema.from_yaml(written.replace("\\ude00", ""))
 
 
 def test_tags_in_a_document_do_nothing() -> None:

@@ -123,7 +123,7 @@ def application(desk: Desk, keys: Keys, port: int) -> Starlette:
                 return None
         try:
             found = json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return found if isinstance(found, dict) else None
 

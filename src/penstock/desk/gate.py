@@ -19,7 +19,6 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp
 
 HOST: Final = "127.0.0.1"
-COOKIE: Final = "penstock-desk"
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -53,6 +52,11 @@ class Keys:
         return hmac.compare_digest(cookie.encode(), self._cookie.encode())
 
 
+def cookie_name(port: int) -> str:
+    """The name of a desk's cookie: browsers do not tell ports apart, and two desks may be open at once."""
+    return f"penstock-desk-{port}"
+
+
 class Gate(BaseHTTPMiddleware):
     """Lets a request through when host, origin and cookie are right."""
 
@@ -60,6 +64,7 @@ class Gate(BaseHTTPMiddleware):
         super().__init__(app)
         self._keys = keys
         self._host = f"{HOST}:{port}"
+        self._name = cookie_name(port)
 
     async def dispatch(
         self, request: Request, call_next: Callable[[Request], Awaitable[Response]]
@@ -89,10 +94,10 @@ class Gate(BaseHTTPMiddleware):
             cookie = self._keys.exchange(token)
             if cookie is not None:
                 response = RedirectResponse("/", status_code=303)
-                response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", path="/")
+                response.set_cookie(self._name, cookie, httponly=True, samesite="strict", path="/")
                 return response
-            if not self._keys.fits(request.cookies.get(COOKIE, "")):
+            if not self._keys.fits(request.cookies.get(self._name, "")):
                 return "This address works once and has been used. Start the review again for a new one."
-        if not self._keys.fits(request.cookies.get(COOKIE, "")):
+        if not self._keys.fits(request.cookies.get(self._name, "")):
             return "Open the address that 'penstock review' printed."
         return None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -13,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from penstock.engine.limits import Spill, current
+from penstock.engine.spilling import SpillFolder
 from penstock.errors import DataError, PenstockError, without_password
-from penstock.lifetime import can_be_stopped, made_and_held, marked, remove, sweep
+from penstock.lifetime import can_be_stopped
 from penstock.schema.fact import nearest
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-_SPILLED = "penstock-spill-"
 _FILES = ("duckdb", "sqlite")
 _SPARK = ("spark", "sc")  # whatever Spark's own settings name, and a Spark Connect server
 _LOST = ("OperationalError", "AdminShutdown", "CrashShutdown", "CannotConnectNow", "ConnectionFailure")
@@ -42,7 +40,7 @@ class Duck:
 
         limits = current()
         chosen = limits.spill if spill is None else spill
-        folder = None if chosen is False else _Folder(chosen)
+        folder = None if chosen is False else SpillFolder(chosen)
         # Without a folder of ours, DuckDB would make one in the current folder.
         settings: dict[str, Any] = {
             "memory_limit": memory or limits.duckdb,
@@ -89,30 +87,6 @@ class Duck:
             hive_types_autocast=False,
             union_by_name=len(files) > 1,  # a column that nobody asks for may be missing in some
         )
-
-
-class _Folder:
-    """A folder for spilled records: its owner's alone, locked while this process lives."""
-
-    def __init__(self, parent: str | Path | None) -> None:
-        place = Path(tempfile.gettempdir() if parent is None else parent)
-        try:
-            sweep(place, _SPILLED)
-            self.path, self._held = made_and_held(lambda: self._made(place))
-        except OSError as problem:
-            raise DataError(
-                f"{place}: no folder can be made there ({problem.strerror}). Choose another."
-            ) from None
-
-    @staticmethod
-    def _made(place: Path) -> Path:
-        path = place / f"{_SPILLED}{marked()}"
-        path.mkdir(mode=0o700)
-        return path
-
-    def remove(self) -> None:
-        remove(self.path)
-        os.close(self._held)
 
 
 def named_table(url: str, table: str | None) -> ir.Table:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _NOTHING = "__HIVE_DEFAULT_PARTITION__"  # how Hive and Spark write a folder for records without a value
+_PATTERN = "*?[]{}\\"
 TEXT, PARQUET, ARROW = "text", "Parquet", "Arrow"
 ENDINGS = {
     TEXT: (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".txt", ".txt.gz"),
@@ -56,6 +57,21 @@ class Part:
                 for key, equals, text in pairs
                 if equals
             ),
+        )
+
+    @property
+    def wild(self) -> bool:
+        """Whether a reader that knows patterns would take its name for one, and read other files: a record
+        that is read twice is protected half as well."""
+        return any(sign in str(self.path) for sign in _PATTERN)
+
+    @property
+    def misread(self) -> bool:
+        """Whether DuckDB sees other columns in its folders: it decodes no name, takes only one equals sign,
+        and also looks at the folders above those of the source."""
+        named = [part.partition("=") for part in self.path.parts if "=" in part]
+        return bool(self.keys) and (
+            len(named) != len(self.keys) or any("%" in name or "=" in text for name, _, text in named)
         )
 
 
@@ -274,6 +290,12 @@ class ParquetSource(ColumnarSource):
         return pl.scan_parquet(path, glob=False, hive_partitioning=False)
 
     def on_spark(self) -> Source:
+        for part in self._parts:
+            if part.wild:
+                raise DataError(
+                    f"{part.path}: Spark takes the signs * ? [ {{ in a name for a pattern of other files. "
+                    "Rename the file or its folder, or count in DuckDB."
+                )
         files = [str(part.path.absolute()) for part in self._parts]
         keys = self._parts[0].keys
         root = files[0].partition(f"/{quote(keys[0][0])}=")[0] if keys else None
@@ -281,6 +303,12 @@ class ParquetSource(ColumnarSource):
 
     def _counted_in(self, duck: Duck, names: Sequence[str]) -> ir.Table:
         self._refuse_drift(names)
+        if any(part.wild or part.misread for part in self._parts):
+            import pyarrow.dataset
+            import pyarrow.parquet
+
+            columns = pyarrow.parquet.read_schema(self._parts[0].path)
+            return duck.registered(self._dataset(pyarrow.dataset.ParquetFileFormat(), self._parts, columns))
         return duck.parquet([str(part.path) for part in self._parts], hive=bool(self._parts[0].keys))
 
 
@@ -292,7 +320,7 @@ class ArrowSource(ColumnarSource):
     def _scan(self, path: Path) -> pl.LazyFrame:
         import polars as pl
 
-        return pl.scan_ipc(path, hive_partitioning=False)
+        return pl.scan_ipc(path, glob=False, hive_partitioning=False)
 
     def _counted_in(self, duck: Duck, names: Sequence[str]) -> ir.Table:
         import pyarrow.dataset

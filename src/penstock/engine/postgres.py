@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.database import Numbers, SeveralTables
+from penstock.errors import DataError
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -24,6 +25,7 @@ _HEADER = 19  # bytes of a binary copy before its first row: a signature, flags,
 _TRAILER = 2
 _ENDLESS = 1 << 62  # a limit that no table reaches
 _BEGUN = "BEGIN ISOLATION LEVEL REPEATABLE READ"
+_ONE_SNAPSHOT = ("repeatable read", "serializable")
 _SETTINGS = (
     # Compiling the codes of some columns takes longer than computing them for a million records.
     "SET LOCAL jit = off; SET LOCAL work_mem = '256MB'; SET LOCAL max_parallel_workers_per_gather = 0"
@@ -41,6 +43,11 @@ class Postgres(SeveralTables):
         if connection.info.transaction_status.name == "IDLE":
             connection.execute(_BEGUN)
             weakref.finalize(self, _ended, connection).atexit = False
+        elif connection.execute("SHOW transaction_isolation").fetchone()[0] not in _ONE_SNAPSHOT:
+            raise DataError(
+                "The connection is within a transaction that sees what others write meanwhile. Commit it or "
+                "roll it back first, or begin it with ISOLATION LEVEL REPEATABLE READ."
+            )
         connection.execute(_SETTINGS)
         asked = (
             "SELECT current_setting('transaction_read_only') = 'off' "

@@ -6,6 +6,7 @@ machine, or of the cluster that Spark's own settings name.
 
 from __future__ import annotations
 
+import atexit
 import os
 import weakref
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.database import Numbers, SeveralTables, fresh_name, whole
+from penstock.engine.limits import Limits, current
+from penstock.engine.spilling import SpillFolder
 from penstock.errors import DataError
 
 if TYPE_CHECKING:
@@ -99,10 +102,29 @@ def connected(remote: str | None = None) -> Any:
         builder = builder.remote(remote)
     elif SparkSession.getActiveSession() is None and not _elsewhere():
         _refuse_without_java()
-        builder = builder.master("local[*]")
-        for name, value in _LOCALLY.items():
+        for name, value in _locally(current()).items():
             builder = builder.config(name, value)
     return ibis.pyspark.connect(builder.getOrCreate())
+
+
+def _locally(limits: Limits) -> dict[str, str]:
+    """The settings of a Spark on this machine, within the limits.
+
+    Whatever records it sends from one step to the next it writes to disk in clear, and readable by everybody:
+    so into a folder that is its owner's alone, and goes with this process.
+    """
+    if limits.spill is False:
+        raise DataError(
+            "Spark writes records to disk between its steps, and they must not be. Allow it with '--spill "
+            "FOLDER', on an encrypted disk perhaps, or use another engine."
+        )
+    folder = SpillFolder(limits.spill)
+    atexit.register(folder.remove)
+    found = {**_LOCALLY, "spark.local.dir": str(folder.path)}
+    found["spark.master"] = f"local[{limits.threads or '*'}]"
+    if limits.memory is not None:
+        found["spark.driver.memory"] = f"{limits.memory // 2 >> 20}m"  # the rest is Python's, and Java's own
+    return found
 
 
 _LOCALLY = {

@@ -38,6 +38,7 @@ MOST_SHOWN = 100_000
 """Rows of a result."""
 SECONDS = 60.0
 _AGAIN = 0.05
+_TOO_DEEP = "The SQL is nested too deeply; write it with fewer brackets and signs."
 _SAMPLES = {10_000: 8, MOST_ROWS: 4}
 """How many samples of up to so many rows tell how far drawing moves a number."""
 _T = {8: 2.365, 4: 3.182}  # Student's quantile of 97.5 %, with one degree of freedom less
@@ -86,7 +87,10 @@ class Statement:
             raise QueryError(f"The SQL has {len(text):,} characters; ask with at most {LONGEST:,}.")
         with _database() as database:
             (told,) = _executed(database, _serialized, text)
-        found = json.loads(told or "{}")
+        try:
+            found = json.loads(told or "{}")
+        except RecursionError:
+            raise QueryError(_TOO_DEEP) from None
         if found.get("error", True):
             if found.get("error_type") == "not implemented":
                 raise QueryError("Only a SELECT statement can be asked, and this is another one.")
@@ -94,7 +98,10 @@ class Statement:
         statements = found["statements"]
         if len(statements) != 1:
             raise QueryError("Ask one SELECT statement at a time; there are several, or none.")
-        _refuse_foreign(statements[0])
+        try:
+            _refuse_foreign(statements[0])
+        except RecursionError:
+            raise QueryError(_TOO_DEEP) from None
         return cls(text.strip().rstrip("; \t\r\n"), statements[0]["node"])
 
     def run(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -107,7 +114,12 @@ class Statement:
             database.unregister("given")
             _locked(database)
             limited = f"select * from (\n{self.text}\n) limit {MOST_SHOWN + 1}"
-            found = pl.from_arrow(_executed(database, _arrow, limited))
+            try:
+                found = pl.from_arrow(_executed(database, _arrow, limited))
+            except pl.exceptions.PolarsError:
+                raise QueryError(
+                    "The result holds values that cannot be shown, such as intervals; cast them to text."
+                ) from None
         assert isinstance(found, pl.DataFrame)
         if found.height > MOST_SHOWN:
             raise QueryError(f"The result has more than {MOST_SHOWN:,} rows; add a LIMIT, or group them.")
@@ -204,6 +216,10 @@ class Selected:
 
 def _plain(value: object) -> object:
     """A value that JSON can hold: it knows no infinity, and no number that is none."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {str(name): _plain(each) for name, each in value.items()}
     return None if isinstance(value, float) and not isfinite(value) else value
 
 

@@ -27,7 +27,7 @@ class _Reader(yaml.BaseLoader):
 
     def _plain(self, node: yaml.Node) -> Any:
         if isinstance(node, yaml.ScalarNode):
-            return None if node.style is None and node.value in ("", "~", "null") else node.value
+            return None if node.style is None and node.value in ("", "~", "null") else _whole(node)
         if isinstance(node, yaml.SequenceNode):
             return [self._plain(each) for each in node.value]
         result: dict[str, Any] = {}
@@ -35,6 +35,7 @@ class _Reader(yaml.BaseLoader):
             key = key_node.value
             if not isinstance(key, str):
                 raise SchemaError(f"{_place(key_node)}: a list or mapping cannot be a key. Use plain text.")
+            key = _whole(key_node)
             if key in result:
                 raise SchemaError(
                     f"{_place(key_node)}: the key '{key}' is given twice. Remove one of the two."
@@ -100,6 +101,18 @@ _Writer.add_representer(dict, _represent_dict)
 
 def _place(node: yaml.Node) -> str:
     return f"line {node.start_mark.line + 1}"
+
+
+def _whole(node: yaml.ScalarNode) -> str:
+    """The text of a scalar, with a character that JSON escapes in two halves as one; half of one is refused,
+    because no file and no page could hold it."""
+    text: str = node.value
+    if text.isascii():
+        return text
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise SchemaError(f"{_place(node)}: a text has half of a character. Correct its escape.") from None
 
 
 def parse(text: str, source: str = "schema") -> dict[str, Any]:

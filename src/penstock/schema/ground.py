@@ -30,7 +30,7 @@ def from_geojson(text: str, source: str) -> list[list[list[float]]]:
         found = [
             [[float(place[0]), float(place[1])] for place in line] for line in _lines(json.loads(text), 0)
         ]
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
         raise SchemaError(f"ground: '{source}' is no GeoJSON. Give lines or areas, in x and y.") from None
     return found
 
@@ -65,7 +65,7 @@ def checked(given: Any) -> Ground:
     """The lines of a schema, as numbers."""
     try:
         found = tuple(tuple((float(x), float(y)) for x, y in line) for line in _sequence(given))
-    except (TypeError, ValueError):
+    except (ArithmeticError, TypeError, ValueError):
         raise SchemaError(
             "ground: not a list of lines. Name a GeoJSON file beside the schema, such as 'coast.geojson'."
         ) from None

@@ -26,7 +26,7 @@ def read(content: bytes, source: str) -> list[Entry]:
         raise UsageError(
             f"'{source}' declares XML entities, which a codebook does not need; remove its DOCTYPE."
         ) from None
-    except ParseError as problem:
+    except (ParseError, LookupError, ValueError) as problem:  # also an encoding that nobody knows
         raise UsageError(f"'{source}' is not valid XML: {problem}.") from None
     found = [_entry(each) for each in root.iter() if _tag(each) == "var" and each.get("name")]
     if not found:

@@ -21,7 +21,10 @@ def read(text: str, source: str) -> list[Entry]:
     >>> [(e.name, e.low, list(e.values)) for e in read("age,0..120\\nsex,f; m\\n", "codes.csv")]
     [('age', '0', []), ('sex', None, ['f', 'm'])]
     """
-    rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
+    except csv.Error as problem:
+        raise UsageError(f"'{source}' cannot be read as CSV: {problem}.") from None
     if rows and rows[0][0].strip().lower() in _HEADS:
         rows = rows[1:]
     gathered: dict[str, list[str]] = {}
