@@ -43,7 +43,7 @@ def test_a_drafted_and_reviewed_raw_table_is_released(cli: Cli, raw: Path, revie
     out = raw.parent / "release"
     done = cli("release", raw, "--schema", reviewed, "--epsilon", "3", "--out", out, "--seed", "1")
     assert done.code == 0, done.err
-    assert (out / "report.html").stat().st_size > 100_000
+    assert (out / "report.html").stat().st_size > 50_000
     rows = pl.read_csv(out / "synthetic.csv")
     assert rows.columns == HEADER.split(",")
     # Nine in ten have no gain; with noise of some ten records between 0.7 and 1 is beyond doubt.

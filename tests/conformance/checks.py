@@ -81,13 +81,18 @@ def data_of(method: type[Method[Any]]) -> type[Data]:
     raise AssertionError(f"{method.__name__} does not say which data it takes")
 
 
+def here(kind: str) -> list[str]:
+    """The engines of a kind that run in this process; the others have their own tests, on servers."""
+    return [name for name in catalogue.kind(kind).engines if name in catalogue.HERE]
+
+
 def releases_an_input_without_records(info: MethodInfo, place: Path) -> None:
     """No record is released like one record, or a release would prove that there was one."""
     for number, example in enumerate(examples(info)):
         if example.schema.size is not None:
             continue
         none = replace(example, frame=example.frame.clear())
-        for engine in catalogue.kind(info.kind).engines:
+        for engine in here(info.kind):
             with pytest.warns(PenstockWarning, match="there are no records"):
                 release = fitted(info, none, engine=engine)
             assert release.receipt.epsilon == 1
@@ -99,7 +104,7 @@ def answers_alike_on_every_engine(info: MethodInfo, place: Path) -> None:
     kind = catalogue.kind(info.kind)
     assert "memory" in kind.engines
     for example in examples(info):
-        first, *others = [words_of(fitted(info, example, engine=engine)) for engine in kind.engines]
+        first, *others = [words_of(fitted(info, example, engine=engine)) for engine in here(info.kind)]
         assert all(other == first for other in others)
     for engine in {"memory", "duckdb"} - set(kind.engines):
         with pytest.raises(PenstockError, match="memory"):

@@ -16,7 +16,7 @@ from penstock.evaluation.matches import CAUTION, matches
 from penstock.evaluation.telling_apart import propensity
 from penstock.kinds.table import evaluation as of_tables
 from penstock.kinds.table.accuracy import accuracies, choose_targets, ranked
-from penstock.kinds.table.findings import broken_rules, slices, spikes
+from penstock.kinds.table.findings import slices, spikes, violations
 
 FIELDS = """
 fields:
@@ -83,7 +83,7 @@ def test_rules_that_are_broken_are_counted_on_both_sides() -> None:
         impossible=["hours < 10 and sick = true"], always=["if rare = true then hours < 80"]
     )
     original = people()
-    (first, shares), (second, none) = broken_rules(
+    (first, shares), (second, none) = violations(
         ruled, {"original": original, "synthetic": original.head(0)}
     )
     assert (first, second) == ("hours < 10 and sick = true", "if rare = true then hours < 80")

@@ -50,7 +50,7 @@ class Database:
         """Remove what was kept."""
         self.backend.raw_sql(f"DROP TABLE IF EXISTS {name}")
 
-    def apart(self, table: ir.Table) -> ir.Table:
+    def computed(self, table: ir.Table) -> ir.Table:
         """A query whose columns are computed once, however often an outer one names them."""
         return table
 
@@ -137,7 +137,7 @@ class SeveralTables(Database):
         import ibis
 
         named = {f"k{number}": key for number, key in enumerate(keys)}
-        inner = self.backend.compile(self.apart(table.select(**named)))
+        inner = self.backend.compile(self.computed(table.select(**named)))
         quoted = [self._quoted(name) for name in named]
         which = " ".join(f"WHEN {name} IS NOT NULL THEN {number}" for number, name in enumerate(quoted))
         query = (

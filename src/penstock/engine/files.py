@@ -20,6 +20,7 @@ from penstock.engine.header import Header
 from penstock.engine.records import PACKED, Source, in_polars, refuse_equal_but_for_case, scanned
 from penstock.engine.remote import DatabaseSource
 from penstock.errors import DataError
+from penstock.schema.fact import nearest
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -93,7 +94,7 @@ class FileSource(Source):
 
     def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
         refuse_equal_but_for_case(self)
-        asked = list(self.names if names is None else names)
+        asked = self._asked(names)
         try:
             table = self._counted_in(duck or Duck(), asked)
         except DataError:
@@ -101,6 +102,15 @@ class FileSource(Source):
         except Exception as problem:
             raise self.failure(problem) from None
         return table.select(*asked)
+
+    def _asked(self, names: Sequence[str] | None) -> list[str]:
+        for name in names or ():
+            if name not in self.names:
+                raise DataError(
+                    f"{self.label}: there is no column '{name}'{nearest(name, self.names)}. Check the "
+                    "schema, or give other records."
+                )
+        return list(self.names if names is None else names)
 
     @abstractmethod
     def _counted_in(self, duck: Duck, names: Sequence[str]) -> ir.Table:
@@ -146,7 +156,7 @@ class TextSource(FileSource):
     def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame:
         import pyarrow as pa
 
-        asked = list(self.names if names is None else names)
+        asked = self._asked(names)
         held = [name for name in asked if name in self._held]
         tables = []
         for file, part in zip(self._files, self._parts, strict=True):
@@ -188,7 +198,9 @@ class TextSource(FileSource):
         file = self._files[0]
         frame = pl.DataFrame(file.first(count), dict.fromkeys(file.names, pl.String), orient="row")
         added = [pl.lit(text, pl.String).alias(name) for name, text in self._parts[0].keys]
-        return frame.with_columns(added).select(self.names)
+        frame = frame.with_columns(added)
+        # not "select", which would take a name such as * for a pattern of names
+        return pl.DataFrame([frame.get_column(name) for name in self.names])
 
     def failure(self, problem: Exception) -> DataError:
         for file in self._files:
@@ -231,9 +243,13 @@ class ColumnarSource(FileSource):
     ) -> pl.DataFrame:
         import polars as pl
 
-        asked = list(names)
+        asked = self._asked(names)
         self._refuse_drift(asked)
+        # all columns of one file need no selection, which would take a name such as * for a pattern
+        alone = len(self._parts) == 1 and asked == list(self._held)
         try:
+            if alone:
+                return reduced(self._scan(self._parts[0].path)).collect()
             return reduced(
                 pl.concat(
                     self._scan(part.path)

@@ -276,7 +276,7 @@ class IbisEngine:
         raw = {name: _free(f"raw {name}", taken) for name in self._coordinates}
         keep |= {column: name for name, column in raw.items()}
         database = self._database
-        inner = coded(records, schema.codecs, keep, apart=database.apart, listed=database.listed)
+        inner = coded(records, schema.codecs, keep, computed=database.computed, listed=database.listed)
         columns: dict[str, Any] = {} if user is None else {USER: user_in_database(inner[user])}
         for number, name in enumerate(self._columns.names):
             code = inner[name]

@@ -55,7 +55,7 @@ class Postgres(SeveralTables):
         )
         self.keeps = bool(connection.execute(asked).fetchone()[0])
 
-    def apart(self, table: ir.Table) -> ir.Table:
+    def computed(self, table: ir.Table) -> ir.Table:
         return table.limit(_ENDLESS)  # which PostgreSQL does not merge into the query around it
 
     def kept(self, expression: ir.Table) -> ir.Table:

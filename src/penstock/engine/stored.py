@@ -48,7 +48,7 @@ class Stored:
         database = database_of(expression)
         self._database = database
         if not database.keeps:
-            self.table = database.apart(expression)
+            self.table = database.computed(expression)
             return
         self.table = expression if there else database.kept(expression)
         # When the interpreter ends, so does the connection: nothing to do then.

@@ -89,7 +89,7 @@ def linear(weights: Reals, numbers: Reals, deviation: float, gaussian: bool = Fa
     largest weight on top, so that the bar covers at least 95 %, and how much more is not told.
 
     >>> linear(np.array([1.0, -2.0]), np.array([1, 1]), 14.1)
-    Bar(half=65.4..., covers=0.95)
+    Bar(half=66.2..., covers=0.95)
     """
     variance = deviation**2 * float((weights**2 * numbers).sum())
     if not variance > 0:

@@ -244,7 +244,7 @@ def _strays(field: Field) -> str:
 
 
 def typed(word: str) -> str:
-    """A word as one would type it in a shell.
+    r"""A word as one would type it in a shell.
 
     >>> typed("age < 30 and town = 'York'"), typed("a $ b"), typed("age")
     ('"age < 30 and town = \'York\'"', "'a $ b'", 'age')

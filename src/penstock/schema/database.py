@@ -80,17 +80,17 @@ def coded(
     codecs: Mapping[str, Codec],
     keep: Mapping[str, str],
     *,
-    apart: Callable[[ir.Table], ir.Table] = lambda inner: inner,
+    computed: Callable[[ir.Table], ir.Table] = lambda inner: inner,
     listed: Listed = _in_memory,
 ) -> ir.Table:
     """The codes of many columns: values are read in an inner query, so that no search repeats the reading.
 
-    `apart` keeps an inner query from being merged into the outer one, in databases that would compute its
+    `computed` keeps an inner query from being merged into the outer one, in databases that would compute its
     columns again wherever they are named; `listed` is how the database takes a long list of categories.
     """
     first: dict[str, Any] = {f"kept {name}": table[source] for name, source in keep.items()}
     first |= {f"raw {name}": _stripped(table[name]) for name in codecs}
-    stripped = apart(table.select(**first))
+    stripped = computed(table.select(**first))
     second: dict[str, Any] = {f"kept {name}": stripped[f"kept {name}"] for name in keep}
     for name, codec in codecs.items():
         read = _read_stripped(codec.field, stripped[f"raw {name}"], codec.markers)
@@ -99,7 +99,7 @@ def coded(
             f"missing {name}": read.missing,
             f"readable {name}": read.readable,
         }
-    inner = apart(stripped.select(**second))
+    inner = computed(stripped.select(**second))
     joined = [name for name, codec in codecs.items() if _long(codec, table[name].type())]
     for name in joined:
         inner = _joined(inner, f"value {name}", f"code {name}", codecs[name], listed)

@@ -189,7 +189,7 @@ def test_a_line_that_is_no_edge_is_named(tmp_path: Path, text: str) -> None:
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         Graph.open(tmp_path / "none.txt", PLAIN)
-    with pytest.raises(DataError, match="no Parquet file is there"):
+    with pytest.raises(DataError, match="no file of records is there"):
         Graph.open(tmp_path, PLAIN)
     os.mkfifo(tmp_path / "pipe.txt")
     with pytest.raises(DataError, match="a pipe or a device"):

@@ -182,7 +182,8 @@ class Kept(ABC, Generic[S]):
         named = f"{self.info().name}: {label}"
         return account_of(opened, self._book.account, named, self._book.holds_at_most)
 
-    def _seen(self) -> Counters:
+    def seized(self) -> Counters:
+        """What somebody who takes the state by force sees: for audits, and for what is paid."""
         return np.asarray(self._counters)
 
     def _move_to(self, folder: Path) -> None:

@@ -210,7 +210,7 @@ class Living(Kept[S]):
                 pay = Budget(price, randomness=source, account=paying)
                 self._ready(pay)
                 self._note({"label": label, "mechanism": "begun", "epsilon": str(price)}, seed)
-                fed = Fed(self._seen(), self.setting)
+                fed = Fed(self.seized(), self.setting)
                 found = self.asked(fed, name, at, pay.rest(label))
                 charge, entry = charged(pay, label)
             error = NORMAL_95 * found.deviation

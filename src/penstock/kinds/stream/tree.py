@@ -127,7 +127,7 @@ class Stepped(Living[T]):
         """The sums of the intervals that are over, with the noise that was paid for at the opening."""
         sketch, most = self.sketch, self.setting.most
         share = Fraction(self._book.epsilon_out) * len(over) / sketch.levels
-        sealed = Fed(self._seen(), self.setting).claim(
+        sealed = Fed(self.seized(), self.setting).claim(
             lambda counters: counters[over].ravel(),
             most * sketch.across * len(over),
             largest=most,

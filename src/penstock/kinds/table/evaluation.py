@@ -33,7 +33,7 @@ from penstock.evaluation.metrics import (
 from penstock.evaluation.score import Score
 from penstock.evaluation.telling_apart import Propensity, apart_score, propensity
 from penstock.kinds.table.accuracy import Accuracy, accuracies, choose_targets
-from penstock.kinds.table.findings import Slice, broken_rules, found_sections, remarks_of, slices, spikes
+from penstock.kinds.table.findings import Slice, found_sections, remarks_of, slices, spikes, violations
 from penstock.kinds.table.release import AnswersMarginals
 from penstock.progress import progress
 from penstock.releases.release import Release
@@ -107,7 +107,7 @@ class TableEvaluation(Evaluator):
         told = None if apart is None else apart_score(apart)
         scores += [] if told is None else [told]
         frames = {"original": original, "synthetic": drawn}
-        broken = broken_rules(schema, frames) if schema.rules else []
+        broken = violations(schema, frames) if schema.rules else []
         piled = spikes(schema, original, drawn)
         coded = {key: pl.DataFrame(dict(each)) for key, each in {"original": codes, **others}.items()}
         equal = matches(coded["original"], coded["release"], coded["floor"], names)

@@ -92,7 +92,7 @@ def _given(table: Reals) -> Reals:
     return np.asarray(np.divide(table, mass, out=np.zeros_like(table), where=mass > 0))
 
 
-def broken_rules(schema: Schema, frames: Mapping[str, pl.DataFrame]) -> list[tuple[str, dict[str, float]]]:
+def violations(schema: Schema, frames: Mapping[str, pl.DataFrame]) -> list[tuple[str, dict[str, float]]]:
     """For each rule of the schema, in its own words, the share of the rows of each frame that break it."""
     stated = [*schema.impossible, *schema.always]
     return [

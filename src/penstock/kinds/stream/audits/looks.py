@@ -70,7 +70,7 @@ class Run:
         else:
             share = Fraction(1, 1 + asked)
             living = make(schema, epsilon=1 + asked, answers=asked, state_share=share, seed=seed)
-        return cls(living, np.array(living._seen(), dtype=np.int64))
+        return cls(living, np.array(living.seized(), dtype=np.int64))
 
     def feed(self, update: Update) -> None:
         """Feed one update, or none."""
@@ -83,7 +83,7 @@ class Run:
             return None
         self.living.step(seed=seed)
         fresh = self.living.sketch.over(len(self.living.history))
-        self.began[fresh] = self.living._seen()[fresh]
+        self.began[fresh] = self.living.seized()[fresh]
         begun: Counters = self.began[fresh]
         return begun
 
@@ -104,7 +104,7 @@ class Run:
 
     def around(self) -> Counters:
         """What was fed, without the noise."""
-        moved: Counters = self.living._seen().astype(np.int64) - self.began
+        moved: Counters = self.living.seized().astype(np.int64) - self.began
         return moved
 
 
@@ -130,7 +130,7 @@ def seen_and_told(
         if time == look:
             laws = [run.living.sketch.noise(run.living.setting, run.around()) for run in (one, other)]
             lost += largest_loss(*laws)
-            other.living._counters[...] = one.living._seen()
+            np.copyto(other.living.seized(), one.living.seized())
         if time:
             fresh = one.step(watched)
             other.step(given)

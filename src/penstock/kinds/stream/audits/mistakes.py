@@ -131,7 +131,7 @@ class AsItStands(ContinualCounter):
     """What an interval holds is published without fresh noise: whoever looked in before takes that off."""
 
     def _published(self, over: list[int], source: Randomness) -> NDArray[np.int64]:
-        return np.array(self._seen()[over]).ravel()
+        return np.array(self.seized()[over]).ravel()
 
 
 class BegunWithNothing(ContinualCounter):
