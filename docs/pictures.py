@@ -127,6 +127,7 @@ class Camera:
                 "--no-sandbox",
                 "--disable-gpu",
                 "--hide-scrollbars",
+                "--force-prefers-reduced-motion",  # a page that glides to its place is taken half-way
                 "--allow-file-access-from-files",
                 "--virtual-time-budget=12000",
                 f"--window-size={width},{height}",
