@@ -173,3 +173,33 @@ def parity(name: str, rows: int, triples: int, others: int, seed: int) -> Datase
         for number in range(others)
     ]
     return made(name, columns, [2] * (3 * triples + others), frozenset())
+
+
+def people(
+    name: str, rows: int, bins: Sequence[int], kinds: Sequence[int], factors: int, seed: int
+) -> Dataset:
+    """Numbers in fine bins and categories that answer to the same few hidden factors, as in a census.
+
+    Numbers bend with their factors and are skewed, and every third is nothing for many. Categories win by the
+    largest of noisy scores. Some columns answer to another column besides.
+    """
+    rng = np.random.default_rng(seed)
+    hidden = rng.normal(size=(rows, factors))
+    columns: list[Ints] = []
+    for number, size in enumerate(bins):
+        weights = rng.normal(size=factors) * (rng.random(factors) < 0.5)
+        value = hidden @ weights + rng.uniform(0.2, 1.0) * rng.normal(size=rows)
+        value += 0.4 * np.square(hidden[:, number % factors])
+        if columns:
+            value += rng.normal() * columns[-1] / bins[number - 1]
+        value = np.exp(0.6 * value)
+        value /= np.quantile(value, 0.999)
+        if number % 3 == 2:
+            value[hidden[:, (number + 1) % factors] + 0.3 * rng.normal(size=rows) > 0.3] = 0.0
+        columns.append(np.clip(value * size, 0, size - 1).astype(np.int64))
+    for size in kinds:
+        weights = rng.normal(size=(factors, size)) * 1.2
+        scores = hidden @ weights + rng.gumbel(size=(rows, size)) + np.log(skewed(rng, size, 1.0) + 1e-3)
+        scores += np.multiply.outer(columns[int(rng.integers(len(bins)))] / 20, rng.normal(size=size))
+        columns.append(scores.argmax(axis=1).astype(np.int64))
+    return made(name, columns, [*bins, *kinds], frozenset(range(len(bins))))

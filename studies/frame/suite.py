@@ -181,6 +181,24 @@ def taxi() -> Dataset:
     return coded("taxi", frame, fields)
 
 
+def stays(
+    name: str, path: str, when: str, north: tuple[str, float, float], east: tuple[str, float, float]
+) -> Dataset:
+    """Where somebody was and when: a fine grid of places, the hour, the day of the week and the month."""
+    frame = pl.read_csv(file(path))
+    time = pl.col(when).str.strip_suffix("Z").str.to_datetime()
+    frame = frame.with_columns(
+        time.dt.hour().alias("hour"), time.dt.weekday().alias("weekday"), time.dt.month().alias("month")
+    )
+    fields = (
+        *(numbers(column, low, high, 100) for column, low, high in (north, east)),
+        ordered("hour", range(24)),
+        ordered("weekday", range(1, 8)),
+        ordered("month", range(1, 13)),
+    )
+    return coded(name, frame, fields)
+
+
 def tracts() -> Dataset:
     """Census tracts of New York: shares and means of who lives there, with gaps."""
     frame = pl.read_csv(file("nyc_census/nyc_tract_acs2015.csv.gz"), infer_schema_length=0)
@@ -255,6 +273,29 @@ CHOOSING: dict[str, Entry] = {
         "generated: heavy missingness",
         partial(families.gaps, "gaps", 20_000, (5, 8, 4, 12, 6, 3, 10, 7, 4, 9), 0.35, 9),
     ),
+    "checkins": Entry(
+        "check-ins in New York, places in 100 by 100 bins",
+        partial(
+            stays,
+            "checkins",
+            "gowalla_nyc/gowalla_nyc_checkins.csv.gz",
+            "time",
+            ("lat", 40.49, 40.92),
+            ("lon", -74.26, -73.70),
+        ),
+    ),
+    "census": Entry(
+        "generated: numbers in fine bins and categories, three factors",
+        partial(
+            families.people,
+            "census",
+            200_000,
+            (90, 100, 64, 100, 50, 100),
+            (5, 9, 3, 16, 24, 2, 7, 12),
+            3,
+            22,
+        ),
+    ),
 }
 
 CONFIRMING: dict[str, Entry] = {
@@ -310,6 +351,29 @@ CONFIRMING: dict[str, Entry] = {
     ),
     "parity": Entry(
         "generated: dependence of three at a time", partial(families.parity, "parity", 30_000, 4, 6, 21)
+    ),
+    "fixes": Entry(
+        "positions of two people in Beijing, 100 by 100 bins",
+        partial(
+            stays,
+            "fixes",
+            "geolife/geolife_2users.csv.gz",
+            "datetime",
+            ("lat", 39.6, 40.4),
+            ("lng", 115.9, 116.9),
+        ),
+    ),
+    "panel": Entry(
+        "generated: numbers in fine bins and categories, five factors",
+        partial(
+            families.people,
+            "panel",
+            180_000,
+            (100, 80, 100, 40, 100, 60, 20),
+            (4, 30, 2, 8, 6, 14, 3, 10),
+            5,
+            23,
+        ),
     ),
 }
 

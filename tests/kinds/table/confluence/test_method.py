@@ -60,7 +60,7 @@ def test_a_release_says_how_its_views_were_found_and_by_which_method() -> None:
     assert release.method == "confluence"
     assert release.form == "network"
     assert set(release.parameters) <= {"views", "pairs", "rows"}
-    assert release.parameters["rows"] == "balanced"
+    assert release.parameters["rows"] == "aligned"
     assert release.parameters["views"] in ("all pairs", "chosen pairs", "none")
 
 
@@ -195,6 +195,57 @@ def test_a_target_has_a_counted_pair_with_every_other_column() -> None:
     assert partners(with_target) == {0, 1, 2, 4}
     assert partners(without) < {0, 1, 2, 4}  # nothing depends on it, so nothing needs to be counted with it
     assert with_target.receipt.epsilon == 1
+
+
+def test_pairs_with_the_target_are_counted_even_where_no_others_are() -> None:
+    """Independent columns, one of them with thousands of categories: nothing but the target's pairs."""
+    sizes = [3000, 4, 2, 5]
+    schema = schema_of(sizes).model_copy(update={"target": "c"})
+    rows = np.random.default_rng(0).integers(0, sizes, size=(20000, 4))
+    release, without = (
+        Confluence().fit(table_of(rows, each), paid(1)) for each in (schema, schema_of(sizes))
+    )
+    assert without.parameters["views"] == "none"
+    assert release.parameters == {"rows": "aligned", "views": "pairs with the target", "pairs": 3}
+    pairs = [{part.variable for part in one.parts} for one in release.measured if len(one.parts) > 1]
+    assert all(any({2, other} <= pair for pair in pairs) for other in (0, 1, 3))
+    assert release.receipt.epsilon == 1
+    hidden = Confluence().fit(table_of(rows[:100], schema), paid("1/100"))
+    assert hidden.parameters["views"] == "none"
+
+
+def test_where_a_tree_may_tell_everything_few_pairs_are_chosen_beyond_it() -> None:
+    """A chain of 14 columns, whose distant pairs are far from independent, and a class behind 14 columns."""
+    rng, columns, size = np.random.default_rng(1), 14, 5
+    chain = np.empty((10000, columns), dtype=np.int64)
+    chain[:, 0] = rng.integers(0, size, len(chain))
+    for column in range(1, columns):
+        kept = rng.random(len(chain)) < 0.6
+        chain[:, column] = np.where(kept, chain[:, column - 1], rng.integers(0, size, len(chain)))
+    hidden = rng.integers(0, size, len(chain))[:, None]
+    behind = np.where(rng.random(chain.shape) < 0.6, hidden, rng.integers(0, size, chain.shape))
+    for rows in (chain, behind):
+        table = table_of(rows, schema_of([size] * columns))
+        fewer, more = (
+            fit_with(Knobs(plane=1e9, beyond=beyond), table, paid(1)).parameters["pairs"]
+            for beyond in (Knobs().beyond, 1e9)
+        )
+        assert columns - 1 <= fewer <= more
+        assert (fewer < more) == (rows is chain)
+
+
+def test_pairs_of_few_columns_of_many_records_are_counted_in_fine_groups() -> None:
+    rows = mixed_rows(60000, [120, 120, 3])
+    clear, noisy = (
+        fit_with(Knobs(plane=0.0), table_of(rows, schema_of([120, 120, 3])), paid(epsilon))
+        for epsilon in ("40", "1")
+    )
+    finest = [
+        max(max(one.counts.shape) for one in release.measured if len(one.parts) > 1)
+        for release in (clear, noisy)
+    ]
+    assert finest[0] == 120
+    assert finest[1] <= 32
 
 
 def test_a_target_that_stands_alone_is_named() -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from penstock.kinds.table.network.encoding import Grouping
 from penstock.schema.attribute import Attribute
 
-SIZES = (64, 32, 16, 12, 8, 6, 4, 3, 2)
+SIZES = (128, 64, 32, 16, 12, 8, 6, 4, 3, 2)
 """The numbers of groups at which an attribute can be seen."""
 
 

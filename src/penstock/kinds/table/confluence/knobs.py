@@ -23,10 +23,12 @@ class Knobs:
     nobody asks. The share of the one-way counts grows with their expected error: it is 1 / (1 + sqrt(balance
     / (2 error))); the views get the rest, and beside them, with the weight `detail`, the one-way counts of
     attributes that no view sees in full, unless these would have more than `again` times the noise that they
-    had the first time. There are at most `choices_each` choices for each attribute, and no
-    more than keep the noise of one of them below `choice_noise` of all records or `choice_gap` of the mean
-    gap. With `tree` they first connect what is not connected; under rho, where the mean gap of all pairs is
-    below `sparse` times that along a tree, what connects is counted for `first` of what is left before others
+    had the first time. There are at most `choices_each` choices for each attribute, fewer where a tree may
+    tell everything: 1, and `beyond` times what the mean gap of all pairs, over that along a tree, exceeds
+    `treelike` by, over the expected error; and no more than keep the noise of one of them below
+    `choice_noise` of all records or `choice_gap` of the mean gap. With `tree` they first connect what is not
+    connected; under rho, where the mean gap of all pairs is below `sparse` times that along a tree, what
+    connects is counted for `first` of what is left before others
     are chosen. After that, a choice must exceed `luck` times
     what chance would give the best of all candidates. `caution` is the part of its expected noise
     that a gap must exceed to be counted, `refining` that once all is connected, beyond `apparent` times what
@@ -34,7 +36,8 @@ class Knobs:
     which the mean gap must exceed for counting them all, `singly` times as much where each pair needs a table
     of its own; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with the
     target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups
-    of an attribute. Without `groups` bins are counted in full however noisy that is, without `pack` every
+    of an attribute, with more where the noise of all pairs would make a mean distance of no more than
+    `clearly`. Without `groups` bins are counted in full however noisy that is, without `pack` every
     column and every pair has a table of its own. `even` gives every table the same budget instead of what
     it needs. `studies/privbayes_variants.py` changes one at a time.
     """
@@ -54,6 +57,8 @@ class Knobs:
     few_choices: float = 0.25
     choices: Fraction = Fraction(1, 10)
     choices_each: float = 4.0
+    treelike: float = 0.2
+    beyond: float = 0.1
     choice_noise: float = 0.05
     choice_gap: float = 0.25
     sparse: float = 0.5
@@ -67,6 +72,7 @@ class Knobs:
     caution: float = 0.5
     refining: float = 0.3
     finest: int = 32
+    clearly: float = 0.01
     sizes: tuple[int, ...] = SIZES
     groups: bool = True
     pack: bool = True

@@ -27,8 +27,8 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
    pass on along the tree (`implied`) instead of from independence: the expectation is as public, the bound
    the same, and a pair that the tree tells anyway is not bought. Under epsilon counting twice costs more
    than that saves: precisions add up, and rho with them, but not epsilon. Where the
-   schema names a target, its pairs with all others are counted whatever they are worth: which pairs
-   these are is public.
+   schema names a target, its pairs with all others are counted whatever they are worth, and alone where no
+   other would be worth its noise: which pairs these are is public, and whether noise would hide them, too.
 5. *Noisy counts* of the views, and once more of the attributes that no view sees in full, budget by the
    price of each (`packing`). What would be noisier than it was the first time is not counted again.
 
@@ -53,7 +53,7 @@ from numpy.typing import NDArray
 from penstock.contracts.method import Method
 from penstock.kinds.table.confluence import planes
 from penstock.kinds.table.confluence.assembly import Assembly, Limits
-from penstock.kinds.table.confluence.coarsening import levels_by_mass
+from penstock.kinds.table.confluence.coarsening import SIZES, levels_by_mass
 from penstock.kinds.table.confluence.columns import blocks, detail
 from penstock.kinds.table.confluence.dependence import Dependence
 from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
@@ -65,7 +65,7 @@ from penstock.kinds.table.network.conditionals import Measured, measure
 from penstock.kinds.table.network.encoding import Encoding, encoded
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Parent, ParentSet
-from penstock.kinds.table.network.release import BALANCED, NetworkRelease
+from penstock.kinds.table.network.release import ALIGNED, NetworkRelease
 from penstock.kinds.table.network.ruled import precedence, ruled, ruled_out_of
 from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.support import Support
@@ -84,6 +84,9 @@ _MEAN_OF_TREE = 0.4  # the mean gap of all pairs, of that of the pairs of a tree
 
 MOST_PAIR_CELLS = 1 << 22
 """Of the tables of all pairs together, at the levels at which they are looked at."""
+
+FINEST = SIZES[0]
+"""In so many groups an attribute is looked at in pairs, at most."""
 
 
 @dataclass(frozen=True)
@@ -135,9 +138,10 @@ class _Fit:
         self.variables = self.encoding.variables
         self.support = Support.of(table.schema)
         self.seen = [Parent(number) for number in range(len(self.variables))]
-        self.parameters: dict[str, object] = {"rows": BALANCED}
+        self.parameters: dict[str, object] = {"rows": ALIGNED}
         self.n = 1
         self.unsure = 0.0
+        self.error = 1.0  # the mean distance that noise would make in the columns and a tree of coarse pairs
 
     def release(self) -> NetworkRelease:
         if not self.variables:
@@ -146,15 +150,17 @@ class _Fit:
         n = self.n = self._size()
         self._look(n)
         strength = self._strength(n)
-        pairs = self._likely(n, strength)
+        aiming = strength is None and self._aiming()
+        pairs = len(self.variables) - 1 if aiming else self._likely(n, strength)
         self.tier = self.start.least_noisy(*self._planned(pairs))
-        if strength is None:
+        if strength is None and not aiming:
             measured = self._one_ways(self.tier.rest("one-way counts"))
             self.parameters["views"] = "none"
         else:
             measured = self._one_ways(self.tier.part("one-way counts", self._share(n)))
             self._merge(self._assembly(measured))
-            views = self._again(self._views(measured, strength), measured)
+            views = self._targeted() if strength is None else self._views(measured, strength)
+            views = self._again(views, measured)
             measured += self._counted(views, self.tier.rest("counts of views"))
         known = self._assembly(measured)
         plain = known.network()
@@ -227,8 +233,8 @@ class _Fit:
         if len(self.variables) == 1:
             return None
         tables = 2 * len(self.variables) - 1
-        error = min(self.start.totals(*self._planned(len(self.variables) - 1))) / (2 * n * tables)
-        least = self.knobs.worth * max(1.0, sqrt(len(self.variables) / self.knobs.many)) * error
+        self.error = min(self.start.totals(*self._planned(len(self.variables) - 1))) / (2 * n * tables)
+        least = self.knobs.worth * max(1.0, sqrt(len(self.variables) / self.knobs.many)) * self.error
         if least > self.knobs.hopeless:
             return None
         dependence = Dependence(self.table, self.table.attributes)
@@ -237,6 +243,11 @@ class _Fit:
             share /= 2
         found = dependence.strength(self.tier, share, n)
         return found if found - self.knobs.doubt * dependence.doubt(self.tier, share, n) > least else None
+
+    def _aiming(self) -> bool:
+        """Whether pairs with the schema's target are counted where nothing else is: not in noise alone."""
+        target = any(variable.attribute == self.table.schema.target for variable in self.variables)
+        return target and len(self.variables) > 1 and self.error <= self.knobs.hopeless
 
     def _share(self, n: int) -> Fraction:
         """Of the one-way counts: large where their expected error would be, if they got everything."""
@@ -298,7 +309,7 @@ class _Fit:
         noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(
             gaps.couples
         )
-        most = self._most_choices(known.total, mean_gap, gaps)
+        most = self._most_choices(known.total, mean_gap, strength, gaps)
         # with fewer choices than a tree has edges, choosing would leave most of the gap uncounted
         patience = self.knobs.plane * min(1.0, self.knobs.few_choices + most / len(sizes))
         if len(everything) == len(gaps.couples):  # no table tells of several pairs, nor of three attributes
@@ -310,14 +321,26 @@ class _Fit:
             ]
         chosen = self._chosen(measured, gaps, sealed, apparent, most, strength, mean_gap)
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
-        views = packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0, power)
+        return self._packed(chosen)
+
+    def _packed(self, chosen: Sequence[ParentSet]) -> list[View]:
+        """Tables for these pairs, and of every column that none of them has in full."""
+        sizes = [variable.sizes for variable in self.variables]
+        views = packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0, self.tier.power)
         whole = {
             part.variable
             for view in views
             for part in view.parts
             if part.level <= self.seen[part.variable].level
         }
+        alone = [view_of((part,), sizes, self.tier.power) for part in self.seen]
         return views + [view for view in alone if view.parts[0].variable not in whole]
+
+    def _targeted(self) -> list[View]:
+        """Tables of the pairs with the target alone, where no other would be worth its noise."""
+        chosen = self._aimed([variable.sizes for variable in self.variables])
+        self.parameters |= {"views": "pairs with the target", "pairs": len(chosen)}
+        return self._packed(chosen)
 
     def _chosen(
         self,
@@ -382,14 +405,23 @@ class _Fit:
         return self.knobs.detail * price(alone)
 
     def _finest(self, sizes: Sequence[Sequence[int]]) -> list[int]:
-        """The level of each variable at which pairs are looked at."""
-        most = max(2, self.knobs.finest)
+        """The level of each variable at which pairs are looked at; a fine one where noise hides nothing."""
+        most = FINEST
         while True:
             levels = [next(level for level, size in enumerate(each) if size <= most) for each in sizes]
-            width = [each[level] for each, level in zip(sizes, levels, strict=True)]
-            if most <= 2 or (sum(width) ** 2 - sum(w * w for w in width)) // 2 <= MOST_PAIR_CELLS:
+            width = np.array([each[level] for each, level in zip(sizes, levels, strict=True)], dtype=float)
+            if most <= 2 or (
+                _sum_of_pairs(width) <= MOST_PAIR_CELLS
+                and (most <= self.knobs.finest or self._hidden(width) <= self.knobs.clearly)
+            ):
                 return levels
             most = max(2, most // 2)
+
+    def _hidden(self, width: Reals) -> float:
+        """The mean distance that noise alone makes in tables of all pairs of columns of this width."""
+        pairs = len(width) * (len(width) - 1) / 2
+        noisy = self.tier.total(_sum_of_pairs(width**self.tier.power), self.sensitivity, self.tier.left)
+        return noisy / (2 * self.n * max(1.0, pairs))
 
     def _aimed(self, sizes: Sequence[Sequence[int]]) -> list[ParentSet]:
         """The pairs of the schema's target with every other attribute, which nobody has to choose."""
@@ -403,9 +435,12 @@ class _Fit:
             if other != target
         ]
 
-    def _most_choices(self, total: float, mean_gap: float, gaps: PairGaps) -> int:
+    def _most_choices(self, total: float, mean_gap: float, strength: float, gaps: PairGaps) -> int:
+        """Few beyond a tree where pairs at large are close to independent against those of a tree."""
         bearable = max(self.knobs.choice_noise * total, self.knobs.choice_gap * mean_gap)
-        wanted = min(len(gaps.couples), ceil(self.knobs.choices_each * len(self.variables)))
+        beyond = max(0.0, mean_gap / (2 * self.n * strength) - self.knobs.treelike)
+        each = min(self.knobs.choices_each, 1 + self.knobs.beyond * beyond / self.error)
+        wanted = min(len(gaps.couples), ceil(each * len(self.variables)))
         paid = self.tier.most(gaps.sensitivity, self.knobs.choices, bearable)
         return max(1, min(wanted, int(min(paid, 1e9))))
 
@@ -489,3 +524,8 @@ class _Fit:
             network=network,
             measured=tuple(measured),
         )
+
+
+def _sum_of_pairs(width: Reals) -> float:
+    """The sum of the products of every two of these numbers."""
+    return float(width.sum() ** 2 - np.square(width).sum()) / 2

@@ -1,0 +1,263 @@
+"""Synthetic rows brought nearer to what was counted than the network is that they were drawn from.
+
+A network holds families of a few columns. What was counted about columns that no family holds together it
+tells only through others, and what several views say of one family it tells as a compromise. The noisy counts
+know better, as far as they are not noise. So rows that were drawn are changed, one code at a time: a row
+proposes a code from its own distribution given all its other codes, as the network has it, and takes it where
+that brings the rows nearer to the counts. What the network rules out stays ruled out, since a proposal has a
+probability above zero.
+
+*How far a view is trusted.* Let r be the rows in a cell, y what the view says of so many rows, and s the
+deviation of its noise. The network is taken to be off by a variance of a r in a cell of r rows, and all cells
+together tell a: it is what the squares of y - r exceed those of noise by, of noise as large as it may well
+be, over all rows. Then there should be r + (y - r) a r / (a r + s²) rows in a cell. Where the counts are no
+further from the rows than noise alone may put them, a is 0, and nothing is asked of the rows.
+
+*What nobody counted* shall stay as the network has it, as far as the views let it: of other tables, pairs and
+some triples, every cell should hold the rows that it has, times what the views of its pairs ask for over what
+the rows have there. Without these tables the rows would repeat the counts and forget everything else.
+
+Everything here is post-processing: it knows a release and rows that were drawn from it, and no record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from math import ceil, comb, prod, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kinds.table.network.balancing import BLOCKS, FILLED
+from penstock.kinds.table.network.conditionals import Measured
+from penstock.kinds.table.network.encoding import Codes, Grouping
+from penstock.kinds.table.network.network import Network
+from penstock.kinds.table.network.parents import Parent, ParentSet
+
+Reals = NDArray[np.float64]
+
+ROUNDS = 3
+"""So often every row proposes another code in every column, at most."""
+
+ENOUGH = 0.002
+"""The mean distance between views and rows, as far as it is asked for, below which there is no round."""
+
+DOUBT = 2.0
+"""The deviations of the sum of the squares of noise, by which it may be larger than expected."""
+
+TRIPLES = 200
+"""So many tables of three columns that nobody counted are looked at."""
+
+MOST_WORK = 200_000_000
+"""Rows times columns of all tables that are looked at, at most: of the views those that ask for most."""
+
+_AT_ONCE = 1 << 21  # rows times codes of a column, or times tables
+_LEAST = 0.5  # rows in a cell, at least, for the variance that the network is off by
+
+
+def aligned(
+    columns: Sequence[Codes],
+    network: Network,
+    views: Sequence[Measured],
+    total: float,
+    rng: np.random.Generator,
+) -> list[Codes]:
+    """These rows of a network, nearer to the views, in which `total` records were counted."""
+    rows = len(columns[0]) if columns else 0
+    if not rows or total <= 0:
+        return list(columns)
+    order = rng.permutation(rows)  # once: neighbours in memory are then any rows
+    shuffled = [codes[order] for codes in columns]
+    for _ in range(ROUNDS):
+        work = _Rows(network, shuffled)
+        if not work.ask(views, rows / total):
+            break
+        work.keep(MOST_WORK // rows - sum(len(look.parts) for look in work.looks), rng)
+        for number in rng.permutation(len(columns)):
+            work.propose(int(number), rng)
+    back = np.argsort(order)
+    return [codes[back] for codes in shuffled]
+
+
+@dataclass(eq=False)
+class _Look:
+    """A table of the rows: for every cell the rows that are there, less those that should be."""
+
+    parts: ParentSet
+    excess: Reals
+
+    @cached_property
+    def variables(self) -> frozenset[int]:
+        return frozenset(part.variable for part in self.parts)
+
+
+@dataclass(eq=False)
+class _Factors:
+    """What a view asks for in each cell of a pair, over what the rows have there, and the levels of both."""
+
+    cells: Reals
+    first: Grouping
+    second: Grouping
+
+    @cached_property
+    def of_codes(self) -> Reals:
+        return np.asarray(self.cells[np.ix_(self.first.lookup, self.second.lookup)])
+
+    @property
+    def in_full(self) -> bool:
+        return self.cells.shape == (len(self.first.groups), len(self.second.groups))
+
+
+@dataclass(eq=False)
+class _Rows:
+    """Rows on their way: their codes, the tables that are looked at, and what is asked of pairs."""
+
+    network: Network
+    columns: list[Codes]
+    looks: list[_Look] = field(default_factory=list)
+    factors: dict[tuple[int, int], _Factors] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        return len(self.columns[0])
+
+    def ask(self, views: Sequence[Measured], scale: float) -> bool:
+        """Look at the views, those first that ask for most; whether they ask for anything worth a round."""
+        asked = [self.asked(view, scale) for view in sorted(views, key=lambda one: one.total_variance)]
+        sums = {id(look): float(np.abs(look.excess).sum()) for look in asked}
+        room = MOST_WORK // self.count
+        for look in sorted(asked, key=lambda look: -sums[id(look)]):
+            room -= len(look.parts)
+            if room >= 0 and sums[id(look)] > 0:
+                self.looks.append(look)
+        return sum(sums.values()) > ENOUGH * 2 * self.count * len(asked)
+
+    def asked(self, view: Measured, scale: float) -> _Look:
+        """What a view asks of the rows, of which there are `scale` for a record."""
+        counts = view.counts * scale + (self.count - view.counts.sum() * scale) / view.counts.size
+        rows = np.bincount(self.places(view.parts), minlength=counts.size).reshape(counts.shape)
+        away, noise = counts - rows, (view.deviation * scale) ** 2
+        mass = np.maximum(rows, _LEAST)
+        squares = away.size + DOUBT * sqrt((2 if view.gaussian else 5) * away.size)  # of noise alone, at most
+        beyond = max(0.0, float((away**2).sum()) - noise * squares) / float(mass.sum())
+        more = away * (beyond * mass / (beyond * mass + noise) if beyond > 0 else 0.0)
+        for one, two in combinations(range(len(view.parts)), 2):
+            rest = tuple(axis for axis in range(len(view.parts)) if axis not in (one, two))
+            have, want = rows.sum(axis=rest), np.maximum((rows + more).sum(axis=rest), 0.0)
+            ends = view.parts[one], view.parts[two]
+            first, second = (self.network.variables[end.variable].levels[end.level] for end in ends)
+            cells = np.divide(want, have, out=np.ones_like(want), where=have > 0)
+            # views come in the order of their noise
+            self.factors.setdefault((ends[0].variable, ends[1].variable), _Factors(cells, first, second))
+        return _Look(view.parts, -more.ravel())
+
+    def keep(self, room: int, rng: np.random.Generator) -> None:
+        """Also look at tables that nobody counted, as many as there is room for."""
+        for some in self._uncounted(rng):
+            room -= len(some)
+            if room < 0:
+                return
+            shape = [self.network.variables[number].size for number in some]
+            if prod(shape) > FILLED * self.count:
+                continue  # nearly all of its cells are empty
+            parts = tuple(Parent(number) for number in some)
+            rows = np.bincount(self.places(parts), minlength=prod(shape)).reshape(shape)
+            wanted = rows.astype(np.float64)
+            for one, two in combinations(range(len(some)), 2):
+                if (some[one], some[two]) in self.factors:
+                    wide = [size if axis in (one, two) else 1 for axis, size in enumerate(shape)]
+                    wanted *= self.factors[some[one], some[two]].of_codes.reshape(wide)
+            wanted *= self.count / max(1.0, float(wanted.sum()))
+            self.looks.append(_Look(parts, (rows - wanted).ravel()))
+
+    def _uncounted(self, rng: np.random.Generator) -> Iterator[tuple[int, ...]]:
+        """Pairs that no view has in full, then some triples, in a random order."""
+        columns = len(self.columns)
+        pairs = [
+            pair
+            for pair in combinations(range(columns), 2)
+            if pair not in self.factors or not self.factors[pair].in_full
+        ]
+        yield from (pairs[place] for place in rng.permutation(len(pairs)))
+        if comb(columns, 3) <= TRIPLES:
+            yield from combinations(range(columns), 3)
+        else:
+            drawn = (rng.choice(columns, 3, replace=False, shuffle=False) for _ in range(TRIPLES))
+            yield from dict.fromkeys(tuple(sorted(map(int, some))) for some in drawn)
+
+    def places(self, parts: ParentSet, without: int = -1, rows: Codes | slice = slice(None)) -> Codes:
+        """The cell of each row in a table, as if one variable had its first code."""
+        found = np.zeros(len(self.columns[0][rows]), dtype=np.int64)
+        for variable, level in parts:
+            grouping = self.network.variables[variable].levels[level]
+            found *= grouping.size
+            if variable != without:
+                codes = self.columns[variable][rows]
+                found += codes if level == 0 else grouping.lookup[codes]
+        return found
+
+    def steps(self, parts: ParentSet, number: int) -> Codes:
+        """By how much each code of a variable moves a row's cell in a table."""
+        found = np.zeros(self.network.variables[number].size, dtype=np.int64)
+        for variable, level in parts:
+            grouping = self.network.variables[variable].levels[level]
+            found = found * grouping.size + (grouping.lookup if variable == number else 0)
+        return found
+
+    def chances(self, number: int, rows: Codes) -> Reals:
+        """For these rows the probability of each code of a variable given all others, up to a factor."""
+        found = np.ones((len(rows), self.network.variables[number].size))
+        for pair, table in zip(self.network.pairs, self.network.tables, strict=True):
+            if pair.child == number:
+                found *= table[self.places(pair.parents, rows=rows)]
+            elif any(parent.variable == number for parent in pair.parents):
+                places = self.places(pair.parents, number, rows)[:, None] + self.steps(pair.parents, number)
+                found *= table[places, self.columns[pair.child][rows][:, None]]
+            else:
+                continue
+            largest = found.max(axis=1, keepdims=True)
+            found /= np.where(largest > 0, largest, 1.0)  # products of many would vanish
+        return found
+
+    def propose(self, number: int, rng: np.random.Generator) -> None:
+        """Every row draws one column again and keeps what brings the tables nearer to what they should be."""
+        size = self.network.variables[number].size
+        mine = [look for look in self.looks if number in look.variables]
+        if size < 2 or not mine:
+            return
+        starts = np.cumsum([0, *(look.excess.size for look in mine)])
+        excess = np.concatenate([look.excess for look in mine])
+        steps = np.stack([self.steps(look.parts, number) for look in mine], axis=1)
+        codes = self.columns[number]
+        slabs = ceil(self.count * max(size, len(mine)) / _AT_ONCE)
+        blocks = ceil(BLOCKS * sqrt(self.count) / slabs)
+        for first, last in _parts(self.count, slabs):
+            slab = np.arange(first, last)
+            chances = self.chances(number, slab)
+            heights = np.cumsum(chances, axis=1)
+            drawn = rng.random(len(slab)) * heights[:, -1]
+            proposed = np.minimum((heights <= drawn[:, None]).sum(axis=1), size - 1)
+            other = (proposed != codes[slab]) & (chances[np.arange(len(slab)), proposed] > 0)
+            slab, proposed = slab[other], proposed[other]
+            places = np.stack([self.places(look.parts, number, slab) for look in mine], axis=1) + starts[:-1]
+            there, here = places + steps[proposed], places + steps[codes[slab]]
+            moved = there != here
+            for start, end in _parts(len(slab), blocks):
+                new, old, moves = there[start:end], here[start:end], moved[start:end]
+                # half of what the sum of the squares of all excesses would change by
+                gain = np.where(moves, excess[new] - excess[old] + 1, 0.0).sum(axis=1)
+                better = np.flatnonzero(gain < 0)
+                np.add.at(excess, new[better], 1.0)
+                np.add.at(excess, old[better], -1.0)
+                codes[slab[start:end][better]] = proposed[start:end][better]
+        for look, start, end in zip(mine, starts[:-1], starts[1:], strict=True):
+            look.excess = excess[start:end]
+
+
+def _parts(count: int, parts: int) -> Iterator[tuple[int, int]]:
+    """So many stretches of nearly the same length, from the first to the last."""
+    ends = np.linspace(0, count, min(count, parts) + 1).astype(int)
+    return zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)

@@ -1,0 +1,203 @@
+"""Aligned rows: nearer to what was counted than the network is, and never what the network rules out."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from penstock.kinds.table.network import aligning
+from penstock.kinds.table.network.aligning import aligned
+from penstock.kinds.table.network.conditionals import Measured
+from penstock.kinds.table.network.encoding import Grouping, Variable
+from penstock.kinds.table.network.network import Network
+from penstock.kinds.table.network.parents import Pair, Parent, ParentSet
+
+Ints = NDArray[np.int64]
+SIZES = (4, 5, 3, 6)
+ROWS = 6000
+
+
+def variables(halves: bool = False) -> tuple[Variable, ...]:
+    """With `halves` each can also be seen in two groups."""
+    return tuple(
+        Variable(
+            f"v{i}",
+            f"v{i}",
+            size,
+            None,
+            (
+                Grouping(tuple(range(size)), size),
+                *([Grouping(tuple(int(code >= size // 2) for code in range(size)), 2)] if halves else []),
+            ),
+        )
+        for i, size in enumerate(SIZES)
+    )
+
+
+def truth(rows: int = ROWS, seed: int = 5) -> list[Ints]:
+    """Four columns that answer to a hidden class, so that every two of them hang together."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(0, 3, rows)
+    chances = [np.random.default_rng(size).dirichlet(np.full(size, 0.6), 3) for size in SIZES]
+    return [
+        np.minimum(
+            (np.cumsum(each, axis=1)[hidden] <= rng.random(rows)[:, None]).sum(axis=1), len(each[0]) - 1
+        )
+        for each in chances
+    ]
+
+
+def counts(columns: list[Ints], parts: ParentSet, known: tuple[Variable, ...]) -> Ints:
+    shape = [known[variable].sizes[level] for variable, level in parts]
+    found = np.zeros(shape, dtype=np.int64)
+    np.add.at(found, tuple(known[v].levels[level].lookup[columns[v]] for v, level in parts), 1)
+    return found
+
+
+def views_of(
+    columns: list[Ints], known: tuple[Variable, ...], deviation: float, level: int = 0
+) -> list[Measured]:
+    """All pairs of the columns, with Gaussian noise of this deviation."""
+    rng = np.random.default_rng(8)
+    found = []
+    for one, two in combinations(range(len(known)), 2):
+        parts = (Parent(one, level), Parent(two, level))
+        exact = counts(columns, parts, known)
+        found.append(
+            Measured(
+                parts, np.rint(exact + rng.normal(0, deviation, exact.shape)).astype(np.int64), deviation
+            )
+        )
+    return found
+
+
+def apart(columns: list[Ints], known: tuple[Variable, ...]) -> Network:
+    """A network that knows the columns one by one only."""
+    shares = [
+        np.bincount(column, minlength=size) / len(column) for column, size in zip(columns, SIZES, strict=True)
+    ]
+    return Network(known, tuple(map(Pair, range(len(SIZES)))), tuple(share[None, :] for share in shares))
+
+
+def distance(one: list[Ints], two: list[Ints], of: int) -> float:
+    """The mean over all sets of so many columns of half the sum of the differences of their shares."""
+    known = variables()
+    return float(
+        np.mean(
+            [
+                np.abs(
+                    counts(one, parts, known) / len(one[0]) - counts(two, parts, known) / len(two[0])
+                ).sum()
+                / 2
+                for parts in (tuple(map(Parent, some)) for some in combinations(range(len(SIZES)), of))
+            ]
+        )
+    )
+
+
+def test_rows_follow_counts_that_the_network_does_not_know() -> None:
+    """A network of single columns is off by .2; after three rounds rows repeat nearly all of the pairs."""
+    known, records = variables(), truth()
+    network = apart(records, known)
+    rows = network.sample(ROWS, np.random.default_rng(0), balance=True)
+    nearer = aligned(rows, network, views_of(records, known, 2.0), ROWS, np.random.default_rng(1))
+    assert distance(rows, records, 2) > 0.15
+    assert distance(nearer, records, 2) < 0.25 * distance(rows, records, 2)
+    assert distance(nearer, records, 3) < 0.5 * distance(rows, records, 3)
+
+
+def test_counts_that_are_only_noise_move_hardly_any_row() -> None:
+    """The network is right, and the noise as large as the counts: rows stay as near to the records."""
+    known = variables()
+    network = apart(truth(), known)
+    records = network.sample(ROWS, np.random.default_rng(3), balance=True)
+    rows = network.sample(ROWS, np.random.default_rng(0), balance=True)
+    nearer = aligned(rows, network, views_of(records, known, 400.0), ROWS, np.random.default_rng(1))
+    assert distance(nearer, records, 2) < 1.25 * distance(rows, records, 2) + 0.002
+
+
+def test_codes_that_the_network_rules_out_are_never_drawn() -> None:
+    """Counts of everything, and a network in which the second column is never above the first."""
+    known, records = variables(), truth()
+    table = np.tril(np.ones((SIZES[0], SIZES[1])))
+    network = Network(
+        known,
+        (Pair(0), Pair(1, (Parent(0),)), Pair(2), Pair(3)),
+        (
+            np.full((1, SIZES[0]), 1 / SIZES[0]),
+            table / table.sum(axis=1, keepdims=True),
+            np.full((1, SIZES[2]), 1 / SIZES[2]),
+            np.full((1, SIZES[3]), 1 / SIZES[3]),
+        ),
+    )
+    rows = network.sample(ROWS, np.random.default_rng(0))
+    nearer = aligned(rows, network, views_of(records, known, 2.0), ROWS, np.random.default_rng(1))
+    assert any((one != two).any() for one, two in zip(rows, nearer, strict=True))
+    assert (nearer[1] <= nearer[0]).all()
+
+
+def test_views_in_groups_leave_the_shares_within_groups_alone() -> None:
+    known, records = variables(halves=True), truth()
+    network = apart(records, known)
+    rows = network.sample(ROWS, np.random.default_rng(0), balance=True)
+    nearer = aligned(rows, network, views_of(records, known, 2.0, level=1), ROWS, np.random.default_rng(1))
+    halves = [known[number].levels[1].lookup for number in range(4)]
+    there, here, wanted = (
+        [half[column] for half, column in zip(halves, columns, strict=True)]
+        for columns in (nearer, rows, records)
+    )
+    assert distance(there, wanted, 2) < 0.3 * distance(here, wanted, 2)
+    for number, size in enumerate(SIZES):  # columns as such were known, and stay within a few rows of it
+        assert (
+            np.abs(
+                np.bincount(nearer[number], minlength=size) - np.bincount(rows[number], minlength=size)
+            ).max()
+            < 90
+        )
+
+
+def test_as_many_rows_come_out_in_their_order_and_the_same_for_a_seed() -> None:
+    known, records = variables(), truth()
+    network = apart(records, known)
+    rows = network.sample(500, np.random.default_rng(0))
+    before = [column.copy() for column in rows]
+    once, again = (
+        aligned(rows, network, views_of(records, known, 2.0), ROWS, np.random.default_rng(1))
+        for _ in range(2)
+    )
+    assert all((one == two).all() for one, two in zip(once, again, strict=True))
+    assert all((one == two).all() for one, two in zip(rows, before, strict=True))
+    assert sum(float((one == two).mean()) for one, two in zip(once, rows, strict=True)) > 4 * 0.4
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_few_rows_or_none(rows: int) -> None:
+    known, records = variables(), truth()
+    network = apart(records, known)
+    drawn = network.sample(rows, np.random.default_rng(0))
+    for total in (0.0, 1.0, float(ROWS)):
+        found = aligned(drawn, network, views_of(records, known, 2.0), total, np.random.default_rng(1))
+        assert [len(column) for column in found] == [rows] * 4
+    assert aligned([], network, [], 1.0, np.random.default_rng(1)) == []
+
+
+def test_without_room_for_any_table_rows_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aligning, "MOST_WORK", 0)
+    known, records = variables(), truth()
+    network = apart(records, known)
+    rows = network.sample(ROWS, np.random.default_rng(0))
+    found = aligned(rows, network, views_of(records, known, 2.0), ROWS, np.random.default_rng(1))
+    assert all((one == two).all() for one, two in zip(found, rows, strict=True))
+
+
+def test_of_many_columns_some_triples_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More triples than are looked at: those that are, are different ones."""
+    monkeypatch.setattr(aligning, "TRIPLES", 2)
+    known, records = variables(), truth()
+    network = apart(records, known)
+    rows = network.sample(ROWS, np.random.default_rng(0), balance=True)
+    nearer = aligned(rows, network, views_of(records, known, 2.0), ROWS, np.random.default_rng(1))
+    assert distance(nearer, records, 2) < 0.4 * distance(rows, records, 2)
