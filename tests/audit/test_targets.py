@@ -19,7 +19,7 @@ from tests.test_docstrings import REFERENCE, docs
 from penstock.audit import broken, findings, mechanisms, run, select, targets
 from penstock.audit.harness import Status, Verdict, exact_bound, examine, search
 from penstock.audit.neighbours import Pair
-from penstock.audit.sampling import FAILURE
+from penstock.audit.sampling import FAILURE, draw
 from penstock.audit.search import screen
 from penstock.audit.target import Kind, Promise, Target
 from penstock.audit.targets import every_audit
@@ -100,6 +100,17 @@ def test_fitting_sabotaged_methods_refutes_them(target: Target) -> None:
         for pair, runs in [(first, few), *((pair, many) for pair in (first, *others))]
     )
     assert any(verdict.status is Status.REFUTED for verdict in tried)
+
+
+PROOFS = [target for audits in every_audit() for target in audits.proofs()]
+
+
+@pytest.mark.parametrize("target", [each for each in PROOFS if each.run], ids=by_name)
+def test_whatever_can_be_run_gives_numbers_to_compare(target: Target) -> None:
+    """The tests of the rooms take the exact laws of these targets; `penstock audit` runs them as well."""
+    first, second = draw(target, target.pairs[0], Randomness.seeded(1), 2)
+    assert first.shape == second.shape
+    assert first.shape[1] > 0
 
 
 def test_claims_of_users_are_audited_with_their_bound() -> None:
