@@ -19,7 +19,7 @@ from tests.test_docstrings import REFERENCE, docs
 from penstock.audit import broken, findings, mechanisms, run, select, targets
 from penstock.audit.harness import Status, Verdict, exact_bound, examine, search
 from penstock.audit.neighbours import Pair
-from penstock.audit.sampling import FAILURE, draw
+from penstock.audit.sampling import draw
 from penstock.audit.search import screen
 from penstock.audit.target import Kind, Promise, Target
 from penstock.audit.targets import every_audit
@@ -38,10 +38,6 @@ TIGHT = {
     "randomised-response": 1.0,
     "permute-and-flip-monotone": 1.0,
 }
-
-
-TWICE = 1 - FAILURE / 2
-"""How sure each of two verdicts has to be, for both together to be as sure as one is."""
 
 
 def by_name(target: Target) -> str:
@@ -88,15 +84,14 @@ def test_fitting_shipped_methods_does_not_refute_them(target: Target) -> None:
 def test_fitting_sabotaged_methods_refutes_them(target: Target) -> None:
     """End to end through `fit`; subtle mistakes, which double the loss, need more runs than crude ones.
 
-    Most are found out by half of the runs, so these are tried first. The two verdicts on the first pair are
-    wrong with probability at most half of the harness's each, which together is that of one of them.
+    Most are found out by half of the runs, so these are tried first.
     """
     subtle = target.name.endswith(("halved-sensitivity", "used-twice"))
     times = 3 if target.name.startswith("broken-top-strings") else 1  # one choice of two tells little
     few, many = (500, 1_000) if subtle else (110, 240)
     first, *others = target.pairs[:3]
     tried = (
-        examine(replace(target, pairs=[pair], effort=1), times * runs, confidence=TWICE, verdict_only=True)
+        examine(replace(target, pairs=[pair], effort=1), times * runs, verdict_only=True)
         for pair, runs in [(first, few), *((pair, many) for pair in (first, *others))]
     )
     assert any(verdict.status is Status.REFUTED for verdict in tried)
