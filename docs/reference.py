@@ -324,12 +324,9 @@ def room(package: str) -> str:
 
 def commands() -> str:
     """Every command with its help text and options, in Markdown."""
-    import typer.main
+    from penstock.cli import app
 
-    from penstock.cli.app import app
-
-    root = typer.main.get_command(app)
-    return "\n\n".join(_pages("penstock", root))
+    return "\n\n".join(_pages("penstock", app.commands()))
 
 
 def _pages(path: str, command: Any) -> list[str]:

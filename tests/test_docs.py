@@ -10,12 +10,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import typer.main
 from tests.conformance.ballots.entry import FORM, KIND, METHOD
 from tests.test_docstrings import REFERENCE
 
 from penstock import catalogue
-from penstock.cli.app import app
+from penstock.cli.app import commands
 from penstock.contracts.plug import method_class
 from penstock.kinds.stream.living import living_class
 
@@ -75,7 +74,7 @@ def test_every_command_in_the_docs_exists_with_its_options(page: Path) -> None:
     texts = [text for language, text in blocks(page) if language in ("text", "console")]
     texts += re.findall(r"^```\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     for words in (words for text in texts for words in commands_in(text)):
-        command = typer.main.get_command(app)
+        command = commands()
         while hasattr(command, "commands"):
             assert words[0] in command.commands, words
             command, words = command.commands[words[0]], words[1:]
@@ -209,7 +208,7 @@ def test_every_command_shows_an_example_in_its_help() -> None:
         inner = getattr(command, "commands", None)
         return [command] if inner is None else [leaf for each in inner.values() for leaf in leaves(each)]
 
-    for command in leaves(typer.main.get_command(app)):
+    for command in leaves(commands()):
         assert "penstock " in getattr(command, "help", "").partition("Examples")[2], command
 
 

@@ -86,6 +86,24 @@ def test_claim_is_refuted_only_when_the_bound_exceeds_it() -> None:
     assert examine(target(coin, epsilon="11/10"), 200_000).status is Status.HOLDS
 
 
+@pytest.mark.parametrize("epsilon", ["1/2", "9/10", "1", "11/10", "2"])
+def test_a_verdict_without_all_outputs_is_that_of_all_outputs(epsilon: str) -> None:
+    """Against any claim and with any seed; what is not drawn could not have changed it."""
+    verdicts, spared = set(), 0
+    for seed in range(12):
+        claim = target(coin, epsilon=epsilon)
+        every, some = (examine(claim, 1_000, seed=seed, verdict_only=only) for only in (False, True))
+        assert some.status is every.status
+        if some.status is Status.REFUTED:
+            assert some.bounds == every.bounds
+        assert some.bound.epsilon <= every.bound.epsilon
+        assert some.bound.tests <= every.bound.tests == 500
+        spared += every.bound.tests - some.bound.tests
+        verdicts.add(some.status)
+    assert verdicts == {Status.REFUTED if epsilon == "1/2" else Status.HOLDS}
+    assert (spared > 0) == (epsilon != "1/2")
+
+
 def test_equal_inputs_show_nothing() -> None:
     """Both outputs have one law, so the bound is above zero with probability at most 1e-6."""
     found = lower_bound(target(coin, 1, 1), 5_000)
@@ -193,14 +211,8 @@ def test_reported_bound_uses_fresh_outputs_only() -> None:
     found = learn(noise[0], noise[1], z=0.1)
     assert found is not None
     assert found.promise > 0
-    fresh = confirm(
-        found.event,
-        Pair(0, 1),
-        (noise[2], noise[3]),
-        first_is_likelier=found.first_is_likelier,
-        delta=0.0,
-        failure=1e-6,
-    )
+    tests = len(noise[2])
+    fresh = confirm(found, Pair(0, 1), [(noise[2], noise[3])], tests, delta=0.0, failure=1e-6)
     assert fresh.epsilon == 0.0
 
 

@@ -210,7 +210,8 @@ def test_exact_loss_of_every_shipped_selection_is_at_most_epsilon(target: Target
 
 @pytest.mark.parametrize("target", SHIPPED, ids=by_name)
 def test_running_shipped_selections_does_not_refute_them(target: Target) -> None:
-    assert examine(replace(target, pairs=target.pairs[:2], effort=1), 240).status is Status.HOLDS
+    few = replace(target, pairs=target.pairs[:2], effort=1)
+    assert examine(few, 240, verdict_only=True).status is Status.HOLDS
 
 
 @pytest.mark.parametrize("target", [each for each in BROKEN if each.loss], ids=by_name)

@@ -53,19 +53,5 @@ def release_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     desk = Desk(place)
     desk.write(ROWS)
     desk.schema.write_text(SCHEMA, encoding="utf-8")
-    assert (
-        run(
-            [
-                "release",
-                str(desk.data),
-                "--schema",
-                str(desk.schema),
-                "--epsilon",
-                "1",
-                "--out",
-                str(desk.out),
-            ]
-        )
-        == 0
-    )
+    assert run(desk.release) == 0
     return desk.out

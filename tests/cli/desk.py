@@ -58,5 +58,11 @@ class Desk:
     def out(self) -> Path:
         return self.folder / "people-release"
 
+    @property
+    def release(self) -> tuple[str, ...]:
+        """The command line that releases the table; more words may follow."""
+        words = ("release", self.data, "--schema", self.schema, "--epsilon", "1", "--out", self.out)
+        return tuple(str(word) for word in words)
+
     def write(self, rows: list[tuple[str, ...]], header: tuple[str, ...] = ("name", "age", "income")) -> None:
         self.data.write_text("\n".join(",".join(row) for row in [header, *rows]) + "\n", encoding="utf-8")

@@ -72,20 +72,7 @@ def refused(cli: Cli, desk: Desk, *changes: object, code: int = 1) -> Outcome:
 def test_the_good_case_releases_and_books(cli: Cli, desk: Desk) -> None:
     """So that the refusals below are known to come from what they change."""
     before = spent(cli, desk)
-    done = cli(
-        "release",
-        desk.data,
-        "--schema",
-        desk.schema,
-        "--epsilon",
-        "1",
-        "--out",
-        desk.out,
-        "--ledger",
-        desk.ledger,
-        "--account",
-        "people",
-    )
+    done = cli(*desk.release, "--ledger", desk.ledger, "--account", "people")
     assert done.code == 0, done.err
     assert (desk.out / "report.html").exists()
     assert spent(cli, desk) != before
@@ -294,18 +281,7 @@ def test_wrong_parameters(cli: Cli, desk: Desk, param: str) -> None:
 
 
 def test_ledger_without_account(cli: Cli, desk: Desk) -> None:
-    done = cli(
-        "release",
-        desk.data,
-        "--schema",
-        desk.schema,
-        "--epsilon",
-        "1",
-        "--out",
-        desk.out,
-        "--ledger",
-        desk.ledger,
-    )
+    done = cli(*desk.release, "--ledger", desk.ledger)
     assert done.code == 2
     assert "--account" in done.err
     assert not desk.out.exists()

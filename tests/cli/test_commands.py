@@ -64,17 +64,7 @@ def test_headers_only_reads_no_value(cli: Cli, desk: Desk) -> None:
 
 def test_an_accepted_draft_is_recorded_in_the_release(cli: Cli, desk: Desk) -> None:
     desk.schema.write_text(SCHEMA.replace("{name: age,", "{name: age, review: true,"))
-    done = cli(
-        "release",
-        desk.data,
-        "--schema",
-        desk.schema,
-        "--epsilon",
-        "1",
-        "--out",
-        desk.out,
-        "--accept-unreviewed-draft",
-    )
+    done = cli(*desk.release, "--accept-unreviewed-draft")
     assert done.code == 0, done.err
     assert "unreviewed" in done.err
     assert json.loads(cli("inspect", desk.out, "--json").out)["unreviewed"] == ["age"]
@@ -155,20 +145,8 @@ def test_parameters_reach_the_method(cli: Cli, tmp_path: Path) -> None:
     data.write_text("x,y\n" + "0.2,0.3\n0.7,0.9\n" * 200)
     bounds = "type: number, constraints: {minimum: 0, maximum: 1}"
     schema.write_text(f"kind: points\nfields:\n  - {{name: x, {bounds}}}\n  - {{name: y, {bounds}}}\n")
-    done = cli(
-        "release",
-        data,
-        "--schema",
-        schema,
-        "--epsilon",
-        "2",
-        "--method",
-        "uniform-grid",
-        "--param",
-        "side=4",
-        "--out",
-        out,
-    )
+    grid = ("release", data, "--schema", schema, "--epsilon", "2", "--method", "uniform-grid")
+    done = cli(*grid, "--param", "side=4", "--out", out)
     assert done.code == 0, done.err
     facts = json.loads(cli("inspect", out, "--json").out)
     assert facts["method"] == "uniform-grid"
@@ -176,20 +154,7 @@ def test_parameters_reach_the_method(cli: Cli, tmp_path: Path) -> None:
     box = json.loads(cli("query", out, "--box", "0,0.5,0,0.5", "--json").out)
     asked = json.loads(cli("query", out, "x < 0.5 and y < 0.5", "--json").out)
     assert box["value"] == pytest.approx(asked["value"])
-    wrong = cli(
-        "release",
-        data,
-        "--schema",
-        schema,
-        "--epsilon",
-        "2",
-        "--method",
-        "uniform-grid",
-        "--param",
-        "side=four",
-        "--out",
-        tmp_path / "no",
-    )
+    wrong = cli(*grid, "--param", "side=four", "--out", tmp_path / "no")
     assert wrong.code == 2
     assert "whole number" in wrong.err
 
@@ -420,19 +385,7 @@ def test_control_c_ends_the_process_with_130(desk: Desk) -> None:
         "from penstock.cli import main\nmain()"
     )
     process = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            code,
-            "release",
-            str(desk.data),
-            "--schema",
-            str(desk.schema),
-            "--epsilon",
-            "1",
-            "--out",
-            str(desk.out),
-        ],
+        [sys.executable, "-c", code, *desk.release],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

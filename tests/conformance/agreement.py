@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import chdir, suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from math import log, sqrt
 from pathlib import Path
 from typing import Any, TypeVar
@@ -66,6 +67,7 @@ class Quiet(Randomness):
         return type(self)(spawned._key)
 
 
+@cache
 def crowds(info: MethodInfo) -> list[Example]:
     """The first of what the method is tried on, and the most various, each many times over; and the first
     with a delta, if the method may do without."""
@@ -118,8 +120,19 @@ def variants(schema: Schema) -> Iterator[Schema]:
                 yield Schema.model_validate(facts)
 
 
+_offered: dict[tuple[MethodInfo, int], tuple[Example, dict[str, list[str]]]] = {}
+
+
 def questions(info: MethodInfo, example: Example) -> dict[str, list[str]]:
-    """For every question that releases declare the texts that they offer themselves, each of them once."""
+    """For every question that releases declare the texts that they offer themselves, each of them once; for
+    the same example they are found once."""
+    key = info, id(example)
+    if key not in _offered:
+        _offered[key] = example, _questions(info, example)  # the example, so that its number stays its own
+    return _offered[key][1]
+
+
+def _questions(info: MethodInfo, example: Example) -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
     for schema in variants(example.schema):
         told = replace(example, schema=schema, frame=example.frame.clear())
@@ -238,7 +251,11 @@ def counted(
 ) -> dict[tuple[str, str], float]:
     """What is true of the records: what the method, or another for them, has counted without any noise."""
     found: dict[tuple[str, str], float] = {}
+    left = [(name, text) for name, texts in asked.items() for text in texts]
     for each in (info, *(method for method in catalogue.methods(info.kind) if method != info)):
+        left = [one for one in left if one not in found]
+        if not left:
+            break
         other = examples(each)[-1]
         trial = example if each == info else replace(example, parameters=other.parameters, delta=other.delta)
         if trial.schema.relation.value not in each.relations:
@@ -246,8 +263,8 @@ def counted(
         if refusal(method_class(each), trial.parameters, trial.schema) is not None:
             continue
         release = _fit(each, trial, PLENTY, Quiet.seeded(1))
-        for name, text in ((name, text) for name, texts in asked.items() for text in texts):
-            said = None if (name, text) in found else _asked(release, name, text, place)
+        for name, text in left:
+            said = _asked(release, name, text, place)
             if said is not None and said.rests_on == "counted":
                 found[name, text] = said.value
     return found

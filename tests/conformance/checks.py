@@ -38,8 +38,8 @@ from tests.conformance.spending import (
 )
 
 from penstock import catalogue
+from penstock.audit.methods import Audits
 from penstock.audit.target import Kind
-from penstock.audit.targets import every_audit
 from penstock.catalogue import MethodInfo, SketchInfo
 from penstock.contracts.data import Data
 from penstock.contracts.method import Method
@@ -179,13 +179,9 @@ def is_audited(info: MethodInfo, place: Path) -> None:
 
     That the first stands and the others are refuted is the audit's own test, which runs all of them.
     """
-    found = [
-        target
-        for audits in every_audit()
-        for target in replace(audits, proofs=tuple).targets()
-        if target.name.removeprefix("broken-").startswith(info.name)
-    ]
-    names = {audit.name for audit in audits_of(info)}
+    own = tuple(audits_of(info))
+    found = Audits(methods=own).targets()
+    names = {audit.name for audit in own}
     assert names <= {target.name for target in found if target.kind is Kind.SHIPPED}
     broken = [target for target in found if target.kind is Kind.BROKEN]
     assert any(target.summary.startswith(f"{info.name}: ") for target in broken)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import polars as pl
 
 import penstock
+from penstock.audit.hostile import described
 from penstock.audit.methods import MethodAudit
 from penstock.audit.targets import every_audit
 from penstock.catalogue import MethodInfo
@@ -48,7 +50,7 @@ def audits_of(info: MethodInfo) -> list[MethodAudit]:
 
 def example_of(audit: MethodAudit) -> Example:
     """What an audit tries, as records of a custodian."""
-    schema = Schema.from_yaml(audit.schema)
+    schema = described(audit.schema)
     records = list(audit.universe) or list(audit.pairs[0].second)
     if schema.size is not None:
         records = (records * schema.size)[: schema.size]
@@ -57,6 +59,7 @@ def example_of(audit: MethodAudit) -> Example:
     return Example(schema, frame, dict(audit.parameters), audit.delta)
 
 
+@cache
 def examples(info: MethodInfo) -> list[Example]:
     """Everything that the audits of a method try, and the first of it with a crowd of records."""
     found = [example_of(audit) for audit in audits_of(info)]

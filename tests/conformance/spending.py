@@ -193,7 +193,7 @@ class account:  # noqa: N801  # reads as a word in a with statement
         Ledger.create(self.path)
         ledger = Ledger.open(self.path)
         ledger.set_limit("data", 10, "1/10")
-        return str(self.path), lambda: Ledger.open(self.path).account("data").balance().left[0]
+        return str(self.path), lambda: ledger.account("data").balance().left[0]
 
     def __exit__(self, *_: object) -> None:
         self.path.unlink()

@@ -31,14 +31,22 @@ from penstock.privacy.unit import Relation
 Source = Callable[[pl.DataFrame, Path], tuple[Any, str | None]]
 
 
+def file_for(frame: pl.DataFrame, place: Path, suffix: str) -> Path:
+    """A file of these records alone: what was opened before is still read when others are written."""
+    content = f"{frame.schema} {frame.rows()}".encode()
+    return place / f"{hashlib.sha256(content).hexdigest()}.{suffix}"
+
+
 def csv(frame: pl.DataFrame, place: Path) -> tuple[Any, str | None]:
-    frame.write_csv(place / "records.csv", quote_style="non_numeric")
-    return place / "records.csv", None
+    path = file_for(frame, place, "csv")
+    frame.write_csv(path, quote_style="non_numeric")
+    return path, None
 
 
 def parquet(frame: pl.DataFrame, place: Path) -> tuple[Any, str | None]:
-    frame.write_parquet(place / "records.parquet")
-    return place / "records.parquet", None
+    path = file_for(frame, place, "parquet")
+    frame.write_parquet(path)
+    return path, None
 
 
 def pandas(frame: pl.DataFrame, place: Path) -> tuple[Any, str | None]:
@@ -55,9 +63,8 @@ def lazily(frame: pl.DataFrame, place: Path) -> tuple[Any, str | None]:
 
 
 def database(frame: pl.DataFrame, place: Path) -> tuple[Any, str | None]:
-    content = f"{frame.schema} {frame.rows()}".encode()
-    path = place / f"{hashlib.sha256(content).hexdigest()}.duckdb"
-    if not path.exists():  # every input is opened on both sides of a pair
+    path = file_for(frame, place, "duckdb")
+    if not path.exists():  # grounds may have the same records under other schemas
         with duckdb.connect(str(path)) as connection:
             connection.register("given", frame.to_arrow())
             connection.execute("CREATE TABLE records AS SELECT * FROM given")
@@ -101,8 +108,9 @@ def test_one_more_line_changes_no_other_edge(tmp_path: Path) -> None:
 
     def lines(frame: pl.DataFrame) -> tuple[Any, str | None]:
         rows = [SIGNS[sum(map(ord, one + two)) % len(SIGNS)].join((one, two)) for one, two in frame.rows()]
-        (tmp_path / "edges.txt").write_text("\n".join(rows), encoding="utf-8")
-        return tmp_path / "edges.txt", None
+        path = file_for(frame, tmp_path, "txt")
+        path.write_text("\n".join(rows), encoding="utf-8")
+        return path, None
 
     edges = (("a", "b"), ("b", "c"), ("a", "c"), ("a", "d"), ("b", "d"), ("c", "d"), ("d", "d"))
     ground = Ground("lines", "{kind: graph, edges: {nodes: 9, header: false}}", edges, ("from", "to"))

@@ -90,9 +90,8 @@ def test_every_word_and_engine_and_relation_is_replayed(info: MethodInfo) -> Non
 @pytest.mark.parametrize("info", METHODS, ids=of_name)
 def test_a_sabotaged_method_is_caught(info: MethodInfo, name: str) -> None:
     tampering = TAMPERINGS[name][1]
-    if not possible(info, every_audit(), tampering):
-        assert name == "sorted-by-raw-counts"  # of single numbers, or of numbers that are told in their order
-        return
+    if name == "sorted-by-raw-counts" and not possible(info, every_audit(), tampering):
+        return  # single numbers, or numbers that are told in their order
     assert caught(info, every_audit(), tampering) is not None
 
 

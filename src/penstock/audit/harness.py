@@ -10,27 +10,32 @@ with p an exact lower confidence limit for the likelier input and q an exact upp
 the fresh outputs are drawn there is one test and nothing to correct for. `refuted` therefore means: if
 the claim were true, such a count would turn up with at most the stated failure probability. `holds`
 means only that nothing was found; it never means proven.
+
+Where only the verdict is wanted, fresh outputs are drawn in portions, and no more of them once the claim
+stands whatever the rest were (curtailed sampling): the verdict is that of all outputs, so its failure
+probability is, too, while the bound is that of those that were seen.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf, log
 from typing import Any
 
-from penstock.audit.events import Event, Outputs, learn, visible
+from penstock.audit.events import Learned, Outputs, learn, visible
 from penstock.audit.exact import TOLERANCE, worst
 from penstock.audit.neighbours import Pair, small_pairs
-from penstock.audit.sampling import CONFIDENCE, draw, quantile
+from penstock.audit.sampling import CONFIDENCE, draw, portions, quantile
 from penstock.audit.search import screen
 from penstock.audit.target import Kind, Promise, Target
 from penstock.errors import UsageError
 from penstock.privacy.randomness.generator import Randomness
 
 FEWEST = 40
+PORTIONS = 10
 
 
 class Status(StrEnum):
@@ -163,13 +168,19 @@ def bound_from_counts(
 
 
 def lower_bound(
-    target: Target, trials: int, confidence: float = CONFIDENCE, randomness: Randomness | None = None
+    target: Target,
+    trials: int,
+    confidence: float = CONFIDENCE,
+    randomness: Randomness | None = None,
+    *,
+    claim: float | None = None,
 ) -> Bound:
     """The strongest lower bound on epsilon that sampling finds for a target.
 
     `trials` outputs of each input of the chosen pair: half to learn the event, half to test it. With
     several pairs, some further outputs of each pick the most promising pair (`search.screen`). The bound
-    is wrong with probability at most 1 - confidence over the draws of `randomness`.
+    is wrong with probability at most 1 - confidence over the draws of `randomness`. With a `claim`, testing
+    ends as soon as the bound can no longer exceed it; a bound that does is the same as without.
     """
     failure = 1 - confidence
     if not 0 < failure < 1:
@@ -181,9 +192,10 @@ def lower_bound(
     learning = trials // 2
     tests = trials - learning
     known = draw(target, pair, source.spawn("learn"), learning)
+    delta = float(target.promise.delta)
     found = learn(
         *known,
-        delta=float(target.promise.delta),
+        delta=delta,
         z=quantile(failure),
         tests=tests,
         projections=target.projections,
@@ -191,32 +203,38 @@ def lower_bound(
     )
     if found is None:
         return Bound(0.0, failure, pair, "none found", "neither", tests=0)
-    fresh = draw(target, pair, source.spawn("test"), tests)
-    return confirm(
-        found.event,
-        pair,
-        fresh,
-        first_is_likelier=found.first_is_likelier,
-        delta=float(target.promise.delta),
-        failure=failure,
-    )
+    size = tests if claim is None else -(-tests // PORTIONS)
+    fresh = portions(target, pair, source.spawn("test"), tests, size)
+    return confirm(found, pair, fresh, tests, delta=delta, failure=failure, claim=claim)
 
 
 def confirm(
-    event: Event,
+    found: Learned,
     pair: Pair,
-    outputs: tuple[Outputs, Outputs],
+    fresh: Iterable[tuple[Outputs, Outputs]],
+    tests: int,
     *,
-    first_is_likelier: bool,
     delta: float,
     failure: float,
+    claim: float | None = None,
 ) -> Bound:
-    """The bound that fresh outputs give for an event and a direction chosen without them."""
-    likelier, other = outputs if first_is_likelier else outputs[::-1]
-    hits = event.count(likelier), event.count(other)
-    epsilon = bound_from_counts(*hits, len(likelier), delta=delta, failure=failure)
-    under = "first" if first_is_likelier else "second"
-    return Bound(epsilon, failure, pair, event.words, under, hits, len(likelier))
+    """The bound that fresh outputs give for an event and a direction chosen without them.
+
+    There are `tests` of each input. Whether an output is a hit changes the bound in a known direction, so the
+    most that it can become is known at any time: if that is not above the claim, nothing more is drawn, and
+    what was not drawn counts against the bound.
+    """
+    hits, seen = (0, 0), 0
+    for outputs in fresh:
+        likelier, other = outputs if found.first_is_likelier else outputs[::-1]
+        hits = hits[0] + found.event.count(likelier), hits[1] + found.event.count(other)
+        seen += len(likelier)
+        most = bound_from_counts(hits[0] + tests - seen, hits[1], tests, delta=delta, failure=failure)
+        if claim is not None and most <= claim:
+            break
+    epsilon = bound_from_counts(hits[0], hits[1] + tests - seen, tests, delta=delta, failure=failure)
+    under = "first" if found.first_is_likelier else "second"
+    return Bound(epsilon, failure, pair, found.event.words, under, hits, seen)
 
 
 def search(
@@ -275,16 +293,25 @@ def _most_visible(target: Target, worst_pair: Pair, tests: int, failure: float) 
     return max(target.pairs, key=shown)
 
 
-def examine(target: Target, trials: int, *, confidence: float = CONFIDENCE, seed: int = 0) -> Verdict:
+def examine(
+    target: Target,
+    trials: int,
+    *,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+    verdict_only: bool = False,
+) -> Verdict:
     """Audit one target in every way it offers and keep the strongest bound.
 
     A target with exact probabilities and a runner gets both: the probabilities audit the mathematics, the
     runs audit the code. `trials` is scaled by the target's `effort`, since one run of a whole method
-    costs more than one draw of noise.
+    costs more than one draw of noise. With `verdict_only`, runs end as soon as the claim stands whatever the
+    others would show: the verdict is the same, and the bound of a claim that stands may be lower.
     """
     if target.run is not None and trials < FEWEST:
         raise UsageError(f"An audit needs at least {FEWEST} trials, not {trials}.")
     started = time.perf_counter()
+    claimed = float(target.promise.epsilon)
     count = max(FEWEST, round(trials * target.effort))
     bounds: list[Bound] = []
     runnable = target
@@ -296,8 +323,8 @@ def examine(target: Target, trials: int, *, confidence: float = CONFIDENCE, seed
         bounds.append(replay_bound(target, count, seed))
     if target.run is not None:
         source = Randomness.seeded(seed).spawn(target.name)
-        bounds.append(lower_bound(runnable, count, confidence, source))
-    claimed = float(target.promise.epsilon)
+        claim = claimed if verdict_only else None
+        bounds.append(lower_bound(runnable, count, confidence, source, claim=claim))
     against = [bound for bound in bounds if bound.epsilon > claimed + bound.exact * TOLERANCE * (1 + claimed)]
     return Verdict(
         target.name,

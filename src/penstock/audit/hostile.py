@@ -52,7 +52,7 @@ class Ground:
 
     @property
     def described(self) -> Schema:
-        return _described(self.schema)
+        return described(self.schema)
 
     def under(self, relation: Relation, size: int) -> Schema:
         """The schema under a relation; replace makes the number of records public."""
@@ -115,14 +115,15 @@ class Ground:
 
 
 @lru_cache(maxsize=256)
-def _described(text: str) -> Schema:
+def described(text: str) -> Schema:
+    """The schema that a text is, read once."""
     return Schema.from_yaml(text)
 
 
 @lru_cache(maxsize=512)
 def _under(text: str, relation: Relation, size: int | None) -> Schema:
     """The same schema whenever it is asked for, so that replays know it again."""
-    facts = _described(text).model_dump(by_alias=True, exclude_defaults=True)
+    facts = described(text).model_dump(by_alias=True, exclude_defaults=True)
     facts["relation"] = relation.value
     facts.pop("size", None)
     if size is not None:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock import catalogue
-from penstock.audit.hostile import Ground
+from penstock.audit.hostile import Ground, described
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.sabotage import understated
 from penstock.audit.target import Kind, Promise, Target
@@ -71,11 +71,11 @@ class MethodAudit:
 
     @property
     def schema_kind(self) -> str:
-        return Schema.from_yaml(self.schema).kind
+        return described(self.schema).kind
 
     @property
     def promise(self) -> Promise:
-        return Promise(self.epsilon, self.delta, Schema.from_yaml(self.schema).relation)
+        return Promise(self.epsilon, self.delta, described(self.schema).relation)
 
     def target(self) -> Target:
         """The method as it is shipped."""
@@ -148,7 +148,7 @@ class MethodAudit:
 
         info = catalogue.method(self.method)
         method = method_class(info)(**self.parameters)
-        schema = Schema.from_yaml(self.schema)
+        schema = described(self.schema)
         columns = list(self.columns or schema.names)
         frame = pl.DataFrame(list(records), schema=columns, orient="row")
         if reads_domain and self.read_off is not None:
@@ -172,7 +172,7 @@ class MethodAudit:
             return self.pairs
         # The copies that read a domain off the records need one, so the smallest database has one; under
         # 'replace' all have the public size.
-        size = Schema.from_yaml(self.schema).size
+        size = described(self.schema).size
         smallest, largest = (1, self.largest) if size is None else (size, size)
         return small_pairs(self.universe, largest, self.promise.relation, smallest=smallest, most=24)
 

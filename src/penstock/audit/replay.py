@@ -29,7 +29,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from io import BytesIO
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -59,6 +58,9 @@ ZERO = Log()
 Records = Sequence[Sequence[tuple[Any, ...]]]
 """A database as its units, each with its records: one of them, or as many as a user has."""
 
+Source = Callable[["pl.DataFrame"], tuple[Any, str | None]]
+"""Puts records somewhere: the place, and the table where it is a database."""
+
 
 @dataclass(frozen=True)
 class Tampering:
@@ -81,8 +83,8 @@ NONE = Tampering()
 class Trial:
     """One way to make a release: method, schema, parameters, engine, and the promise that is made.
 
-    `source` puts the records where they are read from, such as a file, and names the table in a database;
-    without it they are opened as they are, and the same ones once.
+    `source` puts the records where they are read from, such as a file of their own, and names the table in a
+    database; without it they are opened as they are. The same ones are opened once.
     `whose` is the column that tells units of several rows apart where the schema's unit names none.
     """
 
@@ -95,7 +97,7 @@ class Trial:
     delta: Fraction = Fraction(0)
     engine: str = catalogue.MEMORY
     tampering: Tampering = NONE
-    source: Callable[[pl.DataFrame], tuple[Any, str | None]] | None = None
+    source: Source | None = None
     whose: str | None = None
 
     def release(self, records: Records, source: Randomness) -> Release:
@@ -121,12 +123,8 @@ class Trial:
         return made if wrong.release is None else wrong.release(data, made)
 
     def _opened(self, frame: pl.DataFrame, schema: Schema) -> Any:
-        if self.source is None:
-            remembered = _in_memory if self.engine == catalogue.MEMORY else _elsewhere
-            return remembered(_Input.of(frame, schema), self.engine)
-        place, table = self.source(frame)
-        handle = data_class(catalogue.kind(schema.kind))
-        return handle.open(place, schema, table=table, engine=self.engine, order_key=ORDER_KEY)
+        here = self.source is None and self.engine == catalogue.MEMORY
+        return (_in_memory if here else _elsewhere)(_Input.of(frame, schema), self.engine, self.source)
 
     def frame(self, records: Records) -> pl.DataFrame:
         """The records as a table, with a column that says whose they are where a unit has several."""
@@ -162,9 +160,10 @@ class _Input:
         return cls(tuple(frame.schema.items()), repr(frame.rows()), id(schema), frame, schema)
 
 
-def _open(found: _Input, engine: str) -> Any:
+def _open(found: _Input, engine: str, source: Source | None) -> Any:
     handle = data_class(catalogue.kind(found.schema.kind))
-    return handle.open(found.frame, found.schema, engine=engine, order_key=ORDER_KEY)
+    place, table = (found.frame, None) if source is None else source(found.frame)
+    return handle.open(place, found.schema, table=table, engine=engine, order_key=ORDER_KEY)
 
 
 _in_memory = lru_cache(maxsize=1024)(_open)
@@ -339,8 +338,7 @@ def published(release: Release, rows: bool = False, schema: bool = True) -> dict
     }
     files = {name: text.encode() for name, text in found.items()}
     for name, table in model.tables.items():
-        table.write_ipc(written := BytesIO())
-        files[f"table {name}"] = written.getvalue()
+        files[f"table {name}"] = f"{table.schema} {table.rows()}".encode()
     if rows and release.can_sample:
         try:
             files["rows"] = release.sample(ROWS, seed=0).write_json().encode()

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from penstock import catalogue
-from penstock.audit.hostile import Ground, both_ways, refused, search, trial
+from penstock.audit.hostile import Ground, both_ways, described, refused, search, trial
 from penstock.audit.methods import Audits, MethodAudit
 from penstock.audit.neighbours import Pair
 from penstock.audit.replay import NONE, Replays, Tampering, Trial
@@ -22,7 +22,6 @@ from penstock.catalogue import MethodInfo
 from penstock.contracts.parameters import OneOf, YesNo
 from penstock.contracts.plug import method_class
 from penstock.privacy.unit import Relation
-from penstock.schema import Schema
 
 FEW = 4
 ROWS_EVERY = 4
@@ -74,7 +73,7 @@ def audits_of(info: MethodInfo, every: list[Audits]) -> list[MethodAudit]:
 
 def _ground(audit: MethodAudit) -> Ground:
     """The records of an audit; where a column beside the schema's fields says whose they are, without it."""
-    schema = Schema.from_yaml(audit.schema)
+    schema = described(audit.schema)
     columns = tuple(audit.columns or schema.names)
     others = [name for name in columns if name not in schema.names]
     whose = others[0] if 0 < len(others) < len(columns) else None

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import Protocol, TypeVar
@@ -120,14 +121,17 @@ def load(place: str) -> object:
     return found
 
 
-def _places() -> set[str]:
-    """Every place that is written in this catalogue."""
-    return {
-        *(place for info in _kinds.values() for place in info.places),
-        *(place for info in _methods.values() for place in info.places),
-        *(info.where for info in _forms.values()),
-        *(info.where for info in _sketches.values()),
-    }
+@cache
+def _places() -> frozenset[str]:
+    """Every place that is written in this catalogue; `_added` says when there are others."""
+    return frozenset(
+        (
+            *(place for info in _kinds.values() for place in info.places),
+            *(place for info in _methods.values() for place in info.places),
+            *(info.where for info in _forms.values()),
+            *(info.where for info in _sketches.values()),
+        )
+    )
 
 
 def kinds() -> tuple[KindInfo, ...]:
@@ -271,8 +275,10 @@ def _added(known: dict[str, N], entries: tuple[N, ...]) -> Iterator[None]:
     if both := known.keys() & more.keys():
         raise ValueError(f"{', '.join(sorted(both))}: in the catalogue already")
     known.update(more)
+    _places.cache_clear()
     try:
         yield
     finally:
         for name in more:
             del known[name]
+        _places.cache_clear()

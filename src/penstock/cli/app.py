@@ -11,7 +11,8 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -117,6 +118,12 @@ app.add_typer(ledger.app, name="ledger", rich_help_panel="Keep watch")
 app.add_typer(stream.app, name="stream", rich_help_panel="Release")
 
 
+@cache
+def commands() -> Any:
+    """All commands, put together once: whoever runs several in one process need not wait for it again."""
+    return typer.main.get_command(app)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; the exit code. Every failure is a sentence or two on stderr."""
     debug = "--debug" in arguments or os.environ.get("PENSTOCK_DEBUG", "").lower() not in _NO
@@ -137,7 +144,7 @@ def _remark(message: Warning | str, *_: object, **__: object) -> None:
 
 def _run(arguments: Sequence[str], *, debug: bool, heard: Heard) -> int:
     try:
-        code = app(list(arguments), prog_name="penstock", standalone_mode=False)
+        code = commands()(list(arguments), prog_name="penstock", standalone_mode=False)
         sys.stdout.flush()
     except PenstockError as problem:
         if debug:

@@ -87,6 +87,11 @@ def as_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
+    kind = type(value)
+    if kind is float:  # a figure has many numbers and words, and little else: they come first
+        return _short(value)
+    if kind is str or kind is int:
+        return value
     if isinstance(value, dict):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, np.ndarray):
@@ -96,9 +101,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return _plain(value.item())
     if isinstance(value, float):
-        if value != value:
-            return None
-        return int(value) if value.is_integer() and abs(value) < 1e15 else float(f"{value:.{DIGITS}g}")
+        return _short(value)
     if isinstance(value, datetime | date):
         return value.isoformat()
     return value
+
+
+def _short(value: float) -> float | None:
+    if value != value:
+        return None
+    return int(value) if value.is_integer() and abs(value) < 1e15 else float(f"{value:.{DIGITS}g}")

@@ -105,19 +105,19 @@ class Draw:
         )
         return enumerated(law) if self.converged else chained(law)
 
-    def run(self, records: Sequence[tuple[int, float | None]], randomness: Randomness, n: int) -> list[str]:
+    def run(
+        self, records: Sequence[tuple[int, float | None]], randomness: Randomness, n: int
+    ) -> list[list[float]]:
         """So many draws, by the shipped mechanism."""
         sealed, shape = self.sums(records)
         return [
-            str(
-                posterior.bounded(
-                    sealed,
-                    Budget(self.promise.epsilon, randomness=randomness),
-                    shape,
-                    radius=Fraction(1),
-                    steps=SMALL["steps"],
-                ).tolist()
-            )
+            posterior.bounded(
+                sealed,
+                Budget(self.promise.epsilon, randomness=randomness),
+                shape,
+                radius=Fraction(1),
+                steps=SMALL["steps"],
+            ).tolist()
             for _ in range(n)
         ]
 

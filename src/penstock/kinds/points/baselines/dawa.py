@@ -177,13 +177,14 @@ class Stretches(Law[Counts]):
 
     def draw(self, source: Randomness) -> Counts:
         costs: list[list[int]] = []
+        each = int(self.price * self.length)
         for size in self.sizes:
             starts = self.length - size + 1
             noise_of_each = discrete_laplace(self._in_steps(size), starts, source)
             # Python's integers: a cost that wrapped around, or was held at an end, would break the theorem.
             costs.append(
                 [
-                    (steps + more) * (self.length // size) + int(self.price * self.length)
+                    (steps + more) * (self.length // size) + each
                     for steps, more in zip(self.uneven(size), noise_of_each.tolist(), strict=True)
                 ]
             )
