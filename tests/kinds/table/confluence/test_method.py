@@ -248,6 +248,26 @@ def test_pairs_of_few_columns_of_many_records_are_counted_in_fine_groups() -> No
     assert finest[1] <= 32
 
 
+def test_triples_are_counted_where_noise_is_below_what_chance_does() -> None:
+    """Three columns any two of which are independent: only a table of all three tells that they add up."""
+    rng = np.random.default_rng(2)
+    rows = rng.integers(0, 6, size=(40000, 4))
+    rows[:, 2] = (rows[:, 0] + rows[:, 1]) % 6
+    rows[:, 3] = np.where(rng.random(40000) < 0.5, rows[:, 0], rows[:, 3])
+    table = table_of(rows, schema_of([6] * 4))
+    told, untold = (fit_with(Knobs(threes=threes, plane=0.0), table, paid(10)) for threes in (0.5, 0.0))
+    assert {(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)} <= {
+        tuple(part.variable for part in one.parts) for one in told.measured
+    }
+    assert all(len(one.parts) < 3 for one in untold.measured)
+    assert told.receipt.epsilon == untold.receipt.epsilon == 10
+    assert distance(told, rows, [6] * 4, 3, 0) < 0.4 * distance(untold, rows, [6] * 4, 3, 0)
+    few = fit_with(
+        Knobs(plane=0.0, worth=-1e9, hopeless=1e9), table_of(rows[:500], schema_of([6] * 4)), paid(1)
+    )
+    assert all(len(one.parts) < 3 for one in few.measured)
+
+
 def test_a_target_that_stands_alone_is_named() -> None:
     schema = schema_of([8, 8, 8]).model_copy(update={"target": "b"})
     rows = np.random.default_rng(0).integers(0, 8, size=(50, 3))

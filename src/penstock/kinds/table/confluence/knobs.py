@@ -37,7 +37,8 @@ class Knobs:
     of its own; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with the
     target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups
     of an attribute, with more where the noise of all pairs would make a mean distance of no more than
-    `clearly`. Without `groups` bins are counted in full however noisy that is, without `pack` every
+    `clearly`. Beside all pairs all triples are counted, as fine as the noise of either makes no more than
+    `threes` times the distance that chance does. Without `groups` bins are counted in full however noisy that is, without `pack` every
     column and every pair has a table of its own. `even` gives every table the same budget instead of what
     it needs. `studies/privbayes_variants.py` changes one at a time.
     """
@@ -73,6 +74,7 @@ class Knobs:
     refining: float = 0.3
     finest: int = 32
     clearly: float = 0.01
+    threes: float = 0.5
     sizes: tuple[int, ...] = SIZES
     groups: bool = True
     pack: bool = True

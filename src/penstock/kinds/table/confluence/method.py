@@ -19,7 +19,8 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
    to merge so that groups hold enough records (`coarsening`).
 4. *Views.* One noisy number says how large the gaps of all pairs are on average (`pairs`). Where it exceeds
    what their noise would be, all pairs are counted, arranged in as few tables as an affine plane needs
-   (`planes`); else the pairs, and the levels of both their attributes, that noise-aware choices find worth
+   (`planes`), and all triples beside them where public numbers say that the noise of both would be small
+   against what chance does to so many records; else the pairs, and the levels of both their attributes, that noise-aware choices find worth
    counting (`pairs`), until none is, or none more than luck would show; stopping is one of the candidates,
    and what it is worth is public. The first choices connect attributes that nothing connects yet. Under rho,
    where all pairs together have small gaps against those along a tree, the pairs that connect are counted
@@ -80,10 +81,14 @@ Reals = NDArray[np.float64]
 _LEAST = Fraction(1, 500)  # no look is paid less than this of the budget
 _COARSE = 4.0  # groups of a column in a pair, about, before any is counted
 _DEVIATION = {False: sqrt(2.0), True: 1.2533}  # of noise whose mean absolute value is 1, by `Tier.gaussian`
+_MEAN_CHANCE = 0.4  # half the mean absolute value of a standard normal variable
 _MEAN_OF_TREE = 0.4  # the mean gap of all pairs, of that of the pairs of a tree, about
 
 MOST_PAIR_CELLS = 1 << 22
 """Of the tables of all pairs together, at the levels at which they are looked at."""
+
+MOST_IN_TRIPLES = 32
+"""Columns, of all of whose triples tables may be counted."""
 
 FINEST = SIZES[0]
 """In so many groups an attribute is looked at in pairs, at most."""
@@ -316,9 +321,8 @@ class _Fit:
             patience *= self.knobs.singly
         if mean_gap > patience * noise_of_all:
             self.parameters["views"] = "all pairs"
-            return everything + [
-                view for view in alone if finest[view.parts[0].variable] > view.parts[0].level
-            ]
+            coarse = [view for view in alone if finest[view.parts[0].variable] > view.parts[0].level]
+            return everything + self._every_triple(everything, sizes) + coarse
         chosen = self._chosen(measured, gaps, sealed, apparent, most, strength, mean_gap)
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
         return self._packed(chosen)
@@ -458,6 +462,26 @@ class _Fit:
             return one_by_one
         plane = covering(lines, at, sizes, power)
         return plane if price(plane) < price(one_by_one) else one_by_one
+
+    def _every_triple(self, pairs: Sequence[View], sizes: Sequence[Sequence[int]]) -> list[View]:
+        """All triples beside these tables of pairs, where noise stays below what chance does to either."""
+        for most in SIZES if len(sizes) <= MOST_IN_TRIPLES else ():
+            at = [next(level for level, size in enumerate(each) if size <= most) for each in sizes]
+            parts = [tuple(Parent(one, at[one]) for one in some) for some in combinations(range(len(at)), 3)]
+            triples = [View(some, (some,), sizes, self.tier.power) for some in parts]
+            if not triples or sum(view.cells for view in triples) > MOST_PAIR_CELLS:
+                continue
+            weight = price(pairs) + price(triples)
+            noisy = self.tier.total(weight, self.sensitivity, self.tier.left) / (2 * self.n * weight)
+            if all(
+                noisy * price(each) <= self.knobs.threes * self._chance(each) for each in (pairs, triples)
+            ):
+                return triples
+        return []
+
+    def _chance(self, views: Sequence[View]) -> float:
+        """The distances that chance makes in these tables, added up: of as many records drawn once more."""
+        return sum(_MEAN_CHANCE * sqrt(view.cells / self.n) for view in views)
 
     def _again(self, views: Sequence[View], measured: Sequence[Measured]) -> list[View]:
         """Without single columns that would be counted with more noise than they have been.
