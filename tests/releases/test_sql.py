@@ -11,7 +11,7 @@ import pytest
 from tests.releases.every_form import one_of
 
 from penstock.errors import QueryError
-from penstock.releases import sql
+from penstock.releases import sql, sql_process, sql_worker
 from penstock.releases.sql import Statement
 
 ROWS = pl.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})
@@ -107,10 +107,8 @@ def test_the_database_itself_reads_no_files_and_keeps_its_configuration(tmp_path
         "install httpfs",
         "select * from ROWS",
     ):
-        with sql._database() as database:
-            sql._locked(database)
-            with pytest.raises(duckdb.Error):
-                database.execute(text).fetchall()
+        with pytest.raises(duckdb.Error):
+            sql_worker.run(text, ROWS.to_arrow())
     assert [each.name for each in tmp_path.iterdir()] == ["secret.csv"]
 
 
@@ -161,6 +159,24 @@ def test_what_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None
         Statement.read(
             "select sum(a.a * b.a + c.a * d.a) from release a, release b, release c, release d"
         ).run(many)
+
+
+def test_a_function_that_duckdb_never_interrupts_is_stopped_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One call on one value, which looks for no sign to stop: the end of its process is the end of it."""
+    endless = Statement.read("select levenshtein(repeat('a', 1000000), repeat('b', 1000000)) from release")
+    with monkeypatch.context() as patched, pytest.raises(QueryError, match="took longer"):
+        patched.setattr(sql, "SECONDS", 0.5)
+        endless.run(ROWS)
+    assert Statement.read("select count(*) as n from release").run(ROWS)["n"].item() == 3
+
+
+def test_a_statement_whose_process_dies_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    Statement.read("select 1").run(ROWS)
+    (idle,) = sql_process._idle
+    monkeypatch.setattr(sql_process, "sent", lambda *_: idle._process.kill())
+    with pytest.raises(QueryError, match="ended the process"):
+        Statement.read("select 1").run(ROWS)
+    assert sql_process._idle == []
 
 
 @pytest.mark.parametrize("form", ["tree", "suffix-tree", "network", "uniform"])

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from penstock.errors import UsageError
 from penstock.report import shapes
-from penstock.report.numbers import percent, readable
+from penstock.report.numbers import percent, placed, readable, sentence
 from penstock.report.picture import Picture
-from penstock.report.theme import BLUE, GREY, PALETTE, VERMILLION, figure, safe, told_apart
+from penstock.report.theme import colours, figure, safe, told_apart
 from penstock.schema.values import at
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ Series = ArrayLike | Mapping[str, ArrayLike]
 Numbers = NDArray[np.float64]
 
 _COUNTED = ("records", "points", "occurrences")
-_COMPARED = (GREY, BLUE, VERMILLION, *PALETTE[1:])
 
 
 def bars(
@@ -43,11 +42,13 @@ def bars(
     most: int = 24,
     sort: bool = False,
     letters: int = 26,
+    disjoint: bool = True,
 ) -> Picture:
     """One horizontal bar for each category; several series stand side by side.
 
     Beyond `most` categories the largest are kept and the others are added up in a last bar. Longer names than
-    `letters` are cut off beside the bars, and whole in the table.
+    `letters` are cut off beside the bars, and whole in the table. Where one record may be in several
+    categories they are not `disjoint`, and no share of all is told.
     """
     series = _series(values, len(labels), amount, amount)
     names = [str(label) for label in labels]
@@ -58,7 +59,7 @@ def bars(
     full = [safe(names[i], 200) for i in kept] + ([f"{dropped} other categories"] if dropped else [])
     place = list(range(len(shown)))
     traces, several = [], len(series) > 1
-    for (name, numbers), colour in zip(series.items(), _colours(len(series)), strict=False):
+    for (name, numbers), colour in zip(series.items(), colours(list(series)), strict=True):
         heights = [float(numbers[i]) for i in kept]
         if dropped:
             heights.append(float(numbers.sum() - sum(heights)))
@@ -89,7 +90,7 @@ def bars(
         yaxis={"tickvals": place, "ticktext": shown, "range": [len(shown) - 0.4, -0.6]},
         xaxis={"visible": several, "rangemode": "tozero", "showgrid": several, "nticks": 5},
     )
-    told = caption or _told_bars(names, first, amount)
+    told = caption or _told_bars(names, first, amount, disjoint=disjoint)
     return Picture(title, told, drawn, ("category", *series), _rows(names, series))
 
 
@@ -113,7 +114,7 @@ def histogram(
     words = list(labels) or [_span(edges[i], edges[i + 1]) for i in range(len(edges) - 1)]
     traces: list[Any] = []
     for index, ((name, numbers), colour) in enumerate(
-        zip(series.items(), _colours(len(series)), strict=False)
+        zip(series.items(), colours(list(series)), strict=True)
     ):
         hover = "%{customdata}<br><b>%{y:,.4~g}</b> " + safe(amount) + "<extra></extra>"
         if index == 0:
@@ -152,7 +153,12 @@ def histogram(
             "nticks": 8,
             "tickangle": 0,
         },
-        yaxis={"showgrid": True, "nticks": 5, "rangemode": "tozero"},
+        yaxis={
+            "showgrid": True,
+            "nticks": 5,
+            "rangemode": "tozero",
+            "title": {"text": "percent"} if amount.startswith("percent") else None,
+        },
     )
     first = next(iter(series.values()))
     peak = int(np.argmax(first)) if len(first) else 0
@@ -267,10 +273,6 @@ def finite(values: ArrayLike) -> Numbers:
     return numbers
 
 
-def _colours(count: int) -> tuple[str, ...]:
-    return (BLUE,) if count == 1 else _COMPARED
-
-
 def _kept(numbers: Numbers, most: int, *, sort: bool) -> list[int]:
     by_size = np.argsort(-numbers, kind="stable")
     if len(numbers) > most:
@@ -298,12 +300,11 @@ def _instant(value: Any) -> float:
     return float(value)
 
 
-def _written(value: Any) -> str:
-    return value.isoformat() if isinstance(value, date) else f"{float(value):.10g}"
-
-
 def _span(start: Any, end: Any) -> str:
-    return f"{_written(start)} to {_written(end)}"
+    if isinstance(start, date):
+        return f"{start.isoformat()} to {end.isoformat()}"
+    step = float(end) - float(start)
+    return f"{placed(float(start), step)} to {placed(float(end), step)}"
 
 
 def _rows(labels: Sequence[str], series: Mapping[str, Numbers]) -> tuple[tuple[Any, ...], ...]:
@@ -312,12 +313,13 @@ def _rows(labels: Sequence[str], series: Mapping[str, Numbers]) -> tuple[tuple[A
     )
 
 
-def _told_bars(names: Sequence[str], numbers: Numbers, amount: str) -> str:
+def _told_bars(names: Sequence[str], numbers: Numbers, amount: str, *, disjoint: bool) -> str:
     if not len(numbers):
         return "There are no categories."
     if len(numbers) == 1:
         return f"The only category is {names[0]}, with {readable(float(numbers[0]))} {amount}."
     top, total = int(np.argmax(numbers)), float(numbers.sum())
-    share = f", {percent(numbers[top] / total)} of all" if total > 0 and (numbers >= 0).all() else ""
+    told = disjoint and total > 0 and bool((numbers >= 0).all())
+    share = f", {percent(numbers[top] / total)} of all" if told else ""
     held = f"{readable(float(numbers[top]))} {amount}{share}"
-    return f"{names[top]} is the largest of {len(names)} categories: {held}."
+    return sentence(f"{names[top]} is the largest of {len(names)} categories: {held}.")
