@@ -44,7 +44,7 @@ def evaluate(
     k_marginal: Annotated[
         bool,
         typer.Option(
-            "--k-marginal", help="Add the k-marginal score of SDNist (0 to 1000, three fields each)."
+            "--k-marginal", help="Add the k-marginal score of SDNist (0 to 1000, pairs of fields)."
         ),
     ] = False,
     as_json: Json = False,
