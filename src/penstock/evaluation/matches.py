@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 CAUTION = (
     "A match is no leak by itself: where few combinations of values exist, or one is common, rows are equal "
-    "by chance, as the second line shows. Nor is it a proof of safety that there is none. What protects people is "
-    "the guarantee on the receipt, which bounds what any one record can change, matches included."
+    "by chance, as the second line shows. Nor is it a proof of safety that there is none. What protects "
+    "people is the guarantee on the receipt, which bounds what any one record can change, matches included."
 )
 
 

@@ -50,13 +50,14 @@ def _overview(scores: Sequence[Score], ceiling: str, remarks: Sequence[str]) -> 
             _position(score),
             _digits(score.floor),
             _digits(score.ceiling),
-            score.note,
         ]
         for score in scores
     ]
     model = ["from the model"] if known else []
-    head = ["score", "release", *model, "of the way", "floor", "ceiling", "what it is"]
-    blocks.append(Table(head, rows, caption="All scores"))
+    head = ["score", "release", *model, "of the way", "floor", "ceiling"]
+    notes = [score.note for score in scores]
+    right = tuple(range(1, len(head)))
+    blocks.append(Table(head, rows, caption="All scores", notes=notes, right=right))
     return Section(
         "Scores",
         blocks,

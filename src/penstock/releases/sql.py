@@ -95,7 +95,9 @@ class Statement:
         if found.get("error", True):
             if found.get("error_type") == "not implemented":
                 raise QueryError("Only a SELECT statement can be asked, and this is another one.")
-            raise QueryError(f"This is no SQL that DuckDB understands: {first_line(found.get('error_message'))}.")
+            raise QueryError(
+                f"This is no SQL that DuckDB understands: {first_line(found.get('error_message'))}."
+            )
         statements = found["statements"]
         if len(statements) != 1:
             raise QueryError("Ask one SELECT statement at a time; there are several, or none.")

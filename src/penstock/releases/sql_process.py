@@ -1,4 +1,4 @@
-"""The process that SQL statements run in, seen from outside: started, asked, and ended when it takes too long."""
+"""The process that SQL statements run in, from outside: started, asked, and ended when it takes too long."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ class _Worker:
 
     def asked(self, text: str, rows: Any, seconds: float) -> tuple[dict[str, Any], Any]:
         process, late = self._process, threading.Event()
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
 
         def kill() -> None:
             late.set()
@@ -81,7 +82,9 @@ class _Worker:
             return reply
         if late.is_set():
             raise QueryError(f"The SQL took longer than {seconds:.0f} seconds; ask for less.")
-        raise QueryError("The SQL ended the process that it ran in, perhaps for lack of memory; ask for less.")
+        raise QueryError(
+            "The SQL ended the process that it ran in, perhaps for lack of memory; ask for less."
+        )
 
     def end(self) -> None:
         self._process.kill()

@@ -4,8 +4,8 @@ DuckDB looks whether it is to stop only between pieces of work, and a single fun
 work for hours. Nothing but the end of the process ends that. `penstock.releases.sql_process` starts this file
 as a program; it imports nothing of Penstock, so that it is there at once.
 
-It reads requests, each a line of JSON and a table (the synthetic rows), and writes replies, each a line of JSON
-and a table (the result). When nobody can send requests any more it ends, whatever it is doing.
+It reads requests, each a line of JSON and a table (the synthetic rows), and writes replies, each a line of
+JSON and a table (the result). When nobody can send requests any more it ends, whatever it is doing.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from penstock.errors import UsageError
 from penstock.report import shapes
-from penstock.report.numbers import percent, placed, readable, sentence
+from penstock.report.numbers import percent, placed, readable
 from penstock.report.picture import Picture
 from penstock.report.theme import colours, figure, safe, told_apart
 from penstock.schema.values import at
@@ -322,4 +322,4 @@ def _told_bars(names: Sequence[str], numbers: Numbers, amount: str, *, disjoint:
     told = disjoint and total > 0 and bool((numbers >= 0).all())
     share = f", {percent(numbers[top] / total)} of all" if told else ""
     held = f"{readable(float(numbers[top]))} {amount}{share}"
-    return sentence(f"{names[top]} is the largest of {len(names)} categories: {held}.")
+    return f"{names[top]} is the largest of {len(names)} categories: {held}."

@@ -120,11 +120,11 @@ def _counts(
         right = supports_of(truth, universe, asked)
         scores.append(
             Score(
-                f"counts, sets up to {number * 100 // GROUPS} %",
+                f"sets up to {number * 100 // GROUPS} %",
                 relative_error(right, release.estimates(asked), records),
                 floor=relative_error(right, np.zeros(len(asked)), records),
                 ceiling=relative_error(right, supports_of(again, universe, asked), records),
-                note=f"mean relative error of {len(asked)} random sets of items, each of up to "
+                note=f"mean relative error of the counts of {len(asked)} random sets of items, each of up to "
                 f"{number * 100 // GROUPS} % as many as the longest record has; floor: nothing released",
             )
         )

@@ -198,8 +198,8 @@ def _told_apart(
 def k_marginal(distance: NDArray[np.float64]) -> float:
     """The score of SDNist from the total variation distances of all pairs of columns.
 
-    Its own code (2.4) gives the same number for the same two tables, as a test holds with its figures. There a
-    record with a missing value is left out of the pairs that have it, where here missing is a category.
+    Its own code (2.4) gives the same number for the same two tables, as a test holds with its figures. There
+    a record with a missing value is left out of the pairs that have it, where here missing is a category.
 
     >>> k_marginal(np.array([0.0, 0.1]))
     950.0
