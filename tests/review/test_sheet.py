@@ -58,6 +58,10 @@ def sheet(tmp_path: Path) -> Sheet:
         ("bounds weight 20 300", "    constraints: {minimum: 20, maximum: 300}"),
         ("rename ward Ward", "    title: Ward"),
         ("merge ward annex", "      enum: [east, north]"),
+        ("merge ward annex east into elsewhere", "    merged: {elsewhere: [annex, east]}"),
+        ("merge ward annex east into elsewhere", "      enum: [north, elsewhere]"),
+        ("merge ward annex into north", "    merged: {north: [annex]}"),
+        ("merge ward annex east into east", "    merged: {east: [annex]}"),
         ("widen ward", "    outside: other"),
         ("add ward west", "      enum: [annex, east, north, west]"),
         ("missing ward value ? -9", "    missingValues: ['?', '-9']"),
@@ -78,6 +82,34 @@ def test_each_action_writes_its_line_and_keeps_every_comment(sheet: Sheet, words
     ]
     sheet.do("undo")
     assert sheet.path.read_text() == DRAFT
+
+
+def test_merged_categories_are_merged_again_with_all_that_they_mean(sheet: Sheet) -> None:
+    sheet.do("merge", "ward", "annex", "east", "into", "elsewhere")
+    shown = next(card for card in cards(sheet) if card.name == "ward")
+    assert shown.merged == ("elsewhere: annex, east",)
+    sheet.do("merge", "ward", "elsewhere", "into", "all")
+    assert sheet.schema.field("ward").labels == ("north", "all")
+    assert sheet.schema.field("ward").spellings == {
+        "north": 0,
+        "all": 1,
+        "elsewhere": 1,
+        "annex": 1,
+        "east": 1,
+    }
+    sheet.do("merge", "ward", "all")
+    assert sheet.schema.field("ward").merged == ()
+    assert sheet.schema.field("ward").outside == "other"
+    assert "merged" not in sheet.path.read_text()
+
+
+def test_grades_are_merged_in_their_place(sheet: Sheet) -> None:
+    grades = "{name: grade, type: integer, constraints: {enum: [1, 2, 3, 9]}, categoriesOrdered: true}"
+    sheet.path.write_text(f"fields:\n  - {grades}\n")
+    again = Sheet(sheet.path)
+    again.do("merge", "grade", "2", "3", "into", "5")
+    assert again.schema.field("grade").values == (1, 5, 9)
+    assert dict(again.schema.field("grade").meanings) == {1: 0, 5: 1, 9: 2, 2: 1, 3: 1}
 
 
 def test_every_action_is_tried_above_or_takes_something_back() -> None:
@@ -108,6 +140,8 @@ def test_what_was_done_can_be_taken_back_by_its_opposite(sheet: Sheet) -> None:
         ("merge", "ward", "annex", "east", "north"),
         ("merge", "ward", "west"),
         ("merge", "weight", "40"),
+        ("merge", "ward", "annex", "into", "  "),
+        ("merge", "ward", "annex", "into", "NA"),
         ("round", "ward"),
         ("rule", "impossible", "wart = 'x'"),
         ("rule", "sometimes", "ward = 'x'"),

@@ -27,6 +27,8 @@ def describe(console: Console, card: Card) -> None:
         shown = ", ".join(clean(value) for value in card.values[:_MOST])
         rest = len(card.values) - _MOST + card.more_values
         console.print(f"  [dim]{shown}{f' and {rest} more' if rest > 0 else ''}[/]")
+    for words in card.merged:
+        console.print(f"  [dim]merged into {clean(words)}[/]")
     if card.source:
         console.print(f"  [dim]{clean(card.source)}[/]")
     if card.read:
