@@ -63,11 +63,12 @@ class Told:
     noise: float = 0.0
     unseen: float = 0.0
     apart: float = 0.0
+    total: float = 0.0
 
     @property
     def half(self) -> float:
         """Of the estimated range, as its factor is now."""
-        return Strays(self.noise, self.unseen, self.apart).half
+        return Strays(self.noise, self.unseen, self.apart, self.total).half
 
     @property
     def covered(self) -> bool | None:
@@ -121,6 +122,7 @@ def told(data: Dataset, made: NetworkRelease, text: str) -> Told | None:
         far.noise,
         far.unseen,
         far.apart,
+        far.total,
     )
 
 
@@ -250,7 +252,10 @@ def chosen(lines: Sequence[Line]) -> str:
     """For several powers, the factor that covers 95 % on the first half, and how wide ranges are then."""
     ranged = [each for each in _answers(lines, half="choosing") if each.low is not None]
     noise, unseen, apart, error = np.array(
-        [[each.noise, each.unseen, each.apart, abs(each.value - each.truth)] for each in ranged]
+        [
+            [each.noise, each.unseen, np.hypot(each.apart, 1.96 * each.total), abs(each.value - each.truth)]
+            for each in ranged
+        ]
     ).T
     rows = []
     for power in POWERS:
@@ -286,9 +291,9 @@ the parts that tables of counts see, *noise* is the deviation of their noise; *u
 could stray in all others if their columns depended wholly on each other; *apart* is how far the model
 disagrees with the counts beyond their noise. The half-width is
 
-    max(1, sqrt(c² noise (noise + unseen) + apart²))
+    max(1, sqrt(c² noise (noise + unseen) + apart² + (1.96 total)²))
 
-records, with c = {model_error.FACTOR}. That noise and unseen are multiplied, and with which power, was found
+records, where *total* is the deviation of the noise in the number of all records times the share that is asked for, with c = {model_error.FACTOR}. That noise and unseen are multiplied, and with which power, was found
 in an earlier run on the tables to choose by, with other seeds and questions at five budgets; weighing the
 model's dependence, the number of records or the size of the answer as well did not make ranges narrower. The
 factor was chosen on the tables to choose by, for the questions of this page, rounded up; figures of the other

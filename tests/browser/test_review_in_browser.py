@@ -115,4 +115,19 @@ def test_the_desk_is_quiet_fits_every_window_has_contrast_and_obeys_the_keyboard
         assert page.ask("getComputedStyle(document.activeElement).outlineStyle") == "solid"
         page.press("Enter")
         page.wait("document.documentElement.dataset.left === '24'", seconds=60)
+        for value in ("east", "west"):
+            page.ask(f"document.querySelector('.card[data-name=ward] input[value={value}]').focus()")
+            page.press("Space")
+        page.ask("document.querySelector('.card[data-name=ward] [id$=-merge]').focus()")
+        page.press("Tab")
+        page.write("elsewhere")
+        page.ask("document.querySelector('.card[data-name=ward] [id$=-merge]').focus()")
+        page.press("Enter")
+        page.wait("!!document.querySelector('.card[data-name=ward] input[value=elsewhere]')", seconds=60)
+        assert "Merged into elsewhere: east, west" in page.ask(
+            "document.querySelector('.card[data-name=ward]').textContent"
+        )
         assert page.problems == []
+    assert Schema.load(tmp_path / "patients.schema.yaml").field("ward").merged == (
+        ("elsewhere", ("east", "west")),
+    )

@@ -105,7 +105,7 @@ def _likely(release: Asked, names: Sequence[str], weights: Reals, public: float 
     ends = []
     for sign, each in zip((-1, 1), _ends(weights), strict=True):
         held = np.nan_to_num(each)
-        found = strays(release.counted_tables, names, joint, held, release.total)
+        found = strays(release.counted_tables, names, joint, held, release.total, public=public is not None)
         if found is None:
             return None
         ends.append(release.total * float((joint * held).sum()) + sign * found.half)

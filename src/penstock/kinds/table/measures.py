@@ -298,7 +298,14 @@ class _Asked:
         view = self._model_view()
         ends = []
         for sign, worth in ((-1, view.least(low)), (1, view.most(high))):
-            found = strays(self.release.counted_tables, self.names, view.sums, worth, self.release.total)
+            found = strays(
+                self.release.counted_tables,
+                self.names,
+                view.sums,
+                worth,
+                self.release.total,
+                public=self.release.schema.size is not None,
+            )
             if found is None:
                 return None
             ends.append(self.release.total * view.sum(worth) + sign * found.half)
