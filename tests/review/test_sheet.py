@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -203,8 +204,6 @@ def test_the_command_line_reviews_without_a_page(
     file = str(sheet.path)
     assert run(["review", file, "--do", "confirm ward", "--do", "round weight"]) == 0
     assert "3 of 4 left to review." in capsys.readouterr().out
-    import io
-
     monkeypatch.setattr(sys, "stdin", io.StringIO("?\nbounds 0 300\nnonsense\n\ns\n\n"))
     assert run(["review", file, "--terminal"]) == 0
     said = capsys.readouterr().out
@@ -233,3 +232,19 @@ def test_the_review_itself_knows_neither_a_page_nor_a_terminal() -> None:
 def test_an_unknown_file_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(PenstockError, match="no such file"):
         Sheet(tmp_path / "nothing.yaml")
+
+
+def test_a_target_is_set_and_taken_back_in_the_terminal_and_each_step_is_acknowledged(
+    sheet: Sheet, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\ntarget\n?\nmerge annex east into 'old wards'\nq\n"))
+    assert run(["review", str(sheet.path), "--terminal"]) == 0
+    told = capsys.readouterr().out
+    assert "Written." in told
+    assert "target [FIELD|none]" in told
+    assert told.count("3 categories") == 1  # a list of actions leaves the card in sight
+    assert "merged into old wards: annex, east" in told
+    monkeypatch.setattr(sys, "stdin", io.StringIO("target none\nq\n"))
+    assert Sheet(sheet.path).schema.target == "ward"
+    assert run(["review", str(sheet.path), "--terminal"]) == 0
+    assert Sheet(sheet.path).schema.target is None
