@@ -124,6 +124,23 @@ class Statement:
         return found.with_columns(pl.col(pl.Decimal, pl.Int128).cast(pl.Float64))
 
     @cached_property
+    def whole(self) -> Statement:
+        """The same statement without its order and limit: what it would list if it listed all.
+
+        >>> Statement.read("select a, count(*) from release group by a order by 2 limit 3").whole.text
+        'SELECT a, count_star() FROM "release" GROUP BY a'
+        """
+        listed = self.tree.get("modifiers", [])
+        kept = [each for each in listed if not str(each.get("type")).startswith(("ORDER", "LIMIT"))]
+        if len(kept) == len(listed):
+            return self
+        tree = {**self.tree, "modifiers": kept}
+        facts = {"error": False, "statements": [{"node": tree, "named_param_map": []}]}
+        with database() as opened:
+            (text,) = opened.execute("select json_deserialize_sql(?::json)", [json.dumps(facts)]).fetchone()
+        return Statement(text, tree)
+
+    @cached_property
     def measured(self) -> tuple[bool, ...] | None:
         """Which columns of the result are computed from many rows; None where that is not plain."""
         if self.tree.get("type") != "SELECT_NODE":
@@ -239,12 +256,15 @@ def by_sample(
     errors: tuple[Mapping[str, float], ...] = ()
     many = next((many for most, many in _SAMPLES.items() if wanted <= most), None)
     if many is not None and found.height and _told_apart(statement, found):
-        others = [statement.run(draw(wanted, seed)) for seed in range(1, many)]
+        others = [statement.whole.run(draw(wanted, seed)) for seed in range(1, many)]
         errors = _errors(statement, found, others, _T[many])
+    if any(errors):
         told.append(
             f"± is how far drawing moves a number, by {many} samples of as many rows, with 95 % confidence; "
             "how far the model is off is not in it."
         )
+        if len({len(each) for each in errors}) > 1:
+            told.append("A number without ± is of a group that not every sample has.")
     else:
         told.append(
             "How far drawing other rows would move the numbers, and how far the model is off, is not told."
@@ -270,7 +290,7 @@ def _told_apart(statement: Statement, found: pl.DataFrame) -> bool:
 def _errors(
     statement: Statement, found: pl.DataFrame, others: Sequence[pl.DataFrame], quantile: float
 ) -> tuple[Mapping[str, float], ...]:
-    """For each number of a result how far it varies over several results."""
+    """For each number of a result how far it varies over several results, where all of them have it."""
     measured = statement.measured or ()
     keys = [name for name, computed in zip(found.columns, measured, strict=True) if not computed]
     numbers = [name for name in found.columns if name not in keys and found[name].dtype.is_numeric()]
@@ -284,7 +304,9 @@ def _errors(
     told = []
     for row in found.iter_rows(named=True):
         values = seen[tuple(row[name] for name in keys)]
-        told.append({name: quantile * _deviation(values[name]) for name in numbers if len(values[name]) > 1})
+        told.append(
+            {name: quantile * _deviation(values[name]) for name in numbers if len(values[name]) > len(others)}
+        )
     return tuple(told)
 
 
