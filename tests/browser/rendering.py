@@ -88,6 +88,16 @@ def assert_renders(shown: Page, *, charts: bool = True) -> None:
             return x < frame.left || x > frame.right || y < frame.top || y > frame.bottom;
         }).map(e => e.textContent); })""")
     assert lost == [], "words of a chart lie outside of it"
+    over = shown.ask("""[...document.querySelectorAll('.main-svg')].flatMap(svg => {
+        if (svg.parentElement.querySelector('.zoom')) return [];  // a map can be looked at from nearer
+        const words = [...svg.querySelectorAll('text:not([transform])')].filter(e => e.textContent.trim())
+            .map(e => [e.getBoundingClientRect(), e.textContent]);
+        const both = ([a], [b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 3
+            && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 5;
+        return words.flatMap((one, i) => words.slice(i + 1).filter(two => both(one, two))
+            .map(two => one[1] + ' | ' + two[1]));
+    })""")
+    assert over == [], f"words of a chart lie on each other: {over[:5]}"
     tallest = shown.ask(
         "Math.max(0, ...[...document.querySelectorAll('tr')].map(e => e.getBoundingClientRect().height))"
     )

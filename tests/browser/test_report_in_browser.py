@@ -155,13 +155,15 @@ def test_maps_keep_their_shape_and_their_buttons_lie_beside_them(tmp_path: Path)
     edges = [0.0, 1.0, 2.0, 3.0]
     cells = [[1.0, 2.0, 3.0], [3.0, 40.0, 5.0], [1.0, 1.0, 1.0]]
     many = maps_by_time("hours", ["1", "2", "3", "4", "5"], edges, edges, [cells] * 5)
-    shown = [maps.grid_map("map", edges, edges, cells), many]
+    effects = pictures.bars("effects", ["lower secondary", "none", "other"], [-0.0511, 0.0214, -0.00514])
+    shown = [maps.grid_map("map", edges, edges, cells), many, effects]
     (tmp_path / "page.html").write_text(render("t", [Section("s", [Gallery(shown)])]), encoding="utf-8")
     with opened(tmp_path / "page.html") as page:
         for width in (DESK, PHONE):
             page.visit(tmp_path / "page.html", width=width, touch=width == PHONE)
             page.wait("document.documentElement.dataset.drawn")
-            sides = page.ask("""[...document.querySelectorAll('.main-svg rect:not(defs rect)')]
+            assert_renders(page)
+            sides = page.ask("""[...document.querySelectorAll(':is(#figure-0, #figure-1) rect:not(defs rect)')]
                 .map(e => e.getBoundingClientRect()).map(r => r.width / r.height)""")
             assert len(sides) == 6 * 9
             assert sides == pytest.approx([1.0] * len(sides), abs=0.05)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from penstock.evaluation.score import NOTICE, RESAMPLED, Score
 from penstock.report import shapes
+from penstock.report.maps import over_ground
 from penstock.report.numbers import percent, sentence
-from penstock.report.page import Block, Card, Cards, Section, Table, Text, render
+from penstock.report.page import Block, Card, Cards, Gallery, Section, Table, Text, render
 from penstock.report.picture import Picture
+from penstock.schema.ground import Ground
 
 STAMP = "Not for publication"
 BELOW = -0.02
@@ -35,6 +38,19 @@ def page(
     )
 
 
+def over_its_ground(section: Section, ground: Ground) -> Section:
+    """The section with the public lines of the schema drawn into its maps."""
+    if not ground:
+        return section
+    blocks = [
+        Gallery([over_ground(each, ground) for each in block.pictures])
+        if isinstance(block, Gallery)
+        else block
+        for block in section.blocks
+    ]
+    return replace(section, blocks=blocks)
+
+
 def _overview(scores: Sequence[Score], ceiling: str, remarks: Sequence[str]) -> Section:
     blocks: list[Block] = [Cards([_card(score) for score in scores])]
     if remarks:
@@ -46,15 +62,15 @@ def _overview(scores: Sequence[Score], ceiling: str, remarks: Sequence[str]) -> 
         [
             score.name,
             _digits(score.value),
-            *([_digits(score.model)] if known else []),
             _position(score),
+            *([_digits(score.model)] if known else []),
             _digits(score.floor),
             _digits(score.ceiling),
         ]
         for score in scores
     ]
     model = ["from the model"] if known else []
-    head = ["score", "release", *model, "of the way", "floor", "ceiling"]
+    head = ["score", "release", "of the way", *model, "floor", "ceiling"]
     notes = [score.note for score in scores]
     right = tuple(range(1, len(head)))
     blocks.append(Table(head, rows, caption="All scores", notes=notes, right=right))
@@ -68,7 +84,7 @@ def _overview(scores: Sequence[Score], ceiling: str, remarks: Sequence[str]) -> 
 
 
 def _card(score: Score) -> Card:
-    place = f"{_position(score)} of the way from floor to ceiling. "
+    place = sentence(f"{_position(score)} of the way from floor to ceiling. ")
     if score.position is None:
         place = ""
     elif score.position < BELOW:

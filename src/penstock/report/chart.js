@@ -429,7 +429,9 @@ const penstockChart = (function () {
         const anchor = where.includes("right") ? "start" : where.includes("left") ? "end" : "middle";
         const shift = anchor === "start" ? size / 2 + 4 : anchor === "end" ? -size / 2 - 4 : 0;
         const first = where.includes("top") ? b - size / 2 - 4 - (parts.length - 1) * fs * 1.2 : b + fs * 0.35 - (parts.length - 1) * fs * 0.6;
-        parts.forEach((part, k) => node("text", { x: a + shift, y: first + k * fs * 1.2, "text-anchor": anchor, "font-size": fs, fill: theme.ink, stroke: theme.ground, "stroke-width": 3, "paint-order": "stroke" }, g, part.trim()));
+        // What stands to the right of its dot ends with the picture.
+        const room = anchor === "start" ? g.ownerSVGElement.width.baseVal.value - a - shift - 2 : Infinity;
+        parts.forEach((part, k) => node("text", { x: a + shift, y: first + k * fs * 1.2, "text-anchor": anchor, "font-size": fs, fill: theme.ink, stroke: theme.ground, "stroke-width": 3, "paint-order": "stroke" }, g, cut(part.trim(), room, fs)));
       }
       if (t.hovertemplate && t.hoverinfo !== "skip") hits.push({ x: a, y: b, near: Math.max(14, size), told: () => words(t, i, x, y) });
     }

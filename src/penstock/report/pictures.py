@@ -88,7 +88,13 @@ def bars(
         + max(2, len(shown)) * (25 if not several else 14 + 9 * len(series)),
         margin={"l": 8, "r": 12 if several else 64, "t": 34 if several else 8, "b": 28 if several else 8},
         yaxis={"tickvals": place, "ticktext": shown, "range": [len(shown) - 0.4, -0.6]},
-        xaxis={"visible": several, "rangemode": "tozero", "showgrid": several, "nticks": 5},
+        xaxis={
+            "visible": several,
+            "rangemode": "tozero",
+            "showgrid": several,
+            "nticks": 5,
+            "range": None if several else _with_room_for_words(first),
+        },
     )
     told = caption or _told_bars(names, first, amount, disjoint=disjoint)
     return Picture(title, told, drawn, ("category", *series), _rows(names, series))
@@ -271,6 +277,12 @@ def finite(values: ArrayLike) -> Numbers:
     if not np.isfinite(numbers).all():
         raise UsageError("A picture can only show finite numbers.")
     return numbers
+
+
+def _with_room_for_words(numbers: Numbers) -> list[float] | None:
+    """The range of an axis where numbers stand to the left of bars, too, for those below zero."""
+    low, high = float(numbers.min(initial=0.0)), float(numbers.max(initial=0.0))
+    return [low - 0.5 * (high - low), high + 0.05 * (high - low)] if low < 0 else None
 
 
 def _kept(numbers: Numbers, most: int, *, sort: bool) -> list[int]:

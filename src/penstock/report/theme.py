@@ -17,6 +17,8 @@ BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, YELLOW, GREY = "#E69F00", "#56B4E9", "#F0E442", "#8A97A3"
 
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW)
+HUES = (*PALETTE, GREY)
+"""For lines and dots of which many are to be told apart."""
 _COMPARED = (GREY, BLUE, VERMILLION, *PALETTE[1:])
 _ROLES = {"original": GREY, "floor": GREY, "release": BLUE, "synthetic": BLUE, "ceiling": GREEN}
 
