@@ -163,7 +163,8 @@ def test_maps_keep_their_shape_and_their_buttons_lie_beside_them(tmp_path: Path)
             page.visit(tmp_path / "page.html", width=width, touch=width == PHONE)
             page.wait("document.documentElement.dataset.drawn")
             assert_renders(page)
-            sides = page.ask("""[...document.querySelectorAll(':is(#figure-0, #figure-1) rect:not(defs rect)')]
+            cells_drawn = "document.querySelectorAll(':is(#figure-0, #figure-1) rect:not(defs rect)')"
+            sides = page.ask(f"""[...{cells_drawn}]
                 .map(e => e.getBoundingClientRect()).map(r => r.width / r.height)""")
             assert len(sides) == 6 * 9
             assert sides == pytest.approx([1.0] * len(sides), abs=0.05)

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from typing import Any, cast
+from typing import Any
 
 from penstock.errors import QueryError
 from penstock.lifetime import can_be_stopped
@@ -47,10 +47,12 @@ class _Worker:
     """A running process, and the one that started it: a fork of that must not talk to it."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-P", cast(str, sql_worker.__file__)]
-        apart = {"start_new_session": True} if os.name == "posix" else {}  # Ctrl-C is for us, not for it
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **apart
+            [sys.executable, "-P", sql_worker.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for us, not for it
         )
         self._owner = os.getpid()
         can_be_stopped(self, lambda worker: worker._process.kill())
