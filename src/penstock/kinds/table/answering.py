@@ -129,14 +129,14 @@ def _by_model(
     if not spread:
         caveats = [_unseen(names, known=range_ is not None), *caveats]
     if range_ is not None and range_.known == "estimated":
-        caveats.append(_ESTIMATED)
+        caveats.append(ESTIMATED)
     caveats += [*unconnected(release.in_groups(names)), *contributions(release.schema)]
     value = release.total * share
     basis: Basis = "spread evenly" if spread else "model"
     return Answer(value, None, "records", basis, tuple(caveats), range=range_)
 
 
-_ESTIMATED = (
+ESTIMATED = (
     "The range is an estimate of the model's error from the release's own counts. More than 9 of 10 such "
     "ranges held the truth in a study of other tables; none of them is guaranteed."
 )
