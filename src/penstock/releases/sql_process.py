@@ -32,7 +32,7 @@ def answered(text: str, rows: Any, seconds: float) -> Any:
     _kept(worker)
     if "problem" not in facts:
         return found
-    if facts["of"] == "memory":
+    if facts["of"] == "room":
         raise QueryError("The SQL needs more memory than it may have; ask for less.")
     raise QueryError(f"DuckDB cannot answer this: {first_line(facts['problem'])}.")
 

@@ -15,7 +15,7 @@ import os
 import queue
 import sys
 import threading
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 CONFIG = {
     "autoinstall_known_extensions": "false",
@@ -52,18 +52,18 @@ def run(text: str, rows: Any) -> Any:
 
 
 def reply(text: str, rows: Any) -> tuple[dict[str, str], Any]:
-    """The result of a statement; or what went wrong, as a message and whether memory was short."""
+    """The result of a statement; or what went wrong, and whether that was a lack of room (memory)."""
     import duckdb
 
     try:
         return {}, run(text, rows)
     except duckdb.OutOfMemoryException as problem:
-        return {"problem": str(problem), "of": "memory"}, None
+        return {"problem": str(problem), "of": "room"}, None
     except duckdb.Error as problem:
         return {"problem": str(problem), "of": "statement"}, None
 
 
-def sent(pipe: BinaryIO, facts: dict[str, Any], table: Any) -> None:
+def sent(pipe: IO[bytes], facts: dict[str, Any], table: Any) -> None:
     """Write a line of JSON, and a table behind it."""
     import pyarrow as pa
 
@@ -77,7 +77,7 @@ def sent(pipe: BinaryIO, facts: dict[str, Any], table: Any) -> None:
     pipe.flush()
 
 
-def received(pipe: BinaryIO) -> tuple[dict[str, Any], Any] | None:
+def received(pipe: IO[bytes]) -> tuple[dict[str, Any], Any] | None:
     """Read a line of JSON, and the table behind it; None where the other side has gone."""
     import pyarrow as pa
 
