@@ -332,11 +332,11 @@ def _learned(learned: Sequence[Accuracy]) -> list[Block]:
         Text([_LEARNING]),
         Table(
             [
-                "predicted column",
+                "predicted",
                 "classes",
-                "trained on synthetic",
-                "most frequent class",
-                "trained on original",
+                "synthetic",
+                "most frequent",
+                "original",
                 "AUC, synthetic",
                 "AUC, original",
             ],
