@@ -25,7 +25,7 @@ from penstock.schema import Schema
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
-ROWS = 1500
+ROWS = 600
 DEMOS = {Schema.from_yaml(schema()).kind: (data, schema) for data, schema in DATASETS.values()}
 
 
