@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import subprocess
 import sys
@@ -58,8 +59,12 @@ class _Worker:
         can_be_stopped(self, lambda worker: worker._process.kill())
 
     @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    @property
     def ours(self) -> bool:
-        return self._owner == os.getpid() and self._process.poll() is None
+        return self._owner == os.getpid()
 
     def asked(self, text: str, rows: Any, seconds: float) -> tuple[dict[str, Any], Any]:
         process, late = self._process, threading.Event()
@@ -89,17 +94,26 @@ class _Worker:
         )
 
     def end(self) -> None:
-        self._process.kill()
-        self._process.communicate()
+        """Kill it, unless it belongs to the process that this one was forked from."""
+        if self.ours:
+            self._process.kill()
+            self._process.communicate()
 
 
 def _taken() -> _Worker:
     with _taking:
         while _idle:
             worker = _idle.pop()
-            if worker.ours:
+            if worker.ours and worker.alive:
                 return worker
+            worker.end()
     return _Worker()
+
+
+@atexit.register
+def _ended() -> None:
+    while _idle:
+        _idle.pop().end()
 
 
 def _kept(worker: _Worker) -> None:
