@@ -47,6 +47,7 @@ def test_a_release_is_the_same_from_memory_and_duckdb_and_speaks_of_categories_a
     one = penstock.release(frame, SCHEMA, epsilon=4, seed=3, out=tmp_path / "release")
     two = penstock.release(tmp_path / "people.parquet", SCHEMA, epsilon=4, seed=3, engine="duckdb")
     assert one.sample(200, seed=1).equals(two.sample(200, seed=1))
+    assert "3 categories, 3 values merged" in (tmp_path / "release" / "report.html").read_text()
     loaded = penstock.load(tmp_path / "release")
     assert loaded.schema == SCHEMA
     drawn = loaded.sample(500, seed=2)
