@@ -51,13 +51,15 @@ def file(name: str) -> Path:
 class Dataset:
     """A table of codes, its public schema, and what its classification tasks predict.
 
-    `tasks` give for each task the attribute and the codes of its positive class.
+    `tasks` give for each task the attribute and the codes of its positive class; `records` are the raw values
+    where a study may ask for them.
     """
 
     name: str
     schema: Schema
     codes: Codes
     tasks: Mapping[str, tuple[str, frozenset[int]]]
+    records: pl.DataFrame | None = None
 
     @property
     def rows(self) -> int:
@@ -93,7 +95,9 @@ class Dataset:
         }
 
     def part(self, rows: NDArray[Any], name: str) -> Dataset:
-        return Dataset(name, self.schema, {n: c[rows] for n, c in self.codes.items()}, self.tasks)
+        codes = {n: c[rows] for n, c in self.codes.items()}
+        kept = None if self.records is None else self.records[rows]
+        return Dataset(name, self.schema, codes, self.tasks, kept)
 
     def cut(self, rows: int, seed: int = 0) -> Dataset:
         """So many of the rows, drawn by a fixed seed; all of them where there are no more."""
@@ -152,7 +156,7 @@ def coded(name: str, frame: pl.DataFrame, fields: Sequence[Mapping[str, Any]], t
         task: (column, frozenset(schema.attribute(column).labels.index(label) for label in labels))
         for task, (column, labels) in (tasks or {}).items()
     }
-    return Dataset(name, schema, codes, found)
+    return Dataset(name, schema, codes, found, frame)
 
 
 def flat(name: str, labels: Sequence[object]) -> dict[str, Any]:

@@ -223,7 +223,7 @@ def survey() -> Dataset:
     schema = Schema.from_yaml(survey_schema())
     frame = records(20_000)
     codes = schema.encode(frame.select(pl.col(name).cast(pl.String) for name in schema.names))
-    return Dataset("survey", schema, dict(codes), {})
+    return Dataset("survey", schema, dict(codes), {}, frame)
 
 
 # The halves -----------------------------------------------------------------------------------------------

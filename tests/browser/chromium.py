@@ -109,6 +109,10 @@ class Page:
         self.command("Input.dispatchKeyEvent", type="keyDown", text=facts[1], **named)
         self.command("Input.dispatchKeyEvent", type="keyUp", **named)
 
+    def write(self, text: str) -> None:
+        """Type a text into what has the focus."""
+        self.command("Input.insertText", text=text)
+
     def pause(self) -> None:
         """Let the page draw its next frame."""
         self.ask("new Promise(next => requestAnimationFrame(() => requestAnimationFrame(() => next(1))))")

@@ -17,6 +17,7 @@ from tests.releases.tiny import Showcase, tiny
 from penstock.releases.public_report import report
 from penstock.report import maps, pictures
 from penstock.report.page import Card, Cards, Commands, Gallery, Headline, Section, Table, Text, render
+from penstock.report.travel import maps_by_time
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
@@ -148,3 +149,34 @@ def test_the_pointer_is_told_what_it_is_on_and_maps_zoom(tmp_path: Path) -> None
         page.click("#figure-1 [aria-label='Whole map']")
         page.wait(f"{ends} === {before!r}")
         assert page.problems == []
+
+
+def test_maps_keep_their_shape_and_their_buttons_lie_beside_them(tmp_path: Path) -> None:
+    edges = [0.0, 1.0, 2.0, 3.0]
+    cells = [[1.0, 2.0, 3.0], [3.0, 40.0, 5.0], [1.0, 1.0, 1.0]]
+    many = maps_by_time("hours", ["1", "2", "3", "4", "5"], edges, edges, [cells] * 5)
+    effects = pictures.bars("effects", ["lower secondary", "none", "other"], [-0.0511, 0.0214, -0.00514])
+    shown = [maps.grid_map("map", edges, edges, cells), many, effects]
+    (tmp_path / "page.html").write_text(render("t", [Section("s", [Gallery(shown)])]), encoding="utf-8")
+    with opened(tmp_path / "page.html") as page:
+        for width in (DESK, PHONE):
+            page.visit(tmp_path / "page.html", width=width, touch=width == PHONE)
+            page.wait("document.documentElement.dataset.drawn")
+            assert_renders(page)
+            cells_drawn = "document.querySelectorAll(':is(#figure-0, #figure-1) rect:not(defs rect)')"
+            sides = page.ask(f"""[...{cells_drawn}]
+                .map(e => e.getBoundingClientRect()).map(r => r.width / r.height)""")
+            assert len(sides) == 6 * 9
+            assert sides == pytest.approx([1.0] * len(sides), abs=0.05)
+            hidden = page.ask("""[...document.querySelectorAll('#figure-0 rect:not(defs rect)')].filter(e => {
+                const tools = document.querySelector('.zoom').getBoundingClientRect();
+                const cell = e.getBoundingClientRect();
+                return cell.right > tools.left && cell.top < tools.bottom; }).length""")
+            assert hidden == 0
+        page.ask("document.querySelector('#figure-0 [aria-label=\"Zoom in\"]').focus()")
+        seen = "String(JSON.stringify(document.querySelector('#figure-0').view))"
+        for _ in range(2):
+            before = page.ask(seen)
+            page.press("Enter")
+            page.wait(f"{seen} !== {before!r}")
+        assert page.ask("document.activeElement.getAttribute('aria-label')") == "Zoom in"

@@ -11,36 +11,13 @@ from pathlib import Path
 
 import pytest
 from tests.browser.chromium import CHROMIUM, Page, opened
+from tests.browser.rendering import LOW_CONTRAST
 from tests.desk.unknown import unknown
 
 from penstock.releases import load
 from penstock.schema import Schema
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-
-
-LOW_CONTRAST = """(() => {
-            const parts = text => text.match(/[\\d.]+/g).map(Number);
-            const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
-                .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-                .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-            const ground = e => {
-                for (; e; e = e.parentElement) {
-                    const found = parts(getComputedStyle(e).backgroundColor);
-                    if (found.length === 3 || found[3] === 1) return found;
-                }
-                return [255, 255, 255];
-            };
-            return [...document.querySelectorAll('body *')]
-                .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()))
-                .filter(e => e.checkVisibility() && !e.disabled && !e.closest('.skip, noscript, script'))
-                .map(e => {
-                    const [a, b] = [light(parts(getComputedStyle(e).color)), light(ground(e))];
-                    return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.textContent];
-                })
-                .filter(([ratio]) => ratio < 4.5).map(([ratio, words]) => ratio.toFixed(2) + ' ' + words);
-        })()"""
-"""Text whose contrast is below that of WCAG AA, with its ratio."""
 
 
 @contextmanager
@@ -138,4 +115,19 @@ def test_the_desk_is_quiet_fits_every_window_has_contrast_and_obeys_the_keyboard
         assert page.ask("getComputedStyle(document.activeElement).outlineStyle") == "solid"
         page.press("Enter")
         page.wait("document.documentElement.dataset.left === '24'", seconds=60)
+        for value in ("east", "west"):
+            page.ask(f"document.querySelector('.card[data-name=ward] input[value={value}]').focus()")
+            page.press("Space")
+        page.ask("document.querySelector('.card[data-name=ward] [id$=-merge]').focus()")
+        page.press("Tab")
+        page.write("elsewhere")
+        page.ask("document.querySelector('.card[data-name=ward] [id$=-merge]').focus()")
+        page.press("Enter")
+        page.wait("!!document.querySelector('.card[data-name=ward] input[value=elsewhere]')", seconds=60)
+        assert "Merged into elsewhere: east, west" in page.ask(
+            "document.querySelector('.card[data-name=ward]').textContent"
+        )
         assert page.problems == []
+    assert Schema.load(tmp_path / "patients.schema.yaml").field("ward").merged == (
+        ("elsewhere", ("east", "west")),
+    )

@@ -24,7 +24,7 @@ fields:
 - {name: only, constraints: {enum: [one]}}
 - {name: age, type: integer, constraints: {minimum: 0, maximum: 90}, bins: {width: 10}, outside: clamp}
 - {name: share, type: number, constraints: {minimum: 0, maximum: 1}, bins: {count: 7}, missing: value}
-- {name: Kind, type: integer, constraints: {enum: [3, 1, 2]}, outside: other}
+- {name: Kind, type: integer, constraints: {enum: [3, 1, 2]}, merged: {1: [4]}, outside: other}
 """)
 TYPES = {"colour": pl.String, "only": pl.String, "age": pl.Int64, "share": pl.Float64, "Kind": pl.Int64}
 COLUMNS: dict[str, st.SearchStrategy[Any]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from penstock import Schema
 from penstock.demo import rides, rides_schema, visits, visits_schema
 from penstock.errors import UsageError
 from penstock.evaluation.matches import CAUTION, matches
+from penstock.evaluation.metrics import distances
 from penstock.evaluation.telling_apart import propensity
 from penstock.kinds.table import evaluation as of_tables
 from penstock.kinds.table.accuracy import accuracies, choose_targets, ranked
@@ -83,9 +85,7 @@ def test_rules_that_are_broken_are_counted_on_both_sides() -> None:
         impossible=["hours < 10 and sick = true"], always=["if rare = true then hours < 80"]
     )
     original = people()
-    (first, shares), (second, none) = violations(
-        ruled, {"original": original, "synthetic": original.head(0)}
-    )
+    (first, shares), (second, none) = violations(ruled, {"original": original, "synthetic": original.head(0)})
     assert (first, second) == ("hours < 10 and sick = true", "if rare = true then hours < 80")
     right = original.filter((pl.col("hours") < 10) & pl.col("sick")).height / 2000
     assert shares == {"original": pytest.approx(right), "synthetic": 0.0}
@@ -140,6 +140,40 @@ def test_what_is_the_same_cannot_be_told_apart() -> None:
     assert propensity(one[:10], two, [False] * 3) is None
 
 
+def related(seed: int, rows: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 4, rows)
+    b = (a + rng.integers(0, 2, rows)) % 4
+    c = rng.integers(0, 3, rows)
+    return {"a": a, "b": b, "c": c, "d": np.where(rng.random(rows) < 0.5, c, 0)}
+
+
+def wide(seed: int, rows: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    base = rng.random(rows)
+    return {f"c{i}": ((base * rng.random() + rng.random(rows)) * (3 + i)).astype(int) for i in range(9)}
+
+
+@pytest.mark.parametrize(
+    ("table", "seed", "rows", "others", "score"),
+    [
+        (related, 0, 500, 500, 937.6666666666666),
+        (related, 2, 500, 300, 922.8888888888889),
+        (related, 4, 200, 1000, 879.0),
+        (wide, 0, 1000, 1000, 718.8333333333333),
+        (wide, 2, 1500, 400, 649.0092592592592),
+    ],
+)
+def test_the_k_marginal_score_is_that_of_sdnist(
+    table: Any, seed: int, rows: int, others: int, score: float
+) -> None:
+    """Figures of `sdnist.metrics.kmarginal.KMarginal(original, synthetic).compute_score()`, SDNist 2.4."""
+    original, synthetic = table(seed, rows), table(seed + 1, others)
+    sizes = {name: int(max(original[name].max(), synthetic[name].max())) + 1 for name in original}
+    found = distances(original, {"release": synthetic}, sizes, list(combinations(original, of_tables.K)))
+    assert of_tables.k_marginal(found["release"]) == pytest.approx(score, abs=1e-9)
+
+
 def made(frame: Any, schema: Schema) -> Any:
     return penstock.release(frame, schema, epsilon=2, seed=1)
 
@@ -154,8 +188,8 @@ def test_a_table_has_all_of_it_in_its_scores_its_json_and_on_its_page() -> None:
         "told apart",
         "k-marginal (SDNist)",
     } <= set(names)
-    marginal, triples = found.score("k-marginal (SDNist)"), found.score("triples of columns")
-    assert marginal.value == pytest.approx(1000 * (1 - triples.value))
+    marginal, pairs = found.score("k-marginal (SDNist)"), found.score("pairs of columns")
+    assert marginal.value == pytest.approx(1000 * (1 - pairs.value))
     details = found.to_dict()["details"]
     assert {"slices", "told_apart", "spikes", "broken_rules", "matches", "records"} <= set(details)
     assert any("40 stands out and is lost" in remark for remark in found.remarks)

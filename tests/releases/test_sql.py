@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import polars as pl
 import pytest
 from tests.releases.every_form import one_of
 
 from penstock.errors import QueryError
-from penstock.releases import sql
-from penstock.releases.sql import Statement
+from penstock.releases import sql, sql_process, sql_worker
+from penstock.releases.sql import Statement, by_sample
 
 ROWS = pl.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})
 
@@ -107,10 +108,8 @@ def test_the_database_itself_reads_no_files_and_keeps_its_configuration(tmp_path
         "install httpfs",
         "select * from ROWS",
     ):
-        with sql._database() as database:
-            sql._locked(database)
-            with pytest.raises(duckdb.Error):
-                database.execute(text).fetchall()
+        with pytest.raises(duckdb.Error):
+            sql_worker.run(text, ROWS.to_arrow())
     assert [each.name for each in tmp_path.iterdir()] == ["secret.csv"]
 
 
@@ -161,6 +160,53 @@ def test_what_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None
         Statement.read(
             "select sum(a.a * b.a + c.a * d.a) from release a, release b, release c, release d"
         ).run(many)
+
+
+def test_a_function_that_duckdb_never_interrupts_is_stopped_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One call on one value, which looks for no sign to stop: the end of its process is the end of it."""
+    endless = Statement.read("select levenshtein(repeat('a', 1000000), repeat('b', 1000000)) from release")
+    with monkeypatch.context() as patched:
+        patched.setattr(sql, "SECONDS", 0.5)
+        with pytest.raises(QueryError, match="took longer"):
+            endless.run(ROWS)
+    assert Statement.read("select count(*) as n from release").run(ROWS)["n"].item() == 3
+
+
+def test_a_statement_whose_process_dies_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    Statement.read("select 1").run(ROWS)
+    (idle,) = sql_process._idle
+    monkeypatch.setattr(sql_process, "sent", lambda *_: idle._process.kill())
+    with pytest.raises(QueryError, match="ended the process"):
+        Statement.read("select 1").run(ROWS)
+    assert sql_process._idle == []
+
+
+def test_a_limit_does_not_hide_how_far_drawing_moves_a_number() -> None:
+    """Groups that are on top in few of the samples would else seem hardly to move."""
+    groups = pl.DataFrame({"g": list(range(40)) * 30})
+
+    def draw(rows: int, seed: int) -> pl.DataFrame:
+        value = np.random.default_rng(seed).normal(size=groups.height)
+        return groups.with_columns(v=pl.Series(value)).head(rows)
+
+    text = "select g, avg(v) as m from release group by g"
+    every = by_sample(Statement.read(text), draw, 1200, None, "because it is tried")
+    first = by_sample(Statement.read(f"{text} order by m desc limit 5"), draw, 1200, None, "so")
+    known = {row["g"]: error["m"] for row, error in zip(every.rows.to_dicts(), every.errors, strict=True)}
+    assert len(first.errors) == 5
+    assert [error["m"] for error in first.errors] == pytest.approx([known[g] for g in first.rows["g"]])
+
+
+def test_a_group_that_not_every_sample_has_gets_no_error() -> None:
+    def draw(rows: int, seed: int) -> pl.DataFrame:
+        return pl.DataFrame({"g": [1, 1, 2 + seed], "v": [float(seed), 1.0, 2.0]}).head(rows)
+
+    found = by_sample(Statement.read("select g, sum(v) as s from release group by g"), draw, 3, None, "so")
+    assert {row["g"]: set(error) for row, error in zip(found.rows.to_dicts(), found.errors, strict=True)} == {
+        1: {"s"},
+        2: set(),
+    }
+    assert any("not every sample has" in caveat for caveat in found.caveats)
 
 
 @pytest.mark.parametrize("form", ["tree", "suffix-tree", "network", "uniform"])

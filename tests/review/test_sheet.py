@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,10 @@ def sheet(tmp_path: Path) -> Sheet:
         ("bounds weight 20 300", "    constraints: {minimum: 20, maximum: 300}"),
         ("rename ward Ward", "    title: Ward"),
         ("merge ward annex", "      enum: [east, north]"),
+        ("merge ward annex east into elsewhere", "    merged: {elsewhere: [annex, east]}"),
+        ("merge ward annex east into elsewhere", "      enum: [north, elsewhere]"),
+        ("merge ward annex into north", "    merged: {north: [annex]}"),
+        ("merge ward annex east into east", "    merged: {east: [annex]}"),
         ("widen ward", "    outside: other"),
         ("add ward west", "      enum: [annex, east, north, west]"),
         ("missing ward value ? -9", "    missingValues: ['?', '-9']"),
@@ -78,6 +83,34 @@ def test_each_action_writes_its_line_and_keeps_every_comment(sheet: Sheet, words
     ]
     sheet.do("undo")
     assert sheet.path.read_text() == DRAFT
+
+
+def test_merged_categories_are_merged_again_with_all_that_they_mean(sheet: Sheet) -> None:
+    sheet.do("merge", "ward", "annex", "east", "into", "elsewhere")
+    shown = next(card for card in cards(sheet) if card.name == "ward")
+    assert shown.merged == ("elsewhere: annex, east",)
+    sheet.do("merge", "ward", "elsewhere", "into", "all")
+    assert sheet.schema.field("ward").labels == ("north", "all")
+    assert sheet.schema.field("ward").spellings == {
+        "north": 0,
+        "all": 1,
+        "elsewhere": 1,
+        "annex": 1,
+        "east": 1,
+    }
+    sheet.do("merge", "ward", "all")
+    assert sheet.schema.field("ward").merged == ()
+    assert sheet.schema.field("ward").outside == "other"
+    assert "merged" not in sheet.path.read_text()
+
+
+def test_grades_are_merged_in_their_place(sheet: Sheet) -> None:
+    grades = "{name: grade, type: integer, constraints: {enum: [1, 2, 3, 9]}, categoriesOrdered: true}"
+    sheet.path.write_text(f"fields:\n  - {grades}\n")
+    again = Sheet(sheet.path)
+    again.do("merge", "grade", "2", "3", "into", "5")
+    assert again.schema.field("grade").values == (1, 5, 9)
+    assert dict(again.schema.field("grade").meanings) == {1: 0, 5: 1, 9: 2, 2: 1, 3: 1}
 
 
 def test_every_action_is_tried_above_or_takes_something_back() -> None:
@@ -108,6 +141,8 @@ def test_what_was_done_can_be_taken_back_by_its_opposite(sheet: Sheet) -> None:
         ("merge", "ward", "annex", "east", "north"),
         ("merge", "ward", "west"),
         ("merge", "weight", "40"),
+        ("merge", "ward", "annex", "into", "  "),
+        ("merge", "ward", "annex", "into", "NA"),
         ("round", "ward"),
         ("rule", "impossible", "wart = 'x'"),
         ("rule", "sometimes", "ward = 'x'"),
@@ -169,8 +204,6 @@ def test_the_command_line_reviews_without_a_page(
     file = str(sheet.path)
     assert run(["review", file, "--do", "confirm ward", "--do", "round weight"]) == 0
     assert "3 of 4 left to review." in capsys.readouterr().out
-    import io
-
     monkeypatch.setattr(sys, "stdin", io.StringIO("?\nbounds 0 300\nnonsense\n\ns\n\n"))
     assert run(["review", file, "--terminal"]) == 0
     said = capsys.readouterr().out
@@ -199,3 +232,19 @@ def test_the_review_itself_knows_neither_a_page_nor_a_terminal() -> None:
 def test_an_unknown_file_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(PenstockError, match="no such file"):
         Sheet(tmp_path / "nothing.yaml")
+
+
+def test_a_target_is_set_and_taken_back_in_the_terminal_and_each_step_is_acknowledged(
+    sheet: Sheet, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\ntarget\n?\nmerge annex east into 'old wards'\nq\n"))
+    assert run(["review", str(sheet.path), "--terminal"]) == 0
+    told = capsys.readouterr().out
+    assert "Written." in told
+    assert "target [FIELD|none]" in told
+    assert told.count("3 categories") == 1  # a list of actions leaves the card in sight
+    assert "merged into old wards: annex, east" in told
+    monkeypatch.setattr(sys, "stdin", io.StringIO("target none\nq\n"))
+    assert Sheet(sheet.path).schema.target == "ward"
+    assert run(["review", str(sheet.path), "--terminal"]) == 0
+    assert Sheet(sheet.path).schema.target is None

@@ -73,6 +73,9 @@ FIELDS = {
     "datetimes": "type: datetime, bins: {edges: [2020-01-01, 2020-06-15T12:30:59, 2020-12-31T12:00]}",
     "words": "constraints: {enum: [a, ' b', c d, it's, '\"q\"', é, '1']}",
     "words and other": "constraints: {enum: [a, b, other]}",
+    "merged words": "constraints: {enum: [all, a, ' b']}, merged: {all: [c d, it's, é, '1'], a: [A]}",
+    "merged integers": "type: integer, constraints: {enum: [12, 9]}, merged: {9: [5, 1000], '12': [0]}",
+    "merged dates": "type: date, constraints: {enum: [2020-02-29]}, merged: {2020-02-29: [2020-12-31]}",
     "truths": "type: boolean",
 }
 RULES = ["", ", missing: value", ", outside: other, missing: value", ", outside: clamp"]
@@ -94,6 +97,9 @@ def codecs_of(*types: str) -> dict[str, Codec]:
                 "truths",
                 "listed integers",
                 "listed dates",
+                "merged words",
+                "merged integers",
+                "merged dates",
             ):
                 continue
             codec = codec_of(declaration, rules)

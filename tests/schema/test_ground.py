@@ -48,6 +48,8 @@ def test_lines_and_borders_are_read_kept_and_drawn(tmp_path: Path) -> None:
     assert penstock.load(tmp_path / "release").schema.ground == made.schema.ground
     page = (tmp_path / "release" / "report.html").read_text()
     assert page.count('"meta":{"ground":true}') == 2  # on both maps, and on no other picture
+    compared = penstock.evaluate(made, frame, learning=False).report()
+    assert compared.count('"meta":{"ground":true}') == 2
 
 
 @pytest.mark.parametrize(

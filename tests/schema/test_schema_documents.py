@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import SchemaError
 from penstock.schema import Bins, Constraints, Field, Relation, Schema, Taxonomy, Unit
+from penstock.schema.values import is_pattern
 
 text = st.text(max_size=12)
 nonempty = text.filter(lambda t: t.strip(" \t\n\r\x0b\x0c") != "")
@@ -47,8 +48,11 @@ def fields(draw: st.DrawFn, name: str) -> Field:
     if kind == "string":
         values = distinct(draw(st.lists(nonempty, min_size=1, max_size=6)))
         facts["missing_values"] = ()
-        facts["constraints"] = Constraints(enum=tuple(values))
         facts["categories_ordered"] = draw(st.booleans())
+        known = len(values) - draw(st.integers(0, len(values) - 1))
+        values, raw = values[:known], values[known:]
+        facts["constraints"] = Constraints(enum=tuple(values))
+        facts["merged"] = {draw(st.sampled_from(values)): raw} if raw else {}
         if draw(st.booleans()):
             facts["taxonomy"] = draw(trees(values))
     elif kind in ("integer", "number"):
@@ -72,7 +76,8 @@ def fields(draw: st.DrawFn, name: str) -> Field:
 
 @st.composite
 def schemas(draw: st.DrawFn) -> Schema:
-    names = draw(st.lists(st.text(min_size=1, max_size=10), min_size=1, max_size=4, unique=True))
+    name = st.text(min_size=1, max_size=10).filter(lambda each: not is_pattern(each))
+    names = draw(st.lists(name, min_size=1, max_size=4, unique=True))
     return Schema(
         title=draw(st.none() | text),
         unit=draw(st.sampled_from([Unit(), Unit(protects="user", column="id", at_most=3, review=True)])),

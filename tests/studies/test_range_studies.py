@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import numpy as np
+import polars as pl
 import pytest
 
 import bins
+import measure_bars
 import suite_bars
 from frame import families
+from frame.data import coded, flat
 from frame.numeric import Cut, Measures, Numeric, gauges, pairs, quantiles, ranges, sales
 from frame.run import Results
+from frame.suite import numbers
 from penstock.kinds.table.confluence.method import Confluence
 from penstock.kinds.table.independent import Independent
 from penstock.privacy.budgets.budget import Budget
@@ -54,6 +58,27 @@ def test_the_page_of_bins_says_what_came_out() -> None:
     study = bins.study()
     shown = bins.page(Results(study, {}, {}))
     assert "sixteen even bins" in shown.text()
+
+
+def test_sums_means_quantiles_and_groups_are_told_with_the_truth_of_raw_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(4)
+    place = rng.choice(["a", "b", "c"], 700)
+    frame = pl.DataFrame({"place": place, "far": np.where(place == "a", 3.0, 40.0) + rng.random(700) * 70})
+    data = coded("made", frame, [flat("place", ("a", "b", "c")), numbers("far", 0, 100, 10)])
+    assert measure_bars.numeric(data) == ["far"]
+    assert measure_bars.values_of(data, "far").max() == 100  # clamped, as the answers say
+    monkeypatch.setattr(measure_bars, "table_of", lambda _: data)
+    found = measure_bars.measured("made", "2", 0, questions=30)
+    assert {each.measure for each in found} == set(measure_bars.MEASURES)
+    assert {each.known for each in found} >= {"bar", "counted"}
+    assert np.mean([each.covered for each in found]) > 0.8
+    line = {"table": "survey 700", "epsilon": "1", "release": 0, "told": [asdict(each) for each in found]}
+    estimated = {**line, "told": [{**line["told"][0], "known": "estimated"}]}  # type: ignore[index]
+    page = measure_bars.page([line, estimated])
+    assert "the noise in the number of records" in " ".join(page.text().split())
+    assert "survey" in page.appendix()
 
 
 def test_answers_to_the_suite_are_told_with_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:

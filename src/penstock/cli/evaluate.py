@@ -43,9 +43,7 @@ def evaluate(
     ] = None,
     k_marginal: Annotated[
         bool,
-        typer.Option(
-            "--k-marginal", help="Add the k-marginal score of SDNist (0 to 1000, three fields each)."
-        ),
+        typer.Option("--k-marginal", help="Add the k-marginal score of SDNist (0 to 1000, pairs of fields)."),
     ] = False,
     as_json: Json = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing report.")] = False,

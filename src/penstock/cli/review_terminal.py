@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from rich.padding import Padding
 
 from penstock.cli.screen import ACCENT, clean, screen
 from penstock.errors import PenstockError
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _MOST = 30
+_WIDE = 36
+_FIELD = "FIELD"
 
 
 def describe(console: Console, card: Card) -> None:
@@ -22,23 +27,26 @@ def describe(console: Console, card: Card) -> None:
     title = f" · {clean(card.title)}" if card.title else ""
     kind = f" [dim]({clean(card.type)})[/]" if card.type else ""
     console.print(f"\n[bold {ACCENT}]{clean(card.name)}[/]{title}{kind}")
-    console.print(f"  {clean(card.domain)}")
+    many = len(card.values) + card.more_values
+    lines = [clean(card.domain) if not card.values else f"{many} categor{'y' if many == 1 else 'ies'}"]
     if card.values:
-        shown = ", ".join(clean(value) for value in card.values[:_MOST])
-        rest = len(card.values) - _MOST + card.more_values
-        console.print(f"  [dim]{shown}{f' and {rest} more' if rest > 0 else ''}[/]")
-    if card.source:
-        console.print(f"  [dim]{clean(card.source)}[/]")
-    if card.read:
-        console.print(f"  [bold]Read off the data:[/] {clean(', '.join(card.read))}.")
-    for words in (*card.why, *card.hints):
-        console.print(f"  {clean(words)}")
+        rest = many - len(card.values[:_MOST])
+        listed = ", ".join(clean(value) for value in card.values[:_MOST])
+        lines.append(f"[dim]{listed}{f' and {rest} more' if rest else ''}[/]")
+    lines += [f"[dim]merged into {clean(words)}[/]" for words in card.merged]
+    lines += [f"[dim]{clean(card.source)}[/]"] if card.source else []
+    lines += [f"[bold]Read off the data:[/] {clean(', '.join(card.read))}."] if card.read else []
+    lines += [clean(words) for words in (*card.why, *card.hints)]
+    for line in lines:
+        console.print(Padding(line, (0, 0, 0, 2), expand=False))
 
 
 def converse(sheet: Sheet) -> None:
     """Go through what is open until nothing is left or the custodian stops; every step is written at once."""
     console = screen()
     skipped: set[str] = set()
+    shown: Card | None = None
+    written = False
     console.print(
         "Enter confirms, 's' skips, 'q' stops, '?' lists all actions; or type one, such as 'bounds 0 120'."
     )
@@ -47,7 +55,11 @@ def converse(sheet: Sheet) -> None:
         if not waiting:
             break
         card = waiting[0]
-        describe(console, card)
+        if card != shown:  # after a mistake or a list of actions the card is still in sight
+            describe(console, card)
+        elif written:
+            console.print("[dim]Written.[/]")
+        shown, written = card, False
         try:
             line = console.input(f"[{ACCENT}]{len(sheet.left)} left, {clean(card.name)}>[/] ").strip()
         except EOFError:
@@ -58,13 +70,12 @@ def converse(sheet: Sheet) -> None:
         if line in ("s", "skip"):
             skipped.add(card.name)
         elif line == "?":
-            for action in ACTIONS.values():
-                words = action.words.removeprefix("FIELD").strip()
-                console.print(f"  [bold]{clean(f'{action.name} {words}'.strip()):36}[/] {clean(action.does)}")
-            console.print(f"  [bold]{UNDO:36}[/] Take the last step back.")
+            for name, words, does in _typed():
+                console.print(f"  [bold]{clean(f'{name} {words}'.rstrip().ljust(_WIDE))}[/] {clean(does)}")
         else:
             try:
                 _obey(sheet, card.name, line or "confirm")
+                written = True
             except (PenstockError, ValueError) as problem:
                 console.print(f"[yellow]{clean(problem)}[/]")
     left = len(sheet.left)
@@ -75,7 +86,20 @@ def _obey(sheet: Sheet, name: str, line: str) -> None:
     """An action as it is typed under a card: the card's field need not be named."""
     first, *words = shlex.split(line)
     action = ACTIONS.get("confirm" if first in ("c", "y") else first)
-    if action is not None and action.words.startswith("FIELD"):
-        sheet.do(action.name, name, *words)
-    else:
+    if action is None:
         sheet.do(first, *words)
+    elif action.words.partition(" ")[0] == _FIELD:
+        sheet.do(action.name, name, *words)
+    elif action.words.startswith(_FIELD):
+        sheet.do(action.name, *(words or [name]))
+    else:
+        sheet.do(action.name, *words)
+
+
+def _typed() -> Iterator[tuple[str, str, str]]:
+    """Every action, the words behind it under a card, and what it does."""
+    for action in ACTIONS.values():
+        first, _, rest = action.words.partition(" ")
+        words = rest if first == _FIELD else action.words
+        yield action.name, f"[{words}]" if words.startswith(f"{_FIELD}|") else words, action.does
+    yield UNDO, "", "Take the last step back."

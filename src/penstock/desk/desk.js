@@ -112,18 +112,25 @@
     const chosen = function () {
       return boxes.filter(function (box) { return box.checked; }).map(function (box) { return box.value; });
     };
-    const merge = button("Merge the ticked into 'other'", function () {
-      if (chosen().length) act.apply(null, ["merge", facts.name].concat(chosen()));
+    const into = make("input", {
+      type: "text", id: id + "-into", placeholder: "other", "aria-label": "Name of the merged category of " + facts.name,
+    });
+    const hint = make("p", { class: "hint", text: "Under a name of its own, the old names stay in the schema, which is public; in 'other' they are gone." });
+    into.hidden = hint.hidden = true;
+    const merge = button("Merge the ticked", function () {
+      const name = into.value.trim();
+      if (chosen().length) act.apply(null, ["merge", facts.name].concat(chosen(), name ? ["into", name] : []));
     });
     merge.id = id + "-merge";
     merge.disabled = true;
     boxes.forEach(function (box) {
-      box.addEventListener("change", function () { merge.disabled = chosen().length === 0; });
+      box.addEventListener("change", function () { merge.disabled = into.hidden = hint.hidden = chosen().length === 0; });
     });
     const list = make("div", { class: "values", role: "group", "aria-label": "Categories of " + facts.name },
       boxes.map(function (box) { return make("label", {}, [box, make("span", { text: box.value })]); }));
     const count = facts.more_values ? make("p", { class: "hint", text: "and " + facts.more_values + " more" }) : null;
-    return make("div", {}, [list, count, make("div", { class: "row" }, [merge])]);
+    const told = facts.merged.map(function (words) { return make("p", { class: "hint", text: "Merged into " + words }); });
+    return make("div", {}, [list, count].concat(told, [make("div", { class: "row" }, [merge, into]), hint]));
   }
 
   function remember(details, key) {

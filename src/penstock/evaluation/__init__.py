@@ -15,6 +15,7 @@ from penstock.errors import UsageError
 from penstock.evaluation.evaluation import Evaluation
 from penstock.evaluation.findings import LIMIT, QUERIES, Evaluator, Findings, Options
 from penstock.evaluation.metrics import mean_tvd, tvd
+from penstock.evaluation.page import over_its_ground
 from penstock.evaluation.score import Score
 from penstock.releases.release import Release
 from penstock.schema import Schema
@@ -66,7 +67,7 @@ def evaluate(
         found.rows,
         found.scores,
         found.details,
-        found.sections,
+        [over_its_ground(section, release.schema.ground) for section in found.sections],
         found.ceiling,
         time.perf_counter() - started,
         found.remarks,

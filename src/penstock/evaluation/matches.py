@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.report.numbers import percent
+from penstock.report.numbers import percent, sentence
 from penstock.report.page import Section, Table, Text
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 CAUTION = (
     "A match is no leak by itself: where few combinations of values exist, or one is common, rows are equal "
-    "by chance, as the floor shows. Nor is it a proof of safety that there is none. What protects people is "
-    "the guarantee on the receipt, which bounds what any one record can change, matches included."
+    "by chance, as the second line shows. Nor is it a proof of safety that there is none. What protects "
+    "people is the guarantee on the receipt, which bounds what any one record can change, matches included."
 )
 
 
@@ -38,7 +38,7 @@ class Matches:
     @property
     def words(self) -> str:
         chance = "" if self.floor is None else f" ({percent(self.floor)} by chance alone)"
-        return (
+        return sentence(
             f"{percent(self.any)} of the synthetic records equal an original one{chance}, "
             f"{percent(self.unique)} one that is the only one of its sort: by itself neither a leak nor a "
             "proof of safety."

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from penstock.evaluation.score import NOTICE, RESAMPLED, Score
 from penstock.report import shapes
-from penstock.report.numbers import percent
-from penstock.report.page import Block, Card, Cards, Section, Table, Text, render
+from penstock.report.maps import over_ground
+from penstock.report.numbers import percent, sentence
+from penstock.report.page import Block, Card, Cards, Gallery, Section, Table, Text, render
 from penstock.report.picture import Picture
+from penstock.schema.ground import Ground
 
 STAMP = "Not for publication"
 BELOW = -0.02
@@ -28,15 +31,24 @@ def page(
         f"How good is this {method} release?",
         [_overview(scores, ceiling, remarks), *sections, _reading(scores, ceiling)],
         eyebrow="For the custodian's eyes only",
-        subtitle=f"{_sentence(guarantee)} Compared with {rows:,} original records.",
+        subtitle=f"{sentence(guarantee)}. Compared with {rows:,} original records.",
         stamp=STAMP,
         banner=NOTICE,
         footer="Made by penstock evaluate. It quotes statistics of the original records without noise.",
     )
 
 
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}."
+def over_its_ground(section: Section, ground: Ground) -> Section:
+    """The section with the public lines of the schema drawn into its maps."""
+    if not ground:
+        return section
+    blocks = [
+        Gallery([over_ground(each, ground) for each in block.pictures])
+        if isinstance(block, Gallery)
+        else block
+        for block in section.blocks
+    ]
+    return replace(section, blocks=blocks)
 
 
 def _overview(scores: Sequence[Score], ceiling: str, remarks: Sequence[str]) -> Section:
@@ -45,25 +57,23 @@ def _overview(scores: Sequence[Score], ceiling: str, remarks: Sequence[str]) -> 
         blocks.append(Text(tuple(remarks)))
     if any(score.position is not None for score in scores):
         blocks.append(_ladder(scores))
+    known = any(score.model is not None for score in scores)
     rows = [
         [
             score.name,
             _digits(score.value),
-            _digits(score.model),
+            _position(score),
+            *([_digits(score.model)] if known else []),
             _digits(score.floor),
             _digits(score.ceiling),
-            _position(score),
-            score.note,
         ]
         for score in scores
     ]
-    blocks.append(
-        Table(
-            ["score", "release", "from the model", "floor", "ceiling", "of the way", "what it is"],
-            rows,
-            caption="All scores",
-        )
-    )
+    model = ["from the model"] if known else []
+    head = ["score", "release", "of the way", *model, "floor", "ceiling"]
+    notes = [score.note for score in scores]
+    right = tuple(range(1, len(head)))
+    blocks.append(Table(head, rows, caption="All scores", notes=notes, right=right))
     return Section(
         "Scores",
         blocks,
@@ -74,7 +84,7 @@ def _overview(scores: Sequence[Score], ceiling: str, remarks: Sequence[str]) -> 
 
 
 def _card(score: Score) -> Card:
-    place = f"{_position(score)} of the way from floor to ceiling. "
+    place = sentence(f"{_position(score)} of the way from floor to ceiling. ")
     if score.position is None:
         place = ""
     elif score.position < BELOW:
@@ -98,10 +108,10 @@ def _position(score: Score) -> str:
 
 def _ladder(scores: Sequence[Score]) -> Picture:
     """Floor, release and ceiling on one line per score, on a common scale from floor to ceiling."""
-    from penstock.report.theme import BLUE, GREEN, GREY, figure, safe
+    from penstock.report.theme import BLUE, GREEN, GREY, figure, told_apart
 
     placed = [(score, score.position) for score in scores if score.position is not None]
-    names = [safe(score.name, 30) for score, _ in placed]
+    names = told_apart([score.name for score, _ in placed], 40)
     shown = [min(max(position or 0.0, -0.25), 1.1) for _, position in placed]
     traces = [
         shapes.scatter(

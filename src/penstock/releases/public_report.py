@@ -227,7 +227,9 @@ def _cut(schema: Schema, field: Field) -> str:
     size = schema.attribute(field.name).size
     noun = "bin" if field.ranged else "category"
     plural = {"bin": "bins", "category": "categories"}[noun]
-    return f"{size} {noun if size == 1 else plural}"
+    merged = sum(len(values) for _, values in field.merged)
+    also = "" if not merged else f", {merged} value{'' if merged == 1 else 's'} merged"
+    return f"{size} {noun if size == 1 else plural}{also}"
 
 
 def _strays(field: Field) -> str:

@@ -2,16 +2,15 @@
 
 A statement is read by DuckDB's own parser, and its tree is looked at before anything runs: one SELECT, over
 the table `release`, names that the statement itself gives (WITH), and lists of values. Everything else is
-refused, functions that make tables (files, settings, other statements) above all. It runs in a database of
-its own in memory that holds synthetic rows and nothing else, without access to files or the network, with its
-configuration locked, and is stopped when it takes too long. What is asked here is public already, so this
-protects the machine of whoever asks, not anybody's privacy.
+refused, functions that make tables (files, settings, other statements) above all. It runs in a process and a
+database of its own in memory that holds synthetic rows and nothing else, without access to files or the
+network, with its configuration locked, and is killed when it takes too long. What is asked here is public
+already, so this protects the machine of whoever asks, not anybody's privacy.
 """
 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,24 +19,22 @@ from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.errors import QueryError
-from penstock.lifetime import can_be_stopped
 from penstock.releases.answer import Answer
+from penstock.releases.sql_process import answered, first_line
+from penstock.releases.sql_worker import TABLE, database
 from penstock.report.numbers import readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import duckdb
     import polars as pl
 
-TABLE = "release"
 LONGEST = 10_000
 MOST_ROWS = 250_000
 """Synthetic rows that are drawn for a statement, unless somebody asks for more."""
 MOST_SHOWN = 100_000
 """Rows of a result."""
 SECONDS = 60.0
-_AGAIN = 0.05
 _TOO_DEEP = "The SQL is nested too deeply; write it with fewer brackets and signs."
 _SAMPLES = {10_000: 8, MOST_ROWS: 4}
 """How many samples of up to so many rows tell how far drawing moves a number."""
@@ -81,20 +78,26 @@ class Statement:
         Traceback (most recent call last):
         penstock.errors.QueryError: Only a SELECT statement can be asked, and this is another one.
         """
+        import duckdb
+
         if not isinstance(text, str) or not text.strip():
             raise QueryError('The SQL is empty; try "select count(*) from release".')
         if len(text) > LONGEST:
             raise QueryError(f"The SQL has {len(text):,} characters; ask with at most {LONGEST:,}.")
-        with _database() as database:
-            (told,) = _executed(database, _serialized, text)
         try:
+            with database() as opened:
+                (told,) = opened.execute("select json_serialize_sql(?::varchar)", [text]).fetchone()
             found = json.loads(told or "{}")
         except RecursionError:
             raise QueryError(_TOO_DEEP) from None
+        except duckdb.Error as problem:
+            raise QueryError(f"DuckDB cannot read this: {first_line(problem)}.") from None
         if found.get("error", True):
             if found.get("error_type") == "not implemented":
                 raise QueryError("Only a SELECT statement can be asked, and this is another one.")
-            raise QueryError(f"This is no SQL that DuckDB understands: {_line(found.get('error_message'))}.")
+            raise QueryError(
+                f"This is no SQL that DuckDB understands: {first_line(found.get('error_message'))}."
+            )
         statements = found["statements"]
         if len(statements) != 1:
             raise QueryError("Ask one SELECT statement at a time; there are several, or none.")
@@ -108,22 +111,34 @@ class Statement:
         """What the statement says about some rows."""
         import polars as pl
 
-        with _database() as database:
-            database.register("given", rows.to_arrow())
-            database.execute(f"create table {TABLE} as select * from given")
-            database.unregister("given")
-            _locked(database)
-            limited = f"select * from (\n{self.text}\n) limit {MOST_SHOWN + 1}"
-            try:
-                found = pl.from_arrow(_executed(database, _arrow, limited))
-            except pl.exceptions.PolarsError:
-                raise QueryError(
-                    "The result holds values that cannot be shown, such as intervals; cast them to text."
-                ) from None
+        limited = f"select * from (\n{self.text}\n) limit {MOST_SHOWN + 1}"
+        try:
+            found = pl.from_arrow(answered(limited, rows.to_arrow(), SECONDS))
+        except pl.exceptions.PolarsError:
+            raise QueryError(
+                "The result holds values that cannot be shown, such as intervals; cast them to text."
+            ) from None
         assert isinstance(found, pl.DataFrame)
         if found.height > MOST_SHOWN:
             raise QueryError(f"The result has more than {MOST_SHOWN:,} rows; add a LIMIT, or group them.")
         return found.with_columns(pl.col(pl.Decimal, pl.Int128).cast(pl.Float64))
+
+    @cached_property
+    def whole(self) -> Statement:
+        """The same statement without its order and limit: what it would list if it listed all.
+
+        >>> Statement.read("select a, count(*) from release group by a order by 2 limit 3").whole.text
+        'SELECT a, count_star() FROM "release" GROUP BY a'
+        """
+        listed = self.tree.get("modifiers", [])
+        kept = [each for each in listed if not str(each.get("type")).startswith(("ORDER", "LIMIT"))]
+        if len(kept) == len(listed):
+            return self
+        tree = {**self.tree, "modifiers": kept}
+        facts = {"error": False, "statements": [{"node": tree, "named_param_map": []}]}
+        with database() as opened:
+            (text,) = opened.execute("select json_deserialize_sql(?::json)", [json.dumps(facts)]).fetchone()
+        return Statement(text, tree)
 
     @cached_property
     def measured(self) -> tuple[bool, ...] | None:
@@ -241,12 +256,15 @@ def by_sample(
     errors: tuple[Mapping[str, float], ...] = ()
     many = next((many for most, many in _SAMPLES.items() if wanted <= most), None)
     if many is not None and found.height and _told_apart(statement, found):
-        others = [statement.run(draw(wanted, seed)) for seed in range(1, many)]
+        others = [statement.whole.run(draw(wanted, seed)) for seed in range(1, many)]
         errors = _errors(statement, found, others, _T[many])
+    if any(errors):
         told.append(
             f"± is how far drawing moves a number, by {many} samples of as many rows, with 95 % confidence; "
             "how far the model is off is not in it."
         )
+        if len({len(each) for each in errors}) > 1:
+            told.append("A number without ± is of a group that not every sample has.")
     else:
         told.append(
             "How far drawing other rows would move the numbers, and how far the model is off, is not told."
@@ -272,7 +290,7 @@ def _told_apart(statement: Statement, found: pl.DataFrame) -> bool:
 def _errors(
     statement: Statement, found: pl.DataFrame, others: Sequence[pl.DataFrame], quantile: float
 ) -> tuple[Mapping[str, float], ...]:
-    """For each number of a result how far it varies over several results."""
+    """For each number of a result how far it varies over several results, where all of them have it."""
     measured = statement.measured or ()
     keys = [name for name, computed in zip(found.columns, measured, strict=True) if not computed]
     numbers = [name for name in found.columns if name not in keys and found[name].dtype.is_numeric()]
@@ -286,90 +304,15 @@ def _errors(
     told = []
     for row in found.iter_rows(named=True):
         values = seen[tuple(row[name] for name in keys)]
-        told.append({name: quantile * _deviation(values[name]) for name in numbers if len(values[name]) > 1})
+        told.append(
+            {name: quantile * _deviation(values[name]) for name in numbers if len(values[name]) > len(others)}
+        )
     return tuple(told)
 
 
 def _deviation(values: Sequence[float]) -> float:
     mean = sum(values) / len(values)
     return sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
-
-
-class _database:  # noqa: N801  # used as a function: with _database() as database
-    """A DuckDB in memory that reads no files, installs nothing and sees no variables of this program."""
-
-    def __enter__(self) -> duckdb.DuckDBPyConnection:
-        import duckdb
-
-        self._open = duckdb.connect(
-            ":memory:",
-            config={
-                "autoinstall_known_extensions": "false",
-                "autoload_known_extensions": "false",
-                "allow_community_extensions": "false",
-                "temp_directory": "",
-                "memory_limit": "2GiB",
-            },
-        )
-        for setting in ("enable_progress_bar", "python_enable_replacements"):
-            self._open.execute(f"set {setting} = false")
-        can_be_stopped(self._open, lambda database: database.interrupt())
-        return self._open
-
-    def __exit__(self, *problem: object) -> None:
-        self._open.close()
-
-
-def _locked(database: duckdb.DuckDBPyConnection) -> None:
-    """From here on the database reads and writes no file, and nobody can change that."""
-    database.execute("set enable_external_access = false")
-    database.execute("set lock_configuration = true")
-
-
-def _serialized(database: duckdb.DuckDBPyConnection, text: str) -> Any:
-    return database.execute("select json_serialize_sql(?::varchar)", [text]).fetchone()
-
-
-def _arrow(database: duckdb.DuckDBPyConnection, text: str) -> Any:
-    return database.sql(text).to_arrow_table()
-
-
-def _executed(
-    database: duckdb.DuckDBPyConnection, run: Callable[[duckdb.DuckDBPyConnection, str], Any], text: str
-) -> Any:
-    """What running a statement gives; QueryError where it fails or takes too long."""
-    import duckdb
-
-    done, late = threading.Event(), threading.Event()
-
-    def stop() -> None:
-        """Again and again: an interruption that comes before the statement has begun is lost."""
-        if not done.wait(SECONDS):
-            late.set()
-            while not done.wait(_AGAIN):
-                database.interrupt()
-
-    watch = threading.Thread(target=stop, daemon=True)
-    watch.start()
-    try:
-        return run(database, text)
-    except duckdb.InterruptException:
-        if late.is_set():
-            raise QueryError(f"The SQL took longer than {SECONDS:.0f} seconds; ask for less.") from None
-        raise KeyboardInterrupt from None
-    except duckdb.OutOfMemoryException:
-        raise QueryError("The SQL needs more memory than it may have; ask for less.") from None
-    except duckdb.Error as problem:
-        raise QueryError(f"DuckDB cannot answer this: {_line(problem)}.") from None
-    finally:
-        done.set()
-        watch.join()
-
-
-def _line(problem: object) -> str:
-    """The first line of a message, without its full stop."""
-    text = str(problem).strip().splitlines()
-    return (text[0] if text else "no reason was given").rstrip(". ")
 
 
 def _trees(part: object) -> Iterator[Tree]:

@@ -4,6 +4,7 @@
 const penstockChart = (function () {
   const SVG = "http://www.w3.org/2000/svg";
   const measure = document.createElement("canvas").getContext("2d");
+  const TOOLS_WIDE = 108, TOOLS_TALL = 38;
   let clips = 0;
 
   function node(tag, facts, parent, words) {
@@ -127,12 +128,15 @@ const penstockChart = (function () {
     else if (ax.names) found = ax.names.map((words, i) => [i, unescaped(words)]);
     else if (ax.date) found = dates(low, high, most);
     else if (ax.log) {
-      const every = Math.max(1, Math.ceil((high - low) / most)), part = high - low < 1.5 ? [1, 2, 5] : [1];
-      found = [];
-      for (let p = Math.floor(low); p <= high; p += every) part.forEach(d => found.push([p + Math.log10(d), d * Math.pow(10, p)]));
-      if (found.filter(([v]) => v >= low && v <= high).length < 3) {
-        found = steps(Math.pow(10, low), Math.pow(10, high), most).map(n => [Math.log10(n), n]);
+      // Whole powers of ten where there are enough of them, else parts of them; never only the upper end.
+      const every = Math.max(1, Math.ceil((high - low) / most)), parts = [[every, [1]], [1, [1]], [1, [1, 2, 5]], [1, [1, 2, 3, 4, 5, 6, 8]]];
+      for (const [step, digits] of parts) {
+        found = [];
+        for (let p = Math.floor(low / step) * step; p <= high; p += step) digits.forEach(d => found.push([p + Math.log10(d), d * Math.pow(10, p)]));
+        found = found.filter(([v]) => v >= low - 1e-9 && v <= high + 1e-9);
+        if (found.length >= 3) break;
       }
+      if (found.length < 3) found = steps(Math.pow(10, low), Math.pow(10, high), most).map(n => [Math.log10(n), n]);
       found = found.map(([v, n]) => [v, n >= 1e7 || n < 1e-4 ? n.toExponential(0).replace("+", "") : written(n)]);
     } else found = steps(low, high, most).map(v => [v, Math.abs(v) >= 1e9 ? v.toExponential() : written(v, ",.8~g")]);
     return found.filter(([v]) => v >= low - 1e-9 && v <= high + 1e-9);
@@ -148,16 +152,25 @@ const penstockChart = (function () {
     place.style.height = height + "px";
     place.style.position = "relative";
     const svg = node("svg", { class: "main-svg", width, height, viewBox: "0 0 " + width + " " + height, "aria-hidden": "true" });
-    const hits = [];
+    const hits = [], moves = layout.dragmode === "pan";
     if (traces[0] && traces[0].type === "icicle") icicle(svg, traces[0], width, height, hits);
-    else cartesian(svg, spec, theme, width, height, hits, narrow, place.view);
+    else cartesian(svg, spec, theme, width, height, hits, narrow, place.view, 0);
+    if (moves && Math.max(...svg.penstock.ax.box) > width - TOOLS_WIDE) {
+      // The buttons would lie on the map: it moves down to make room for them.
+      svg.replaceChildren();
+      hits.length = 0;
+      svg.setAttribute("height", height + TOOLS_TALL);
+      svg.setAttribute("viewBox", "0 0 " + width + " " + (height + TOOLS_TALL));
+      place.style.height = height + TOOLS_TALL + "px";
+      cartesian(svg, spec, theme, width, height + TOOLS_TALL, hits, narrow, place.view, TOOLS_TALL);
+    }
     place.replaceChildren(svg);
     hover(place, svg, hits, theme);
-    if (layout.dragmode === "pan") movable(place, svg, figure, theme, options);
+    if (moves) movable(place, svg, figure, theme, options);
     return svg;
   }
 
-  function cartesian(svg, spec, theme, width, height, hits, narrow, view) {
+  function cartesian(svg, spec, theme, width, height, hits, narrow, view, tools) {
     const layout = spec.layout, traces = spec.data, names = new Set(["x", "y"]);
     traces.forEach(t => { names.add(t.xaxis || "x"); names.add(t.yaxis || "y"); });
     const axes = {};
@@ -165,7 +178,7 @@ const penstockChart = (function () {
     if (view) ["x", "y"].forEach(each => { if (view[each]) axes[each].range = view[each]; });
     const margin = Object.assign({ l: 8, r: 8, t: 8, b: 8 }, layout.margin);
     const legend = layout.showlegend ? legendOf(traces, theme, width) : { height: 0, entries: [] };
-    const top = Math.max(layout.showlegend ? 0 : margin.t, legend.height + 8);
+    const top = Math.max(layout.showlegend ? 0 : margin.t, legend.height + 8) + tools;
     const alone = names.size === 2, ax = axes.x, ay = axes.y;
     let left = margin.l, right = margin.r, bottom = margin.b, turned = false;
     const shown = each => alone && each.facts.visible !== false;
@@ -188,12 +201,12 @@ const penstockChart = (function () {
       const box = each.letter === "x" ? [left, width - right] : [height - bottom, top];
       each.box = [box[0] + (box[1] - box[0]) * from, box[0] + (box[1] - box[0]) * to];
     });
-    if (ay.facts.scaleanchor === "x") {
-      const x = Math.abs(ax.box[1] - ax.box[0]) / Math.abs(ax.range[1] - ax.range[0]);
-      const y = Math.abs(ay.box[1] - ay.box[0]) / Math.abs(ay.range[1] - ay.range[0]);
-      const less = x > y ? ax : ay, share = Math.min(x, y) / Math.max(x, y), middle = (less.box[0] + less.box[1]) / 2;
-      less.box = less.box.map(edge => middle + (edge - middle) * share);
-    }
+    Object.values(axes).filter(each => axes[each.facts.scaleanchor]).forEach(function (up) {
+      const across = axes[up.facts.scaleanchor], scale = each => Math.abs(each.box[1] - each.box[0]) / Math.abs(each.range[1] - each.range[0]);
+      const [x, y] = [scale(across), scale(up)], less = x > y ? across : up, share = Math.min(x, y) / Math.max(x, y);
+      const fixed = less === up && up.facts.constraintoward === "top" ? up.box[1] : (less.box[0] + less.box[1]) / 2;
+      less.box = less.box.map(edge => fixed + (edge - fixed) * share);
+    });
     Object.values(axes).forEach(function (each) {
       const [a, b] = each.range, [c, d] = each.box;
       each.pixel = n => c + (n - a) / (b - a) * (d - c);
@@ -236,7 +249,7 @@ const penstockChart = (function () {
       const facts = { fill: theme.quiet, "font-size": 12 };
       if (!across) node("text", Object.assign(facts, { x: edge - 8, y: p + 4, "text-anchor": "end" }), tick, cut(words, edge - 12));
       else if (turned) {
-        if (p - last < 13) { tick.remove(); return; }
+        if (p - last < 18) { tick.remove(); return; }
         last = p;
         node("text", Object.assign(facts, { x: p, y: edge + 14, "text-anchor": "end", transform: "rotate(-45 " + p + " " + (edge + 14) + ")" }), tick, cut(words, 110));
       } else {
@@ -314,6 +327,15 @@ const penstockChart = (function () {
     });
   }
 
+  // Black or white, whichever reads better on a colour; one of them always has a contrast above 4.5.
+  function inkOn(rgb) {
+    const [r, g, b] = rgb.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+  }
+  function short(number) {
+    const power = Math.abs(number) >= 999500 ? 1e6 : 1e3;
+    return written(number / power, ".2~g") + (power === 1e6 ? "M" : "k");
+  }
   function ramp(steps, share) {
     const place = Math.max(0, Math.min(1, share)) * (steps.length - 1), low = Math.min(steps.length - 2, Math.floor(place));
     const [a, b] = [steps[low], steps[low + 1]].map(c => [1, 3, 5].map(i => parseInt(c.slice(i, i + 2), 16)));
@@ -342,11 +364,9 @@ const penstockChart = (function () {
       if (v === null) return;
       const [a, b] = [ex[i], ex[i + 1]], [c, d] = [ey[j], ey[j + 1]].sort((p, q) => p - q), rgb = ramp(theme.ramp, (v - low) / (high - low || 1));
       if (!many) node("rect", { x: a, y: c, width: Math.max(0.5, b - a - gap), height: Math.max(0.5, d - c - gap), fill: "rgb(" + rgb + ")" }, g);
-      const text = t.texttemplate && t.text ? t.text[j][i] : null;
-      if (text && b - a > wide(text, 11) + 2) {
-        const bright = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 140;
-        node("text", { x: (a + b) / 2, y: (c + d) / 2 + 4, "text-anchor": "middle", "font-size": 11, fill: bright ? "#10202e" : "#ffffff" }, g, unescaped(text));
-      }
+      const whole = t.texttemplate && t.text ? unescaped(t.text[j][i]) : null, fits = words => b - a > wide(words, 11) + 2;
+      const text = whole && (fits(whole) ? whole : Math.abs(v) >= 1000 && fits(short(v)) ? short(v) : null);
+      if (text) node("text", { x: (a + b) / 2, y: (c + d) / 2 + 4, "text-anchor": "middle", "font-size": 11, fill: inkOn(rgb) }, g, text);
       const extra = { z: v, customdata: t.customdata ? t.customdata[j][i] : undefined };
       hits.push({ box: [a, c, b, d], x: (a + b) / 2, y: c, told: () => words(t, 0, x, y, extra) });
     }));
@@ -409,7 +429,9 @@ const penstockChart = (function () {
         const anchor = where.includes("right") ? "start" : where.includes("left") ? "end" : "middle";
         const shift = anchor === "start" ? size / 2 + 4 : anchor === "end" ? -size / 2 - 4 : 0;
         const first = where.includes("top") ? b - size / 2 - 4 - (parts.length - 1) * fs * 1.2 : b + fs * 0.35 - (parts.length - 1) * fs * 0.6;
-        parts.forEach((part, k) => node("text", { x: a + shift, y: first + k * fs * 1.2, "text-anchor": anchor, "font-size": fs, fill: theme.ink, stroke: theme.ground, "stroke-width": 3, "paint-order": "stroke" }, g, part.trim()));
+        // What stands to the right of its dot ends with the picture.
+        const room = anchor === "start" ? g.ownerSVGElement.width.baseVal.value - a - shift - 2 : Infinity;
+        parts.forEach((part, k) => node("text", { x: a + shift, y: first + k * fs * 1.2, "text-anchor": anchor, "font-size": fs, fill: theme.ink, stroke: theme.ground, "stroke-width": 3, "paint-order": "stroke" }, g, cut(part.trim(), room, fs)));
       }
       if (t.hovertemplate && t.hoverinfo !== "skip") hits.push({ x: a, y: b, near: Math.max(14, size), told: () => words(t, i, x, y) });
     }
@@ -455,10 +477,10 @@ const penstockChart = (function () {
       const words = unescaped(t.labels[i]), amount = unescaped(t.text[i]);
       hits.push({ box: [x, y, x + column, y + tall], x: x + column / 2, y: y + Math.min(tall, 20) / 2, told: t.labels[i] + "<br><b>" + t.text[i] + "</b>" + (t.customdata[i] ? "<br>" + t.customdata[i] : "") });
       if (tall < 14) return;
-      const both = wide(words, 13) + wide("  " + amount, 13) <= room, ink = t.textfont.color[i];
+      const size = tall < 18 ? 11 : 13, both = wide(words, size) + wide("  " + amount, size) <= room, ink = t.textfont.color[i];
       if (both || tall < 34) {
-        const text = node("text", { x: x + 8, y: y + tall / 2 + 4, "font-size": 13, fill: ink }, svg);
-        node("tspan", {}, text, both ? words : cut(words, room, 13));
+        const text = node("text", { x: x + 8, y: y + tall / 2 + 4, "font-size": size, fill: ink }, svg);
+        node("tspan", {}, text, both ? words : cut(words, room, size));
         if (both) node("tspan", { "font-weight": 650, dx: 6 }, text, amount);
       } else {
         node("text", { x: x + 8, y: y + tall / 2 - 4, "font-size": 13, fill: ink }, svg, cut(words, room, 13));
@@ -511,13 +533,19 @@ const penstockChart = (function () {
 
   function movable(place, svg, figure, theme, options) {
     const { ax, ay } = svg.penstock;
-    const again = () => draw(place, figure, theme, options);
+    // A button that is pressed by the keyboard keeps the focus, though it is drawn anew.
+    function again() {
+      const held = [...place.querySelectorAll("button")].indexOf(document.activeElement);
+      draw(place, figure, theme, options);
+      if (held >= 0) place.querySelectorAll("button")[held].focus();
+    }
     const home = () => { place.view = null; again(); };
     function zoom(factor, sx, sy) {
       const about = (each, share) => { const [a, b] = each.range, m = a + (b - a) * share; return [m + (a - m) * factor, m + (b - m) * factor]; };
       place.view = { x: about(ax, sx), y: about(ay, sy) };
       again();
     }
+    place.setAttribute("role", "group");  // the words of a picture would hide its buttons
     const tools = document.createElement("div");
     tools.className = "zoom";
     tools.style.cssText = "position:absolute;top:4px;right:4px;display:flex;gap:4px";

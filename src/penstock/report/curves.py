@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike
 
 from penstock.errors import UsageError
 from penstock.report import shapes
-from penstock.report.numbers import readable
+from penstock.report.numbers import readable, sentence
 from penstock.report.picture import Picture
-from penstock.report.theme import BLUE, GREY, PALETTE, VERMILLION, figure, safe
+from penstock.report.theme import colours, figure, safe
 
 MOST_POINTS = 400
-_COMPARED = (GREY, BLUE, VERMILLION, *PALETTE[1:])
 
 
 def curves(
@@ -36,8 +35,7 @@ def curves(
     traces: list[shapes.Shape] = []
     rows: list[tuple[Any, ...]] = []
     told = []
-    colours = (BLUE,) if len(series) == 1 else _COMPARED
-    for (name, (across, up)), colour in zip(series.items(), colours, strict=False):
+    for (name, (across, up)), colour in zip(series.items(), colours(list(series)), strict=True):
         x, y = np.asarray(across, dtype=np.float64), np.asarray(up, dtype=np.float64)
         if x.shape != y.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
             raise UsageError(f"The curve '{name}' of '{title}' needs as many finite values as places.")
@@ -48,7 +46,7 @@ def curves(
         traces.append(_trace(name, x, y, colour, x_name, y_name, dots=dots))
         rows += [(name, float(a), float(b)) for a, b in zip(x, y, strict=True)]
         if x.size:
-            told.append(f"{name} from {readable(float(y[0]))} to {readable(float(y[-1]))}")
+            told.append(f"{name} begins at {readable(float(y[0]))} and ends at {readable(float(y[-1]))}")
     drawn = figure(
         traces,
         showlegend=len(series) > 1,
@@ -57,7 +55,7 @@ def curves(
         xaxis={"type": "log" if log_x else "linear", "title": {"text": safe(x_name)}, "showgrid": True},
         yaxis={"type": "log" if log_y else "linear", "title": {"text": safe(y_name)}, "showgrid": True},
     )
-    words = caption or f"{y_name} by {x_name}: {'; '.join(told) or 'there is nothing to show'}."
+    words = caption or sentence(f"{y_name} by {x_name}: {'; '.join(told) or 'there is nothing to show'}.")
     return Picture(title, words, drawn, ("series", x_name, y_name), tuple(rows))
 
 

@@ -56,7 +56,7 @@ def network(
         traces.append(shapes.scatter(x=across, y=down, mode="lines", hoverinfo="skip", line=line))
     traces.append(_arrows(heads))
     if strengths:
-        middle = range(5, len(x), 18)  # before the arrowhead
+        middle = _free_places(x, y, spots)
         traces.append(
             shapes.scatter(
                 x=[x[i] for i in middle],
@@ -140,6 +140,22 @@ def _arcs(nodes: Sequence[str], edges: Sequence[tuple[str, str]], strengths: Seq
         xaxis={"visible": False, "range": [-1.05, 1.25]},
         yaxis={"visible": False, "range": [len(nodes) - 0.4, -0.6]},
     )
+
+
+def _free_places(x: Sequence[Any], y: Sequence[Any], spots: Mapping[str, Place]) -> list[int]:
+    """For every edge the point of its curve at which a number can stand: off all nodes and other numbers."""
+    sides = [across for across, _ in spots.values()]
+    wide, tall = 0.09 * ((max(sides) - min(sides)) or 1.0), 0.3
+    taken, found = list(spots.values()), []
+    for begin in range(0, len(x), 18):
+        room = {
+            place: min(max(abs(x[place] - a) / wide, abs(y[place] - b) / tall) for a, b in taken)
+            for place in (begin + step for step in (5, 6, 4, 7, 3, 10, 11, 12, 13))  # off the arrowhead
+        }
+        free = next((place for place, clear in room.items() if clear >= 1), None)
+        found.append(max(room, key=lambda place: room[place]) if free is None else free)
+        taken.append((x[found[-1]], y[found[-1]]))
+    return found
 
 
 def _by_width(

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from penstock.errors import UsageError
 from penstock.report import shapes
-from penstock.report.numbers import readable
+from penstock.report.numbers import placed, readable
 from penstock.report.picture import Picture
 from penstock.report.pictures import Numbers, finite
 from penstock.report.shapes import Figure
@@ -62,7 +62,8 @@ def grid_map(
     x, y = (across[top[0]] + across[top[0] + 1]) / 2, (up[top[1]] + up[top[1] + 1]) / 2
     told = caption or (
         f"Map of {cells.shape[0]} by {cells.shape[1]} cells; stronger colour means more {amount}. The "
-        f"fullest is around {x_name} {x:.5g}, {y_name} {y:.5g} with {readable(float(cells[top]))} {amount}."
+        f"fullest is around {x_name} {placed(x, across[1] - across[0])}, {y_name} {placed(y, up[1] - up[0])} "
+        f"with {readable(float(cells[top]))} {amount}."
     )
     order = np.argsort(-cells, axis=None)[:200]
     table = tuple(

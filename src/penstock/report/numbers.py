@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import floor, inf, log10
+
 
 def readable(number: float) -> str:
     """A number as people read it: whole above 100, else three significant digits.
@@ -14,6 +16,26 @@ def readable(number: float) -> str:
     if abs(number) >= 100 or number == int(number):
         return f"{number:,.0f}"
     return f"{number:.3g}"
+
+
+def placed(number: float, step: float) -> str:
+    """A place on an axis, to about a tenth of the step between two such places.
+
+    >>> placed(7.083333333, 5 / 12), placed(-73.9791666, 0.0416), placed(120.0, 20.0)
+    ('7.08', '-73.979', '120')
+    """
+    digits = max(0, 1 - floor(log10(step))) if 0 < step < inf else 6
+    text = f"{number:.{min(digits, 12)}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
+
+
+def sentence(words: str) -> str:
+    """Words that begin with a capital letter.
+
+    >>> sentence("less than half.")
+    'Less than half.'
+    """
+    return words[:1].upper() + words[1:]
 
 
 def percent(share: float) -> str:

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from penstock.errors import UsageError
 from penstock.report import shapes
-from penstock.report.numbers import percent, readable
+from penstock.report.numbers import percent, placed, readable
 from penstock.report.picture import Picture
-from penstock.report.theme import BLUE, GREY, PALETTE, VERMILLION, figure, safe, told_apart
+from penstock.report.theme import colours, figure, safe, told_apart
 from penstock.schema.values import at
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ Series = ArrayLike | Mapping[str, ArrayLike]
 Numbers = NDArray[np.float64]
 
 _COUNTED = ("records", "points", "occurrences")
-_COMPARED = (GREY, BLUE, VERMILLION, *PALETTE[1:])
 
 
 def bars(
@@ -43,11 +42,13 @@ def bars(
     most: int = 24,
     sort: bool = False,
     letters: int = 26,
+    disjoint: bool = True,
 ) -> Picture:
     """One horizontal bar for each category; several series stand side by side.
 
     Beyond `most` categories the largest are kept and the others are added up in a last bar. Longer names than
-    `letters` are cut off beside the bars, and whole in the table.
+    `letters` are cut off beside the bars, and whole in the table. Where one record may be in several
+    categories they are not `disjoint`, and no share of all is told.
     """
     series = _series(values, len(labels), amount, amount)
     names = [str(label) for label in labels]
@@ -58,7 +59,7 @@ def bars(
     full = [safe(names[i], 200) for i in kept] + ([f"{dropped} other categories"] if dropped else [])
     place = list(range(len(shown)))
     traces, several = [], len(series) > 1
-    for (name, numbers), colour in zip(series.items(), _colours(len(series)), strict=False):
+    for (name, numbers), colour in zip(series.items(), colours(list(series)), strict=True):
         heights = [float(numbers[i]) for i in kept]
         if dropped:
             heights.append(float(numbers.sum() - sum(heights)))
@@ -87,9 +88,15 @@ def bars(
         + max(2, len(shown)) * (25 if not several else 14 + 9 * len(series)),
         margin={"l": 8, "r": 12 if several else 64, "t": 34 if several else 8, "b": 28 if several else 8},
         yaxis={"tickvals": place, "ticktext": shown, "range": [len(shown) - 0.4, -0.6]},
-        xaxis={"visible": several, "rangemode": "tozero", "showgrid": several, "nticks": 5},
+        xaxis={
+            "visible": several,
+            "rangemode": "tozero",
+            "showgrid": several,
+            "nticks": 5,
+            "range": None if several else _with_room_for_words(first),
+        },
     )
-    told = caption or _told_bars(names, first, amount)
+    told = caption or _told_bars(names, first, amount, disjoint=disjoint)
     return Picture(title, told, drawn, ("category", *series), _rows(names, series))
 
 
@@ -113,7 +120,7 @@ def histogram(
     words = list(labels) or [_span(edges[i], edges[i + 1]) for i in range(len(edges) - 1)]
     traces: list[Any] = []
     for index, ((name, numbers), colour) in enumerate(
-        zip(series.items(), _colours(len(series)), strict=False)
+        zip(series.items(), colours(list(series)), strict=True)
     ):
         hover = "%{customdata}<br><b>%{y:,.4~g}</b> " + safe(amount) + "<extra></extra>"
         if index == 0:
@@ -152,7 +159,12 @@ def histogram(
             "nticks": 8,
             "tickangle": 0,
         },
-        yaxis={"showgrid": True, "nticks": 5, "rangemode": "tozero"},
+        yaxis={
+            "showgrid": True,
+            "nticks": 5,
+            "rangemode": "tozero",
+            "title": {"text": "percent"} if amount.startswith("percent") else None,
+        },
     )
     first = next(iter(series.values()))
     peak = int(np.argmax(first)) if len(first) else 0
@@ -267,8 +279,10 @@ def finite(values: ArrayLike) -> Numbers:
     return numbers
 
 
-def _colours(count: int) -> tuple[str, ...]:
-    return (BLUE,) if count == 1 else _COMPARED
+def _with_room_for_words(numbers: Numbers) -> list[float] | None:
+    """The range of an axis where numbers stand to the left of bars, too, for those below zero."""
+    low, high = float(numbers.min(initial=0.0)), float(numbers.max(initial=0.0))
+    return [low - 0.5 * (high - low), high + 0.05 * (high - low)] if low < 0 else None
 
 
 def _kept(numbers: Numbers, most: int, *, sort: bool) -> list[int]:
@@ -298,12 +312,11 @@ def _instant(value: Any) -> float:
     return float(value)
 
 
-def _written(value: Any) -> str:
-    return value.isoformat() if isinstance(value, date) else f"{float(value):.10g}"
-
-
 def _span(start: Any, end: Any) -> str:
-    return f"{_written(start)} to {_written(end)}"
+    if isinstance(start, date):
+        return f"{start.isoformat()} to {end.isoformat()}"
+    step = float(end) - float(start)
+    return f"{placed(float(start), step)} to {placed(float(end), step)}"
 
 
 def _rows(labels: Sequence[str], series: Mapping[str, Numbers]) -> tuple[tuple[Any, ...], ...]:
@@ -312,12 +325,13 @@ def _rows(labels: Sequence[str], series: Mapping[str, Numbers]) -> tuple[tuple[A
     )
 
 
-def _told_bars(names: Sequence[str], numbers: Numbers, amount: str) -> str:
+def _told_bars(names: Sequence[str], numbers: Numbers, amount: str, *, disjoint: bool) -> str:
     if not len(numbers):
         return "There are no categories."
     if len(numbers) == 1:
         return f"The only category is {names[0]}, with {readable(float(numbers[0]))} {amount}."
     top, total = int(np.argmax(numbers)), float(numbers.sum())
-    share = f", {percent(numbers[top] / total)} of all" if total > 0 and (numbers >= 0).all() else ""
+    told = disjoint and total > 0 and bool((numbers >= 0).all())
+    share = f", {percent(numbers[top] / total)} of all" if told else ""
     held = f"{readable(float(numbers[top]))} {amount}{share}"
     return f"{names[top]} is the largest of {len(names)} categories: {held}."

@@ -17,6 +17,10 @@ BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, YELLOW, GREY = "#E69F00", "#56B4E9", "#F0E442", "#8A97A3"
 
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW)
+HUES = (*PALETTE, GREY)
+"""For lines and dots of which many are to be told apart."""
+_COMPARED = (GREY, BLUE, VERMILLION, *PALETTE[1:])
+_ROLES = {"original": GREY, "floor": GREY, "release": BLUE, "synthetic": BLUE, "ceiling": GREEN}
 
 _RAMP_LIGHT = ["#F1F6FA", "#CFE3F0", "#97C5DF", "#559FCB", "#1E78AE", "#0B5687", "#083456"]
 _RAMP_DARK = ["#14222E", "#17405E", "#1A6292", "#2F86BD", "#66AEDB", "#A6D3EE", "#E8F6FF"]
@@ -62,6 +66,20 @@ def _look(*, ink: str, quiet: str, line: str, ground: str, ramp: list[str]) -> d
 
 LIGHT = _look(ink="#10202e", quiet="#506070", line="#E3E9EE", ground="#ffffff", ramp=_RAMP_LIGHT)
 DARK = _look(ink="#E9EFF4", quiet="#A3B1BD", line="#2A3640", ground="#151e25", ramp=_RAMP_DARK)
+
+
+def colours(names: Sequence[str]) -> list[str]:
+    """A colour for each of several series, the same on every page for what is compared on all of them.
+
+    >>> colours(["release", "floor: an even map"]) == colours(["synthetic", "original"]) == [BLUE, GREY]
+    True
+    """
+    if len(names) == 1:
+        return [BLUE]
+    roles = [_ROLES.get(name.partition(":")[0]) for name in names]
+    if None not in roles and len(set(roles)) == len(names):
+        return [role for role in roles if role is not None]
+    return [_COMPARED[place % len(_COMPARED)] for place in range(len(names))]
 
 
 def safe(text: object, longest: int = 60) -> str:

@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 
 from penstock.errors import UsageError
 from penstock.report import shapes
-from penstock.report.numbers import readable
+from penstock.report.numbers import readable, sentence
 from penstock.report.picture import Picture
-from penstock.report.pictures import finite
-from penstock.report.theme import BLUE, GREY, PALETTE, figure, safe
+from penstock.report.pictures import Numbers, finite
+from penstock.report.shapes import Figure
+from penstock.report.theme import BLUE, GREY, colours, figure, safe
 
 PERCENTILES = (2, 25, 50, 75, 98)
-ACROSS = 4
+ACROSS, ACROSS_NARROW = 4, 2
 THICK = 6.0
 
 
@@ -37,12 +38,31 @@ def maps_by_time(
     across, up, cells = finite(x_edges), finite(y_edges), finite(counts)
     if cells.shape != (len(times), len(across) - 1, len(up) - 1):
         raise UsageError(f"The maps '{title}' need {len(times)} grids of {len(across) - 1} x {len(up) - 1}.")
-    rows = -(-len(times) // ACROSS)
+    totals = cells.sum(axis=(1, 2))
+    busiest = int(np.argmax(totals))
+    told = caption or (
+        f"{len(times)} maps in the same colours; stronger colour means more {amount}. Of these times most "
+        f"{amount} are made at {times[busiest]}: {readable(float(totals[busiest]))}."
+    )
+    table = tuple(
+        (time, float(total), float(grid.max()))
+        for time, total, grid in zip(times, totals, cells, strict=True)
+    )
+    wide, narrow = (_side_by_side(times, across, up, cells, amount, many) for many in (ACROSS, ACROSS_NARROW))
+    drawn = figure(wide.data, **wide.layout, narrow=narrow)
+    return Picture(title, told, drawn, ("time", amount, "in the fullest cell"), table, wide=True)
+
+
+def _side_by_side(
+    times: Sequence[str], across: Numbers, up: Numbers, cells: Numbers, amount: str, many: int
+) -> Figure:
+    """So many maps in a row, each of the shape of its area, hanging from its title."""
+    rows = -(-len(times) // many)
     top = float(np.sqrt(np.maximum(cells, 0.0)).max()) or 1.0
-    traces: list[Any] = []
+    traces: list[shapes.Shape] = []
     layout: dict[str, Any] = {"annotations": [], "height": int(60 + 190 * rows)}
     for place, (time, grid) in enumerate(zip(times, cells, strict=True)):
-        row, column = divmod(place, ACROSS)
+        row, column = divmod(place, many)
         name = "" if place == 0 else str(place + 1)
         traces.append(
             shapes.heatmap(
@@ -60,17 +80,16 @@ def maps_by_time(
                 hovertemplate=f"{safe(time)}<br><b>%{{customdata:,.4~g}}</b> {safe(amount)}<extra></extra>",
             )
         )
-        left, low = column / ACROSS, 1 - (row + 1) / rows
+        left, low = column / many, 1 - (row + 1) / rows
         bare = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
-        # a map keeps its shape on a narrow page, and hangs from its title
         shape = {"scaleanchor": f"x{name}", "constrain": "domain", "constraintoward": "top"}
-        across_page, up_page = [left, left + 0.94 / ACROSS], [low, low + 0.84 / rows]
+        across_page, up_page = [left, left + 0.94 / many], [low, low + 0.84 / rows]
         layout[f"xaxis{name}"] = {"domain": across_page, "anchor": f"y{name}", "constrain": "domain", **bare}
         layout[f"yaxis{name}"] = {"domain": up_page, "anchor": f"x{name}", **shape, **bare}
         layout["annotations"].append(
             {
                 "text": safe(time),
-                "x": left + 0.47 / ACROSS,
+                "x": left + 0.47 / many,
                 "y": low + 0.86 / rows,
                 "xref": "paper",
                 "yref": "paper",
@@ -79,19 +98,7 @@ def maps_by_time(
                 "showarrow": False,
             }
         )
-    totals = cells.sum(axis=(1, 2))
-    busiest = int(np.argmax(totals))
-    told = caption or (
-        f"{len(times)} maps in the same colours; stronger colour means more {amount}. Of these times most "
-        f"{amount} are made at {times[busiest]}: {readable(float(totals[busiest]))}."
-    )
-    table = tuple(
-        (time, float(total), float(grid.max()))
-        for time, total, grid in zip(times, totals, cells, strict=True)
-    )
-    return Picture(
-        title, told, figure(traces, **layout), ("time", amount, "in the fullest cell"), table, wide=True
-    )
+    return figure(traces, **layout)
 
 
 def flow_map(
@@ -167,11 +174,10 @@ def spreads(
     """A box for each series: the middle half with its median; whiskers at the 2nd and 98th percentile."""
     rows: list[tuple[Any, ...]] = []
     traces: list[Any] = []
-    for place, (name, values) in enumerate(series.items()):
+    for (name, values), colour in zip(series.items(), colours(list(series)), strict=True):
         numbers = finite(values).ravel()
         cuts = np.percentile(numbers, PERCENTILES) if numbers.size else np.zeros(len(PERCENTILES))
         rows.append((name, *(float(cut) for cut in cuts)))
-        colour = PALETTE[place % len(PALETTE)] if len(series) > 1 else BLUE
         traces.append(
             shapes.box(
                 name=safe(name),
@@ -186,9 +192,8 @@ def spreads(
             )
         )
     drawn = figure(traces, height=320, yaxis={"title": {"text": safe(axis)}, "rangemode": "tozero"})
-    told = (
-        caption
-        or "; ".join(
+    told = caption or sentence(
+        "; ".join(
             f"{name}: half lie between {readable(cuts[1])} and {readable(cuts[3])} {unit}".rstrip()
             for name, *cuts in rows
         )

@@ -17,6 +17,7 @@ from penstock.review import marks
 from penstock.review.marks import Path
 from penstock.schema import Field, Schema
 from penstock.schema.fact import nearest
+from penstock.schema.field import OTHER
 from penstock.schema.magnitudes import round_outwards
 from penstock.schema.values import at, written
 
@@ -24,6 +25,7 @@ UNIT: Final = "unit"
 """The name under which the privacy unit is reviewed, beside those of the fields."""
 NOTHING: Final = "none"
 RULES: Final = ("impossible", "always")
+INTO: Final = "into"
 
 
 @dataclass(frozen=True)
@@ -176,18 +178,36 @@ def _title(page: Page, name: str, title: str = "") -> str:
     return marks.remove(page.text, (*place, "title")) if "title" in page.field_at(place) else page.text
 
 
-def _merge(page: Page, name: str, *values: str) -> str:
-    place = page.place(name)
-    kept = [value for value in _categories(page, name) if value not in values]
-    unknown = next((value for value in values if value not in _categories(page, name)), None)
+def _merge(page: Page, name: str, *words: str) -> str:
+    named = len(words) > 2 and words[-2] == INTO
+    values, into = (words[:-2], words[-1]) if named else (words, OTHER)
+    place, field, known = page.place(name), page.schema.field(name), _categories(page, name)
+    unknown = next((value for value in values if value not in known), None)
     if unknown is not None:
+        raise UsageError(f"'{unknown}' is not a category of '{name}'{nearest(unknown, known)}.")
+    if field.taxonomy is not None:
         raise UsageError(
-            f"'{unknown}' is not a category of '{name}'{nearest(unknown, _categories(page, name))}."
+            f"The categories of '{name}' have a taxonomy; merge them in the file, in both places."
         )
+    before = page.field_at(place).get("merged", {})
+    away = [value for value in values if value != into]
+    kept = [value for value in known if value not in away]
+    folded = into == OTHER and into not in known
+    if not folded and into not in kept:
+        kept.insert(known.index(values[0]) if field.categories_ordered else len(kept), into)
     if not kept:
         raise UsageError(f"'{name}' would have no category left; leave the whole column out instead.")
-    text = marks.put_items(page.text, (*place, "constraints", "enum"), kept)
-    return marks.put(text, (*place, "outside"), "other", before="review")
+    text = marks.put_items(page.text, (*place, "constraints", "enum"), [_as_written(field, v) for v in kept])
+    after = {each: list(raw) for each, raw in before.items() if each not in away}
+    if not folded:
+        moved = [raw for value in away for raw in (value, *before.get(value, ()))]
+        after[into] = [*after.get(into, ()), *(raw for raw in moved if raw != into)]
+        after = {each: [_as_written(field, value) for value in raw] for each, raw in after.items() if raw}
+    if after:
+        text = marks.put(text, (*place, "merged"), after, before="review")
+    elif before:
+        text = marks.remove(text, (*place, "merged"))
+    return marks.put(text, (*place, "outside"), OTHER, before="review") if folded else text
 
 
 def _add(page: Page, name: str, *values: str) -> str:
@@ -276,7 +296,14 @@ ACTIONS: Final = {
         Action("round", "FIELD", "Round bounds; if they are round, one decimal less.", _round),
         Action("bounds", "FIELD LOW HIGH", "These bounds.", _bounds, 3, 3),
         Action("rename", "FIELD TITLE", "The title under which reports show it.", _title, 1, 2),
-        Action("merge", "FIELD VALUE ...", "These categories become one, 'other'.", _merge, 2, None),
+        Action(
+            "merge",
+            "FIELD VALUE ... [into NAME]",
+            "These categories become one of this name, or 'other'.",
+            _merge,
+            2,
+            None,
+        ),
         Action("add", "FIELD VALUE ...", "More categories, known from elsewhere.", _add, 2, None),
         Action("outside", "FIELD refuse|clamp|other", "What becomes of other values.", _outside, 2, 2),
         Action(

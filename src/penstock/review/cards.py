@@ -72,6 +72,7 @@ class Card:
     hints: tuple[str, ...] = ()
     source: str = ""
     values: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
     more_values: int = 0
     low: str = ""
     high: str = ""
@@ -118,6 +119,7 @@ def _of(field: Field, told: list[str], markers: tuple[str, ...]) -> Card:
     return replace(
         card,
         values=field.labels[:MOST_SHOWN],
+        merged=tuple(f"{written(into)}: {', '.join(map(written, raw))}" for into, raw in field.merged),
         more_values=max(0, len(field.labels) - MOST_SHOWN),
         actions=(*always, "merge", "add", "widen"),
     )

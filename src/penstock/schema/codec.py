@@ -120,10 +120,15 @@ class Codec:
 
     @cached_property
     def keys(self) -> dict[str | float, int]:
-        """The code of every category, by the readable value that means it."""
+        """The code of every category, by the readable values that mean it."""
         if self.field.type == "string":
-            return {str(value).strip(BLANKS): code for code, value in enumerate(self.field.values)}
-        return {float(position(value)): code for code, value in enumerate(self.field.values)}
+            return {str(value).strip(BLANKS): code for value, code in self.field.meanings}
+        return {float(position(value)): code for value, code in self.field.meanings}
+
+    @cached_property
+    def merged(self) -> frozenset[str | float]:
+        """Those of the readable values that are no category, but merged into one."""
+        return frozenset(list(self.keys)[len(self.field.values) :])
 
     def decode(self, codes: NDArray[Any], rng: np.random.Generator) -> pl.Series:
         """A raw value for every code: the category, or a uniform draw inside the bin; missing is null."""

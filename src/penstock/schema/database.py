@@ -294,7 +294,7 @@ def _categories(codec: Codec, dtype: Any, read: _Read) -> list[tuple[Any, Any]]:
                 *pairs,
             ]
         return pairs
-    labelled = {label: code for code, label in enumerate(field.labels)}
+    labelled = field.spellings
     if dtype.is_numeric():
         return [
             (read.value == _double(key), _code(labelled[label]))
@@ -305,8 +305,8 @@ def _categories(codec: Codec, dtype: Any, read: _Read) -> list[tuple[Any, Any]]:
     if dtype.is_date() or dtype.is_timestamp():
         kind = "date" if dtype.is_date() else "datetime"
         return [
-            (read.value == ibis.literal(key, type="int64"), _code(labelled[label]))
-            for label in field.labels
+            (read.value == ibis.literal(key, type="int64"), _code(code))
+            for label, code in labelled.items()
             if (key := _iso_key(kind, label.strip(BLANKS))) is not None
         ]
     if _named(read.value) == "pyspark":  # Java does not compile what so many comparisons are written as

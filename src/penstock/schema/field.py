@@ -40,6 +40,12 @@ def _read_tree(nested: object) -> Taxonomy:
 
 
 Tree = Annotated[Taxonomy, PlainValidator(_read_tree), PlainSerializer(lambda tree: tree.to_nested())]
+Merged = Annotated[
+    tuple[tuple[Any, tuple[Any, ...]], ...],
+    SkipValidation,
+    PlainSerializer(lambda pairs: {written(into): list(values) for into, values in pairs}),
+]
+"""For each category into which values are merged, these values."""
 
 
 class Constraints(Fact):
@@ -82,6 +88,15 @@ class _Written:
             raise SchemaError(f"{raw!r} is not a list of {what}s. Write it as a YAML list.")
         return tuple(self.value(each, what) for each in raw)
 
+    def merged(self, given: Any) -> Merged:
+        pairs = given.items() if isinstance(given, Mapping) else given
+        if not isinstance(given, Mapping | tuple):
+            raise SchemaError(f"merged is {given!r}. Write 'merged: {{elsewhere: [annex, tower]}}'.")
+        return tuple(
+            (self.value(into, "merged category"), self.values(values, "merged value"))
+            for into, values in pairs
+        )
+
     def constraints(self, given: Any) -> Constraints:
         if isinstance(given, Constraints):
             given = given.model_dump(exclude_none=True)
@@ -121,7 +136,7 @@ class Field(Fact):
     whole record, where the kind of data has records that may lie elsewhere.
     ``missing`` says whether a missing value is a ``value`` with a code of its own or refused.
     ``spikes`` are values of a range that stand out, each with a bin of its own; ``decimals`` is how many
-    of them a number has.
+    of them a number has. ``merged`` lists for a category the values of the column that mean it as well.
 
     >>> Field(name="income", type="integer", constraints={"minimum": 0, "maximum": 90_000}).labels[:2]
     ('0..999', '1000..1999')
@@ -133,6 +148,7 @@ class Field(Fact):
     description: str | None = None
     constraints: Constraints = Constraints()
     categories_ordered: bool = False
+    merged: Merged = ()
     bins: Bins | None = None
     spikes: Annotated[tuple[Any, ...], SkipValidation] = ()
     decimals: Annotated[int, Range(ge=0, le=MOST_DECIMALS)] | None = None
@@ -162,6 +178,7 @@ class Field(Fact):
             "constraints": written.constraints,
             "bins": written.bins,
             "spikes": lambda given: written.values(given, "spike"),
+            "merged": written.merged,
             "taxonomy": _read_tree,
         }
         result = {key: value for key, value in data.items() if key not in parts}
@@ -189,8 +206,12 @@ class Field(Fact):
         if self.decimals is not None and self.type != "number":
             raise SchemaError(f"{self.name}: 'decimals' belong to a field of type 'number'. Remove them.")
         if self.kind not in ("categorical", "ordinal"):
-            if self.categories_ordered or self.taxonomy is not None:
-                key = "taxonomy" if self.taxonomy is not None else "categoriesOrdered"
+            stray = {
+                "taxonomy": self.taxonomy is not None,
+                "merged": bool(self.merged),
+                "categoriesOrdered": self.categories_ordered,
+            }
+            for key in (key for key, given in stray.items() if given):
                 raise SchemaError(
                     f"{self.name}: '{key}' belongs to a field with an enum. Remove it, or add an enum."
                 )
@@ -229,6 +250,30 @@ class Field(Fact):
             )
         if self.taxonomy is not None:
             self.taxonomy.refuse_unless_covers([written(value) for value in self.values], self.name)
+        if self.merged:
+            self._check_merged(seen)
+
+    def _check_merged(self, categories: Mapping[str, Value]) -> None:
+        if self.outside == "clamp":
+            raise SchemaError(
+                f"{self.name}: values cannot be merged where others are clamped. Set 'outside: other' or "
+                "'outside: refuse'."
+            )
+        seen: dict[str, str] = {}
+        for into, values in self.merged:
+            name = written(into).strip(BLANKS)
+            if name not in categories:
+                raise SchemaError(
+                    f"{self.name}: values are merged into '{name}', which is not in the enum. Add it there."
+                )
+            for key in (written(value).strip(BLANKS) for value in values):
+                if key in categories:
+                    raise SchemaError(
+                        f"{self.name}: '{key}' is in the enum and merged into '{name}'. Remove one of them."
+                    )
+                if key in seen:
+                    raise SchemaError(f"{self.name}: '{key}' is merged twice. Remove one of the two.")
+                seen[key] = name
 
     def _check_coarser(self) -> None:
         if self.bins is None or self.bins.coarser is None:
@@ -287,6 +332,21 @@ class Field(Fact):
                 f"{self.name}: no categories are declared. List them under 'constraints: enum'."
             )
         return tuple(enum or ())
+
+    @cached_property
+    def meanings(self) -> tuple[tuple[Value, int], ...]:
+        """Every value that a column may hold and its code: the categories, then what is merged into them."""
+        categories = [(value, code) for code, value in enumerate(self.values)]
+        codes = {written(value).strip(BLANKS): code for value, code in categories}
+        merged = [
+            (value, codes[written(into).strip(BLANKS)]) for into, values in self.merged for value in values
+        ]
+        return (*categories, *merged)
+
+    @cached_property
+    def spellings(self) -> dict[str, int]:
+        """The same, as they are written."""
+        return {written(value): code for value, code in self.meanings}
 
     @cached_property
     def edges(self) -> Edges:

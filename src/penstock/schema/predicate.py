@@ -132,6 +132,11 @@ class Bound:
         except NotAValueError:
             key = text
         if key in keys:
+            if key in self.codec.merged:
+                raise QueryError(
+                    f"{field.name}: '{text}' is merged into '{field.labels[keys[key]]}', and is not counted "
+                    "alone. Ask for that."
+                )
             return [keys[key]]
         if field.taxonomy is not None and (leaves := field.taxonomy.under(text)):
             return [field.labels.index(leaf) for leaf in leaves]

@@ -5,6 +5,7 @@ three states: readable, missing, or unreadable. The database twin of this module
 ``database``; both follow the rule in ``values`` and must give the same codes.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -150,7 +151,7 @@ def _marked(numbers: pl.Series, marker: str) -> pl.Series:
 def numeric_labels(field: Field) -> dict[float, str]:
     """Categories written as numbers, by their value: what a typed numeric column is matched against."""
     found: dict[float, str] = {}
-    for label in field.labels:
+    for label in field.spellings:
         try:
             value = number(label)
         except NotAValueError:
@@ -167,10 +168,10 @@ def numeric_labels(field: Field) -> dict[float, str]:
 def boolean_labels(field: Field) -> dict[bool, str]:
     """Categories that spell true or false: what a typed boolean column is matched against."""
     spelt = ((True, field.true_values), (False, field.false_values))
-    return {value: label for value, words in spelt if (label := _first(words, field.labels)) is not None}
+    return {value: label for value, words in spelt if (label := _first(words, field.spellings)) is not None}
 
 
-def _first(words: tuple[str, ...], labels: tuple[str, ...]) -> str | None:
+def _first(words: tuple[str, ...], labels: Collection[str]) -> str | None:
     return next((word for word in words if word in labels), None)
 
 

@@ -155,8 +155,8 @@ class Schema(Fact):
             marked = {marker.strip(BLANKS) for marker in codec.markers}
             both = [
                 label
-                for label in codec.field.labels
-                if not codec.field.ranged and label.strip(BLANKS) in marked
+                for label in (() if codec.field.ranged else codec.field.spellings)
+                if label.strip(BLANKS) in marked
             ]
             if both:
                 raise SchemaError(

@@ -607,7 +607,7 @@ def test_an_evaluation_stands_between_floor_and_ceiling() -> None:
     assert told.columns[:3] == ("hour", "miles", "kilometres")
     hours = found.details["emd_miles_by_hour"]
     assert [row[0] for row in told.rows] == ["all hours", *(f"{int(hour):02d}:00" for hour in hours)]
-    assert all(row[2] == pytest.approx(row[1] * 1.609344) for row in told.rows)
+    assert all(float(row[2]) == pytest.approx(float(row[1]) * 1.609344, abs=0.02) for row in told.rows)
     assert found.details["mean_emd_kilometres"] == pytest.approx(found.details["mean_emd_miles"] * 1.609344)
 
 

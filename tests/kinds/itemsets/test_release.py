@@ -285,7 +285,7 @@ def test_a_universe_that_is_too_large_is_refused() -> None:
 def test_releases_are_compared_with_floor_and_ceiling(method: str | None) -> None:
     found = evaluate(made(method), pl.DataFrame({"basket": ROWS}), queries=20)
     names = [score.name for score in found.scores]
-    assert len([name for name in names if name.startswith("counts of up to")]) == 5
+    assert len([name for name in names if name.startswith("sets up to")]) == 5
     assert "top 10 sets of items" in names
     assert "sizes" in names
     top = next(score for score in found.scores if score.name == "top 10 sets of items")

@@ -343,9 +343,14 @@ def _in_both(hourly: dict[int, float], floor: dict[int, float], ceiling: dict[in
     shown += [(f"{hour:02d}:00", hourly[hour], floor[hour], ceiling[hour]) for hour in hourly]
     return Table(
         ("hour", "miles", "kilometres", "floor, miles", "ceiling, miles"),
-        [(name, far, far * KILOMETRES, low, high) for name, far, low, high in shown],
-        caption="In miles and kilometres",
+        [
+            (name, *(f"{each:.2f}" for each in (far, far * KILOMETRES, low, high)))
+            for name, far, low, high in shown
+        ],
+        caption="Every hour, in miles and kilometres",
         strong=(0,),
+        right=(1, 2, 3, 4),
+        folded=True,
     )
 
 

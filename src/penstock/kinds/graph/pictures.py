@@ -120,7 +120,7 @@ def scree(values: Mapping[str, NDArray[np.float64]]) -> Picture:
 def network_values(values: Mapping[str, NDArray[np.float64]]) -> Picture:
     """The components of the leading eigenvector by rank."""
     series = {name: (np.arange(1, found.size + 1), found) for name, found in values.items()}
-    return curves("Network values", series, x_name="rank", y_name="component of the leading eigenvector")
+    return curves("Network values", series, x_name="rank", y_name="leading eigenvector")
 
 
 def hop_plot(values: Mapping[str, NDArray[np.float64]]) -> Picture:

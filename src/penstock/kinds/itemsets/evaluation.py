@@ -120,11 +120,12 @@ def _counts(
         right = supports_of(truth, universe, asked)
         scores.append(
             Score(
-                f"counts of up to {number * 100 // GROUPS} % of the longest",
+                f"sets up to {number * 100 // GROUPS} %",
                 relative_error(right, release.estimates(asked), records),
                 floor=relative_error(right, np.zeros(len(asked)), records),
                 ceiling=relative_error(right, supports_of(again, universe, asked), records),
-                note=f"mean relative error of {len(asked)} random sets of items; floor: nothing released",
+                note=f"mean relative error of the counts of {len(asked)} random sets of items, each of up to "
+                f"{number * 100 // GROUPS} % as many as the longest record has; floor: nothing released",
             )
         )
     return scores
@@ -172,7 +173,7 @@ def _item_picture(release: ItemSetsRelease, truth: WeightedSets) -> Picture:
         "release": release.estimates([(item,) for item in shown]),
     }
     labels = [release.universe[item] for item in shown]
-    return bars("The most frequent items", labels, series, amount="sets", most=SHOWN)
+    return bars("The most frequent items", labels, series, amount="sets", most=SHOWN, disjoint=False)
 
 
 def _size_picture(truth: NDArray[Any], released: NDArray[Any]) -> Picture:

@@ -257,7 +257,7 @@ def _top_picture(release: SequenceRelease, truth: Sequence[tuple[String, int]]) 
     if isinstance(release, MarkovRelease):
         series["release"] = [release.markov.count(string) for string, _ in shown]
     labels = [release.written(string).replace(",", " → ") for string, _ in shown]
-    return bars("The most frequent strings", labels, series, amount="occurrences", most=SHOWN)
+    return bars("The most frequent strings", labels, series, amount="occurrences", most=SHOWN, disjoint=False)
 
 
 def _length_picture(original: Counts, synthetic: Counts) -> Picture:

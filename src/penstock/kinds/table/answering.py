@@ -105,7 +105,7 @@ def _likely(release: Asked, names: Sequence[str], weights: Reals, public: float 
     ends = []
     for sign, each in zip((-1, 1), _ends(weights), strict=True):
         held = np.nan_to_num(each)
-        found = strays(release.counted_tables, names, joint, held, release.total)
+        found = strays(release.counted_tables, names, joint, held, release.total, public=public is not None)
         if found is None:
             return None
         ends.append(release.total * float((joint * held).sum()) + sign * found.half)
@@ -129,14 +129,14 @@ def _by_model(
     if not spread:
         caveats = [_unseen(names, known=range_ is not None), *caveats]
     if range_ is not None and range_.known == "estimated":
-        caveats.append(_ESTIMATED)
+        caveats.append(ESTIMATED)
     caveats += [*unconnected(release.in_groups(names)), *contributions(release.schema)]
     value = release.total * share
     basis: Basis = "spread evenly" if spread else "model"
     return Answer(value, None, "records", basis, tuple(caveats), range=range_)
 
 
-_ESTIMATED = (
+ESTIMATED = (
     "The range is an estimate of the model's error from the release's own counts. More than 9 of 10 such "
     "ranges held the truth in a study of other tables; none of them is guaranteed."
 )

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import QueryError
-from penstock.kinds.table.answering import Asked, cut_fields, spread_evenly, unconnected
+from penstock.kinds.table.answering import ESTIMATED, Asked, cut_fields, spread_evenly, unconnected
 from penstock.kinds.table.counted import MOST_CELLS, CountedTable
 from penstock.kinds.table.model_error import strays
 from penstock.releases import Answer
@@ -298,7 +298,14 @@ class _Asked:
         view = self._model_view()
         ends = []
         for sign, worth in ((-1, view.least(low)), (1, view.most(high))):
-            found = strays(self.release.counted_tables, self.names, view.sums, worth, self.release.total)
+            found = strays(
+                self.release.counted_tables,
+                self.names,
+                view.sums,
+                worth,
+                self.release.total,
+                public=self.release.schema.size is not None,
+            )
             if found is None:
                 return None
             ends.append(self.release.total * view.sum(worth) + sign * found.half)
@@ -331,15 +338,9 @@ class _Asked:
         if self.cut:
             told.append(spread_evenly(cut_fields(self.condition), range_))
         if range_ is not None and not counted:
-            told.append(_LIKELY)
+            told.append(ESTIMATED)
         told += unconnected(self.release.in_groups(self.names))
         return Answer(value, None, text, basis, (*told, *self.notes), range=range_)
-
-
-_LIKELY = (
-    "The range is an estimate of the model's error from the release's own counts, made as that of a count; "
-    "sums and means were not studied, and none is guaranteed."
-)
 
 
 def _binned(name: str, range_: Range | None) -> str:

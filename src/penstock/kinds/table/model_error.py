@@ -10,6 +10,8 @@ levels sees what its groups tell of it.
 *   `unseen`: the records times the size of all that is not seen. The truth strays so far from the model in
     a part that is not seen if its columns are wholly dependent in just the way that is asked.
 *   `apart`: how far the model disagrees with the counts of the parts that are seen, beyond their noise.
+*   `total`: the deviation of the noise in the number of all records, times the mean weight. It is what no
+    column tells: little for a count of few records, most of the error for a sum of numbers far from zero.
 
 How far does the truth stray? A method that counts what depends most, until noise would outweigh it, leaves
 dependence of a size between its noise and everything uncounted. The half-width of the estimate is in
@@ -52,6 +54,7 @@ class Strays:
     noise: float
     unseen: float
     apart: float
+    total: float = 0.0
 
     @property
     def half(self) -> float:
@@ -60,16 +63,23 @@ class Strays:
         >>> round(Strays(noise=10.0, unseen=400.0, apart=0.0).half, 1)
         73.6
         """
-        return max(1.0, hypot(FACTOR * sqrt(self.noise * (self.noise + self.unseen)), self.apart))
+        strayed = FACTOR * sqrt(self.noise * (self.noise + self.unseen))
+        return max(1.0, hypot(strayed, self.apart, _QUANTILE * self.total))
 
 
 def strays(
-    tables: Sequence[CountedTable], names: Sequence[str], joint: Reals, weights: Reals, total: float
+    tables: Sequence[CountedTable],
+    names: Sequence[str],
+    joint: Reals,
+    weights: Reals,
+    total: float,
+    *,
+    public: bool = False,
 ) -> Strays | None:
     """What tables of noisy counts tell of a question with these weights, and what they leave open.
 
     `joint` are the model's probabilities of the same combinations of codes; None where there are too many
-    columns to look at.
+    columns to look at. The `total` has no noise where it is `public`.
     """
     if len(names) > MOST_COLUMNS or total <= 0:
         return None
@@ -102,11 +112,14 @@ def strays(
         apart += max(0.0, (off / precision) ** 2 - 1 / precision)
         told += largest
     everything = _weighed(weights**2, shares) - _weighed(weights, shares) ** 2
-    return Strays(sqrt(noise), total * sqrt(max(0.0, everything - told)), sqrt(apart))
+    precision = 0.0 if public else sum(1 / max(_LEAST, t.deviation**2 * t.counts.size) for t in tables)
+    all_of_them = abs(float((joint * weights).sum())) / sqrt(precision) if precision else 0.0
+    return Strays(sqrt(noise), total * sqrt(max(0.0, everything - told)), sqrt(apart), all_of_them)
 
 
 _ALIKE = 0.9  # views that see nearly as much of a part as the finest one are averaged with it
 _LEAST = 1e-12
+_QUANTILE = 1.959964  # of the normal distribution
 
 
 @dataclass(frozen=True, eq=False)

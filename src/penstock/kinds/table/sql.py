@@ -21,7 +21,8 @@ from penstock.kinds.table.answering import Asked, answer
 from penstock.kinds.table.groups import MOST_COLUMNS, MOST_GROUPS, Remembered, told_apart
 from penstock.kinds.table.measures import mean_of, total_of
 from penstock.releases.answer import Answer
-from penstock.releases.sql import TABLE, Selected, Statement, Tree
+from penstock.releases.sql import Selected, Statement, Tree
+from penstock.releases.sql_worker import TABLE
 from penstock.schema import Amounts, Condition
 from penstock.schema.syntax import And, Expression, Not, Operator, Or, Predicate, outside
 from penstock.schema.values import DATE, NotAValueError, parse, written

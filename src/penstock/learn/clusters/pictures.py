@@ -14,7 +14,7 @@ from penstock.report.maps import grid_map, point_map
 from penstock.report.numbers import readable
 from penstock.report.picture import Picture
 from penstock.report.pictures import bars
-from penstock.report.theme import PALETTE, figure, safe
+from penstock.report.theme import BLUE, GREY, HUES, figure, safe
 
 if TYPE_CHECKING:
     from penstock.learn.clusters.release import ClustersRelease
@@ -49,7 +49,7 @@ def beside(release: ClustersRelease, others: Reals) -> Picture:
             y=centres[:, up] if up != across else np.zeros(len(centres)),
             mode="markers",
             name=name,
-            marker={"size": size, "symbol": symbol, "color": PALETTE[number], "line": {"width": 2}},
+            marker={"size": size, "symbol": symbol, "color": (GREY, BLUE)[number], "line": {"width": 2}},
             hovertemplate="%{x:.6~g}, %{y:.6~g}<extra></extra>",
         )
         for number, (name, centres, symbol, size) in enumerate(sets)
@@ -82,7 +82,7 @@ def _along(release: ClustersRelease) -> Picture:
             y=heights[number],
             mode="lines+markers",
             name=f"cluster {number}",
-            line={"width": float(widths[number]), "color": PALETTE[number % len(PALETTE)]},
+            line={"width": float(widths[number]), "color": HUES[number % len(HUES)]},
             customdata=[readable(float(value)) for value in release.centres[number]],
             hovertemplate=f"cluster {number}<br><b>%{{customdata}}</b><extra></extra>",
         )
@@ -165,7 +165,7 @@ def _map(release: ClustersRelease) -> Picture:
             textfont={"size": 13},
             marker={
                 "size": 8 + 12 * np.sqrt(sizes / max(float(sizes.max()), 1.0)),
-                "color": [PALETTE[number % len(PALETTE)] for number in range(len(places))],
+                "color": [HUES[number % len(HUES)] for number in range(len(places))],
                 "line": {"width": 1.5, "color": "white"},
                 "opacity": 1.0,
             },

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.report.numbers import readable
 from penstock.report.picture import Picture
 from penstock.report.pictures import bars
 
@@ -45,5 +49,15 @@ def pictures(release: LinearRelease) -> Sequence[Picture]:
             continue
         columns = release.labels if effects.shape[1] > 1 else (release.target,)
         series = {each: effects[:, place] for place, each in enumerate(columns)}
-        found.append(bars(f"{name}: what each value adds", labels, series, amount="score"))
+        told = _told(labels, effects[:, 0], "" if effects.shape[1] == 1 else f" for {columns[0]}")
+        title = f"{name}: what each value adds"
+        found.append(bars(title, labels, series, amount="score", caption=told))
     return found
+
+
+def _told(labels: Sequence[str], effects: NDArray[np.float64], of: str) -> str:
+    """Which value raises the score most, and which one lowers it or raises it least."""
+    most, least = int(np.argmax(effects)), int(np.argmin(effects))
+    ends = ((labels[most], float(effects[most])), (labels[least], float(effects[least])))
+    told = [f"{'raises' if effect >= 0 else 'lowers'} it by {readable(abs(effect))}" for _, effect in ends]
+    return f"Of all values{of}, {ends[0][0]} {told[0]} and {ends[1][0]} {told[1]}, on the scale of the score."

@@ -148,7 +148,9 @@ def _section(release: SelectionRelease, truth: Reals, chosen: Sequence[int]) -> 
     series: dict[str, Any] = {"original": truth[list(chosen)]}
     if release.counts is not None:
         series["release"] = release.counts.astype(np.float64)
-    picture = bars("Counts of the selected", release.items, series, amount=release.counted, most=60)
+    picture = bars(
+        "Counts of the selected", release.items, series, amount=release.counted, most=60, disjoint=False
+    )
     return Section(
         "What was selected", [Gallery([picture])], short="Selection", lead="In the order of the release."
     )
