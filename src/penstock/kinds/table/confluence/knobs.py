@@ -38,9 +38,9 @@ class Knobs:
     target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups
     of an attribute, with more where the noise of all pairs would make a mean distance of no more than
     `clearly`. Beside all pairs all triples are counted, as fine as the noise of either makes no more than
-    `threes` times the distance that chance does. Without `groups` bins are counted in full however noisy that is, without `pack` every
-    column and every pair has a table of its own. `even` gives every table the same budget instead of what
-    it needs. `studies/privbayes_variants.py` changes one at a time.
+    `threes` times the distance that chance does. Without `groups` bins are counted in full however noisy that
+    is, without `pack` every column and every pair has a table of its own. `even` gives every table the same
+    budget instead of what it needs. `studies/privbayes_variants.py` changes one at a time.
     """
 
     size: Fraction = Fraction(1, 100)

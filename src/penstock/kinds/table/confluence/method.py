@@ -20,14 +20,15 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
 4. *Views.* One noisy number says how large the gaps of all pairs are on average (`pairs`). Where it exceeds
    what their noise would be, all pairs are counted, arranged in as few tables as an affine plane needs
    (`planes`), and all triples beside them where public numbers say that the noise of both would be small
-   against what chance does to so many records; else the pairs, and the levels of both their attributes, that noise-aware choices find worth
-   counting (`pairs`), until none is, or none more than luck would show; stopping is one of the candidates,
-   and what it is worth is public. The first choices connect attributes that nothing connects yet. Under rho,
-   where all pairs together have small gaps against those along a tree, the pairs that connect are counted
-   for a part of what is left, and the gaps of the others are looked at once more, from what these counts
-   pass on along the tree (`implied`) instead of from independence: the expectation is as public, the bound
-   the same, and a pair that the tree tells anyway is not bought. Under epsilon counting twice costs more
-   than that saves: precisions add up, and rho with them, but not epsilon. Where the
+   against what chance does to so many records. Else the pairs, and the levels of both their attributes, that
+   noise-aware choices find worth counting (`pairs`), until none is, or none more than luck would show;
+   stopping is one of the candidates, and what it is worth is public. The first choices connect attributes
+   that nothing connects yet, and few follow where the number of 2. says that a tree may tell everything.
+   Under rho, where all pairs together have small gaps against those along a tree, the pairs that connect are
+   counted for a part of what is left, and the gaps of the others are looked at once more, from what these
+   counts pass on along the tree (`implied`) instead of from independence: the expectation is as public, the
+   bound the same, and a pair that the tree tells anyway is not bought. Under epsilon counting twice costs
+   more than that saves: precisions add up, and rho with them, but not epsilon. Where the
    schema names a target, its pairs with all others are counted whatever they are worth, and alone where no
    other would be worth its noise: which pairs these are is public, and whether noise would hide them, too.
 5. *Noisy counts* of the views, and once more of the attributes that no view sees in full, budget by the
