@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from penstock.catalogue.entry import ENGINES, HERE, AnswerInfo, KindInfo, OptionInfo, UnitInfo
+from penstock.catalogue.entry import (
+    ENGINES,
+    HERE,
+    MEMORY,
+    SPARK,
+    AnswerInfo,
+    KindInfo,
+    OptionInfo,
+    UnitInfo,
+)
 
 ANSWERS = (
     AnswerInfo(
@@ -143,6 +152,7 @@ KINDS = (
         evaluation="penstock.kinds.sequences.evaluation:SequencesEvaluation",
         audits="penstock.kinds.sequences.audits:AUDITS",
         made_up="penstock.kinds.sequences.made_up:made_up_sequences",
+        engines=(MEMORY, SPARK),
         layout=("sequence", "penstock.kinds.sequences.layout:SequenceLayout"),
         options=(
             _COUNT,

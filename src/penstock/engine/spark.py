@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 class Spark(SeveralTables):
     """A Spark session."""
 
+    lists = True
+
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
         self._session = backend._session
@@ -60,6 +62,33 @@ class Spark(SeveralTables):
     def numbers(self, expression: ir.Table) -> dict[str, Numbers]:
         result = self._session.sql(self.backend.compile(expression)).toArrow()
         return {name: whole(result[name]) for name in result.column_names}
+
+    def numbered(self, table: ir.Table, name: str) -> ir.Table:
+        """By the number of each piece of the records and the place there: a running number would need all of
+        them on one machine."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=((), "int64"))  # type: ignore[untyped-decorator]  # untyped library
+        def monotonically_increasing_id() -> Any:
+            """A function of Spark, as the next one is."""
+
+        return table.mutate(**{name: monotonically_increasing_id()})
+
+    def counted_up(self, last: Any) -> Any:
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("int64", "int64"), "array<int64>"))  # type: ignore[untyped-decorator]
+        def sequence(first: Any, last: Any) -> Any:
+            """The numbers."""
+
+        return sequence(ibis.literal(1, type="int64"), last.cast("int64"))
+
+    def joined(self, texts: Any, order: Any, where: Any) -> Any:
+        """Sorted when all of a group are together: Ibis knows no ordered aggregation of Spark."""
+        import ibis
+
+        pairs: Any = ibis.struct({"at": order, "text": texts}).collect(where=where)
+        return pairs.sort().map(lambda pair: pair["text"]).join("")
 
     def looked_up(self, column: Any, lookup: NDArray[np.intp]) -> Any:
         """An element of an array: comparisons would make more code than Java compiles."""

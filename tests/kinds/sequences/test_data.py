@@ -40,7 +40,9 @@ def opened(texts: Iterable[str | None], longest: int = 9, symbols: str = "A, B")
 
 
 def contents(sequences: Sequences) -> tuple[list[int], list[int]]:
-    return sequences._symbols.codes.tolist(), sequences._symbols.lengths.tolist()
+    symbols = sequences._recorded
+    assert isinstance(symbols, Symbols)
+    return symbols.codes.tolist(), symbols.lengths.tolist()
 
 
 def levels(sequences: Sequences, deepest: int) -> list[ContextLevel]:
@@ -359,6 +361,7 @@ def test_a_schema_with_other_fields_or_no_sequence_is_refused() -> None:
 def test_drafts_of_whole_sequences_and_of_events() -> None:
     from penstock.drafting.proposal import draft
     from penstock.kinds.sequences.layout import SequenceLayout
+from penstock.kinds.sequences.symbols import Symbols
 
     whole = draft(pl.DataFrame({"pages": ["home news", "news", "home home"] * 9}), kind="sequences")
     assert whole.unit.protects == "sequence"
