@@ -11,6 +11,7 @@ import pytest
 
 from penstock.errors import DataError, PenstockError, SchemaError, UsageError
 from penstock.kinds.sequences.data import ContextLevel, Sequences
+from penstock.kinds.sequences.symbols import Symbols
 from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import open_seal
 from penstock.schema import Schema
@@ -361,7 +362,6 @@ def test_a_schema_with_other_fields_or_no_sequence_is_refused() -> None:
 def test_drafts_of_whole_sequences_and_of_events() -> None:
     from penstock.drafting.proposal import draft
     from penstock.kinds.sequences.layout import SequenceLayout
-from penstock.kinds.sequences.symbols import Symbols
 
     whole = draft(pl.DataFrame({"pages": ["home news", "news", "home home"] * 9}), kind="sequences")
     assert whole.unit.protects == "sequence"

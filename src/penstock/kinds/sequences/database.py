@@ -1,9 +1,9 @@
 """Sequences inside a database: coded there, kept there, counted there.
 
 The twin of `symbols.Symbols` and `occurrences.Text`, number for number. Every sequence is one row with one
-text, its codes behind a mark (`penstock.engine.strings`). What precedes a place of it is a part of the text in
-front of that place; so all contexts of one length are counted in one query, in which the parts are compared
-with the list of the contexts that are asked for. Only counts come back.
+text, its codes behind a mark (`penstock.engine.strings`). What precedes a place of it is a part of the text
+in front of that place; so all contexts of one length are counted in one query, in which the parts are
+compared with the list of the contexts that are asked for. Only counts come back.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class SequencesInDatabase:
         return events, self._marked(placed.group_by(owned).aggregate(**asked))
 
     def _gapped(self, placed: ir.Table, owned: Sequence[str], clock: Clock) -> ir.Table:
-        """The events with the bin of what passed before each; behind the last bin where that does not count."""
+        """The events with the bin of what passed before each, which is none where that does not count."""
         import ibis
 
         from penstock.engine.expressions import added
