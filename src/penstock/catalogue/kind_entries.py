@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from penstock.catalogue.entry import (
     ENGINES,
-    HERE,
     MEMORY,
     SPARK,
     AnswerInfo,
@@ -171,7 +170,7 @@ KINDS = (
         evaluation="penstock.kinds.itemsets.evaluation:ItemSetsEvaluation",
         audits="penstock.kinds.itemsets.audits:AUDITS",
         made_up="penstock.kinds.itemsets.made_up:made_up_sets",
-        engines=HERE,
+        engines=ENGINES,
         layout=("items", "penstock.kinds.itemsets.layout:ItemSetLayout"),
         options=(
             _COUNT,

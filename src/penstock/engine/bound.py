@@ -144,22 +144,27 @@ def keep_some_per_user(table: ir.Table, user: str, at_most: int, order_key: byte
 
     values = [table[name] for name in table.columns if name != user]
     counted = table.mutate(penstock_count=ibis.row_number().over(group_by=table[user], order_by=values))
-    text: Any = (
-        ibis.literal(f"{_hexadecimal(order_key)}|")
-        + _name(counted[user])
-        + ibis.literal("|")
-        + counted["penstock_count"].cast("string")
-    )
-    drawn = counted.mutate(penstock_drawn=database_of(table).digest(text))
+    return keep_some(counted, [user], called(counted[user]), at_most, order_key).drop("penstock_count")
+
+
+def keep_some(table: ir.Table, groups: Sequence[str], name: Any, at_most: int, order_key: bytes) -> ir.Table:
+    """At most so many records of each group, by the hashes of the key, what the group is called and the
+    number of the record within it, which is in the column 'penstock_count'."""
+    import ibis
+
+    count = table["penstock_count"]
+    text: Any = ibis.literal(f"{_hexadecimal(order_key)}|") + name + ibis.literal("|") + count.cast("string")
+    drawn = table.mutate(penstock_drawn=database_of(table).digest(text))
     place = ibis.row_number().over(
-        group_by=drawn[user], order_by=[drawn["penstock_drawn"], drawn["penstock_count"]]
+        group_by=[drawn[group] for group in groups],
+        order_by=[drawn["penstock_drawn"], drawn["penstock_count"]],
     )
     placed = drawn.mutate(penstock_place=place)
     kept = placed.filter(placed["penstock_place"] < at_most)
-    return kept.drop(user, "penstock_count", "penstock_drawn", "penstock_place")
+    return kept.drop("penstock_drawn", "penstock_place")
 
 
-def _name(user: ir.Value) -> ir.Value:
+def called(user: ir.Value) -> ir.Value:
     """What a user is called, as memory writes it: a whole number among real ones with one decimal."""
     import ibis
 
@@ -177,16 +182,24 @@ def user_in_database(column: ir.Value) -> ir.Value:
 
 def refuse_nobody(table: ir.Table, user: str, name: str, markers: Sequence[str] = ()) -> None:
     """DataError when a record in a database has no user; see `numbered_users`."""
+    asked = table.filter(nobodys(table[user], markers)).aggregate(records=lambda rows: rows.count())
+    refuse_count(int(database_of(table).numbers(asked)["records"][0]), name)
+
+
+def nobodys(user: ir.Value, markers: Sequence[str] = ()) -> Any:
+    """Whether a record in a database has no user, where a column says whose it is."""
     import ibis.expr.operations as ops
 
-    column = table[user]
-    missing: Any = column.isnull()
-    if column.type().is_string():
-        missing = missing | column.isin(_signs(markers))
-    elif column.type().is_floating() and table.get_backend().has_operation(ops.IsNan):
-        missing = missing | column.isnan()
-    asked = table.filter(missing).aggregate(records=lambda rows: rows.count())
-    count = int(database_of(table).numbers(asked)["records"][0])
+    missing: Any = user.isnull()
+    if user.type().is_string():
+        missing = missing | user.isin(_signs(markers))
+    elif user.type().is_floating() and user.get_backend().has_operation(ops.IsNan):
+        missing = missing | user.isnan()
+    return missing
+
+
+def refuse_count(count: int, name: str) -> None:
+    """DataError when so many records have no user, or no other name that they need."""
     if count:
         raise _nobodys(name, f"{count} records name no user")
 

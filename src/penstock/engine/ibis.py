@@ -256,7 +256,8 @@ class IbisEngine:
         if schema.unit.column is None:
             return encoded, length
         with progress("bounding users"):
-            kept = Stored(keep_some_per_user(encoded.table, USER, schema.unit.records, order_key))
+            some = keep_some_per_user(encoded.table, USER, schema.unit.records, order_key)
+            kept = Stored(some.drop(USER))
             return kept, self._records(kept.table)
 
     def _encoded(self, records: ir.Table | Stored, schema: Schema) -> tuple[Stored, int]:

@@ -12,7 +12,7 @@ unit moves the counts of all parts of one step by no more than it has sets.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import comb
 from typing import Any, TypeVar
 
@@ -56,15 +56,13 @@ class Part(Handle):
             because="a set is counted once, and a unit has as many sets as the schema allows",
         )
 
-    @staticmethod
-    def divided(parts: Sequence[Part], operations: Sequence[Operation]) -> Iterator[Division]:
-        """Parts of the same sets, each told apart by which members of a group of its cut its sets meet."""
-        if not parts:
-            return
-        whole, moves = parts[0]._parts, parts[0]._moves
-        found = whole.divided([part._raw for part in parts], operations)
-        for raw, operation in zip(found, operations, strict=True):
-            yield Division(whole, raw, operation, moves)
+    def expect(self, operation: Operation) -> None:
+        """Say that the part will be divided so: what is expected together is found in one pass, at best."""
+        self._parts.expect(self._raw, operation)
+
+    def divided(self, operation: Operation) -> Division:
+        """The part, told apart by which members of a group of the cut its sets meet."""
+        return Division(self._parts, self._parts.divided(self._raw, operation), operation, self._moves)
 
 
 class Division(Handle):
@@ -166,10 +164,11 @@ class SetLevel(Handle):
     def children(self, split: NDArray[np.int64]) -> SetLevel:
         cuts: list[Cut] = []
         parts: list[Any] = []
-        places = split.tolist()
-        operations = [self._operation(place) for place in places]
-        divided = self._whole.divided([self._parts[place] for place in places], operations)
-        for operation, found in zip(operations, divided, strict=True):
+        asked = [(self._parts[place], self._operation(place)) for place in split.tolist()]
+        for part, operation in asked:
+            self._whole.expect(part, operation)
+        for part, operation in asked:
+            found = self._whole.divided(part, operation)
             for choice in range(1, 1 << len(operation.members)):
                 cuts.append(operation.cut_of(choice))
                 parts.append(found.of(choice))

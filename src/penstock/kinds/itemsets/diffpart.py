@@ -24,6 +24,7 @@ with the fan-out. That it be tried out on the records, as the paper suggests, wo
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
@@ -181,17 +182,19 @@ class _Search:
 
         All that wait at one time are divided in one pass over the records, where that takes one.
         """
-        self._waiting: list[tuple[Cut, Part, Chain]] = []
+        self._waiting: deque[tuple[Cut, Part, Chain]] = deque()
         self._found: list[Found] = []
         self._queued = 0
         self._go_on((self.tree.root,), everything, chain)
         with progress("dividing parts", total=None) as step:
             while self._waiting:
-                now, self._waiting = self._waiting, []
+                now, self._waiting = self._waiting, deque()
                 operations = [self._operation(cut, chain) for cut, _, chain in now]
-                divided = Part.divided([part for _, part, _ in now], operations)
-                for (cut, _, chain), operation, division in zip(now, operations, divided, strict=True):
-                    self._divide(cut, operation, division, chain)
+                for (_, part, _), operation in zip(now, operations, strict=True):
+                    part.expect(operation)
+                for operation in operations:
+                    cut, part, chain = now.popleft()  # which lets go of the records of a part
+                    self._divide(cut, operation, part.divided(operation), chain)
                     step(1)
         return self._found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -118,5 +117,8 @@ class PartsInMemory:
     def size_of(self, part: Sets) -> int:
         return part.size
 
-    def divided(self, parts: Sequence[Sets], operations: Sequence[Operation]) -> Iterable[Sorted]:
-        return (Sorted.by(part, operation) for part, operation in zip(parts, operations, strict=True))
+    def expect(self, part: Sets, operation: Operation) -> None:
+        pass
+
+    def divided(self, part: Sets, operation: Operation) -> Sorted:
+        return Sorted.by(part, operation)

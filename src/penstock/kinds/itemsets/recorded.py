@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,8 +36,11 @@ class Parts(Protocol):
     def size_of(self, part: Any) -> int:
         """How many sets a part holds."""
 
-    def divided(self, parts: Sequence[Any], operations: Sequence[Operation]) -> Iterable[Division]:
-        """Several parts, each told apart by its operation, in one pass where that takes one."""
+    def expect(self, part: Any, operation: Operation) -> None:
+        """Say that a part will be divided: what is expected together is found in one pass, at best."""
+
+    def divided(self, part: Any, operation: Operation) -> Division:
+        """A part, told apart by which members of a group of its cut its sets meet."""
 
 
 class Recorded(Protocol):

@@ -116,9 +116,8 @@ class SequencesInDatabase:
         if owner is None or owner == self._layout.user:
             return found
         names = [USER, TEXT, LENGTH] + ([] if self._clock is None else [FIRST, GAPS])
-        return Stored(
-            keep_some_per_user(found.table.select(*names), USER, self._schema.unit.records, order_key)
-        )
+        some = keep_some_per_user(found.table.select(*names), USER, self._schema.unit.records, order_key)
+        return Stored(some.drop(USER))
 
     def _values(self, source: ir.Table) -> tuple[ir.Table, ir.Table]:
         """One row, one sequence: the values of all of them, and the texts."""
