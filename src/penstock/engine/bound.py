@@ -168,11 +168,31 @@ def called(user: ir.Value) -> ir.Value:
     """What a user is called, as memory writes it: a whole number among real ones with one decimal."""
     import ibis
 
-    written = user.cast("string")
     if not user.type().is_floating():
-        return written
-    plain = (user == user.floor()) & (user.abs() < ibis.literal(1e15))
-    return ibis.ifelse(plain, user.cast("int64").cast("string") + ibis.literal(".0"), written)
+        return user.cast("string")
+    return user.cast("int64").cast("string") + ibis.literal(".0")
+
+
+def refuse_uncalled(table: ir.Table, user: str, name: str) -> None:
+    """DataError where databases write the names of users in different ways, so that a seed would not give the
+    same sample everywhere: for times, and for numbers that are not whole."""
+    kind = table[user].type()
+    written = [kind.is_string(), kind.is_integer(), kind.is_boolean(), kind.is_date(), kind.is_decimal()]
+    what = None if any(written) or kind.is_floating() else "times, or by values of another odd type"
+    if kind.is_floating():
+        import ibis
+
+        column: Any = table[user]
+        near: Any = ibis.ifelse(column.abs() < ibis.literal(1e15), column, ibis.literal(0.5))
+        asked = table.filter(near != near.floor()).aggregate(records=lambda rows: rows.count())
+        if int(database_of(table).numbers(asked)["records"][0]):
+            what = "numbers that are not whole, or beyond 10 to the 15"
+    if what is not None:
+        raise DataError(
+            f"{name}: users are told apart by {what}, which databases write in different ways, so that a "
+            "seed would not choose the same records everywhere. Convert the column to text, or to whole "
+            "numbers. Nothing was spent."
+        )
 
 
 def user_in_database(column: ir.Value) -> ir.Value:

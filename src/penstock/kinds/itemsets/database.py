@@ -21,6 +21,7 @@ from penstock.engine.bound import (
     keep_some_per_user,
     nobodys,
     refuse_count,
+    refuse_uncalled,
     user_in_database,
 )
 from penstock.engine.connection import explained
@@ -213,6 +214,7 @@ class SetsInDatabase:
             return found
         each = Stored(sets)
         self._refuse(each.table, values)
+        refuse_uncalled(each.table, USER, self._schema.unit.column)
         own = each.table.select(USER, TEXT)
         bounded = keep_some_per_user(own, USER, self._schema.unit.records, self._key)
         self._owned = Stored(self._shortened(bounded))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.engine.bound import keep_some_per_user, refuse_nobody, user_in_database
+from penstock.engine.bound import keep_some_per_user, refuse_nobody, refuse_uncalled, user_in_database
 from penstock.engine.connection import explained
 from penstock.engine.pieces import USER
 from penstock.engine.records import Source
@@ -116,6 +116,7 @@ class SequencesInDatabase:
         if owner is None or owner == self._layout.user:
             return found
         names = [USER, TEXT, LENGTH] + ([] if self._clock is None else [FIRST, GAPS])
+        refuse_uncalled(found.table, USER, owner)
         some = keep_some_per_user(found.table.select(*names), USER, self._schema.unit.records, order_key)
         return Stored(some.drop(USER))
 
