@@ -11,13 +11,14 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.engine.test_postgres import BASKETS, OWNED, VISITS
 from tests.test_one_release_on_every_engine import POINTS, TABLE
 
 import penstock
@@ -66,6 +67,22 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture
+def collected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The queries whose results come back."""
+    from penstock.engine.spark import Spark
+
+    found: list[str] = []
+    plain = Spark.numbers
+
+    def numbers(database: Spark, expression: Any) -> dict[str, Numbers]:
+        found.append(database.backend.compile(expression))
+        return plain(database, expression)
+
+    monkeypatch.setattr(Spark, "numbers", numbers)
+    return found
+
+
 def jobs(backend: Any) -> int:
     return len(backend._session.sparkContext.statusTracker().getJobIdsForGroup(GROUP))
 
@@ -84,18 +101,8 @@ BOUNDS = [
 
 @pytest.mark.parametrize(("method", "schema", "most"), BOUNDS)
 def test_spark_gives_the_release_of_memory_in_a_bounded_number_of_jobs(
-    spark: Any, people: Path, monkeypatch: pytest.MonkeyPatch, method: str, schema: str, most: int
+    spark: Any, people: Path, collected: list[str], method: str, schema: str, most: int
 ) -> None:
-    from penstock.engine.spark import Spark
-
-    collected: list[str] = []
-    plain = Spark.numbers
-
-    def numbers(database: Spark, expression: Any) -> dict[str, Numbers]:
-        collected.append(database.backend.compile(expression))
-        return plain(database, expression)
-
-    monkeypatch.setattr(Spark, "numbers", numbers)
     facts = Schema.from_yaml(schema)
     before = jobs(spark)
     made = penstock.release(f"spark://{people}", facts, epsilon="1/2", method=method, seed=8)
@@ -105,6 +112,52 @@ def test_spark_gives_the_release_of_memory_in_a_bounded_number_of_jobs(
     assert made.model().json == expected.model().json
     for name, table in expected.model().tables.items():
         assert table.equals(made.model().tables[name])
+
+
+# The same for lists, and what each level of a tree, each chosen string and each size of sets adds.
+LISTS: list[tuple[str, str, dict[str, Any], Callable[[Any], int]]] = [
+    ("privtree-sequences", OWNED + VISITS, {}, lambda release: 24 + 3 * release.shape.depth),
+    ("n-gram", VISITS, {"longest_gram": 3}, lambda _: 20),
+    ("top-strings", VISITS, {"many": 3}, lambda _: 8 + 3 * 3),
+    ("sluice", BASKETS, {}, lambda _: 40),
+    ("diffpart", BASKETS, {"fan_out": 4}, lambda release: 10 + 7 * min(4, release.divided)),
+    ("privtree-sets", BASKETS, {"fan_out": 4}, lambda release: 10 + 7 * min(4, release.divided)),
+    ("top-sets", BASKETS, {"k": 3, "longest": 2}, lambda _: 20),
+    ("select-items", OWNED + BASKETS, {"c": 3}, lambda _: 20),
+]
+
+
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(5)
+    pages = np.minimum(rng.geometric(0.3, 300) - 1, 19)
+    frame = pl.DataFrame(
+        {
+            "visit": [f"v{number}" for number in rng.integers(0, 60, 300)],
+            "at": rng.permutation(300),
+            "page": [f"p{page}" for page in pages.tolist()],
+            "who": rng.integers(0, 25, 300),
+        }
+    )
+    path = tmp_path_factory.mktemp("spark") / "visits.parquet"
+    frame.write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize(("method", "schema", "parameters", "most"), LISTS, ids=[case[0] for case in LISTS])
+def test_spark_counts_sequences_and_item_sets_in_a_bounded_number_of_jobs(
+    spark: Any, visits: Path, collected: list[str], method: str, schema: str, parameters: Any, most: Any
+) -> None:
+    facts = Schema.from_yaml(schema)
+    asked: dict[str, Any] = {"epsilon": 9, "method": method, "seed": 8, "parameters": parameters}
+    before = jobs(spark)
+    made = penstock.release(f"spark://{visits}", facts, **asked)
+    taken = jobs(spark) - before
+    assert all(re.search(r"COUNT\(|SUM\(", query) for query in collected)
+    expected = penstock.release(visits, facts, engine="memory", **asked)
+    assert made.model().json == expected.model().json
+    assert all(table.equals(made.model().tables[name]) for name, table in expected.model().tables.items())
+    assert taken <= most(made), taken
 
 
 def test_every_question_of_an_engine_is_answered_as_in_memory(spark: Any, people: Path) -> None:

@@ -177,8 +177,9 @@ def refuse_uncalled(table: ir.Table, user: str, name: str) -> None:
     """DataError where databases write the names of users in different ways, so that a seed would not give the
     same sample everywhere: for times, and for numbers that are not whole."""
     kind = table[user].type()
-    written = [kind.is_string(), kind.is_integer(), kind.is_boolean(), kind.is_date(), kind.is_decimal()]
-    what = None if any(written) or kind.is_floating() else "times, or by values of another odd type"
+    whole = kind.is_integer() or kind.is_decimal() or kind.is_boolean()
+    alike = whole or kind.is_string() or kind.is_uuid() or kind.is_date() or kind.is_floating()
+    what = None if alike else "times, or by values of another odd type"
     if kind.is_floating():
         import ibis
 
