@@ -33,7 +33,6 @@ class Spark(SeveralTables):
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
         self._session = backend._session
-        self._cached: dict[str, Any] = {}
         self._listed: list[str] = []
         weakref.finalize(self, _forgotten, self._session, self._listed).atexit = False
 
@@ -42,14 +41,12 @@ class Spark(SeveralTables):
 
         The first question fills it.
         """
-        frame = self._session.sql(self.backend.compile(expression)).cache()
-        return self._viewed(frame, cached=True)
+        return self._viewed(self._session.sql(self.backend.compile(expression)).cache())
 
     def dropped(self, name: str) -> None:
+        # By its name: Spark Connect would look for the tables that it was made of, and they may be gone.
+        self._session.catalog.uncacheTable(name)
         self._session.catalog.dropTempView(name)
-        frame = self._cached.pop(name, None)
-        if frame is not None:
-            frame.unpersist()
 
     def listed(self, columns: Mapping[str, Any]) -> ir.Table:
         """A view of its own: what Ibis holds in memory is registered only when Ibis itself asks for it."""
@@ -97,11 +94,9 @@ class Spark(SeveralTables):
         array: Any = ibis.literal(lookup.tolist(), type="array<int32>")
         return array[column.cast("int32")].cast("int64")
 
-    def _viewed(self, frame: Any, *, cached: bool = False) -> ir.Table:
+    def _viewed(self, frame: Any) -> ir.Table:
         name = fresh_name()
         frame.createOrReplaceTempView(name)
-        if cached:
-            self._cached[name] = frame
         found: ir.Table = self.backend.table(name)
         return found
 
