@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 from tests.engine.test_postgres import BASKETS, OWNED, VISITS
 from tests.test_one_release_on_every_engine import POINTS, TABLE
@@ -27,7 +28,8 @@ import penstock
 from penstock.engine import IbisEngine, Within, open_engine
 from penstock.engine.database import Numbers
 from penstock.engine.limits import Limits
-from penstock.engine.spark import _locally
+from penstock.engine.spark import Spark, _locally
+from penstock.engine.strings import cut_up
 from penstock.errors import DataError
 from penstock.schema import Schema
 
@@ -73,8 +75,6 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def collected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The queries whose results come back."""
-    from penstock.engine.spark import Spark
-
     found: list[str] = []
     plain = Spark.numbers
 
@@ -202,6 +202,15 @@ def test_the_cache_goes_with_the_engine(spark: Any, people: Path) -> None:
     del engine
     gc.collect()
     assert name not in [table.name for table in spark._session.catalog.listTables()]
+
+
+def test_spark_cuts_texts_at_the_very_sign(spark: Any) -> None:
+    """A separator is no pattern, and a list without values stays a row."""
+    given = pa.array(["a|b.c", " x||y ", "", None])
+    database = Spark(spark)
+    found = cut_up(database.listed({"s": given}), "s", "|", {}).to_polars().sort("row", "place")
+    assert found["token"].to_list() == ["a", "b.c", "x", "", "y", None, None]
+    assert found["place"].to_list() == [0, 1, 0, 1, 2, None, None]
 
 
 CONNECTED = """

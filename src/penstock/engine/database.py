@@ -95,6 +95,10 @@ class Database:
 
         return ibis.range(1, last + 1)
 
+    def split(self, text: Any, separator: str) -> Any:
+        """The parts of a text between the signs that separate them, as an array."""
+        return text.split(separator)
+
     def joined(self, texts: Any, order: Any, where: Any) -> Any:
         """The texts of a group one behind the other, by an ascending order; none where there is none."""
         return texts.group_concat(sep="", order_by=order, where=where)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -79,6 +80,10 @@ class Spark(SeveralTables):
             """The numbers."""
 
         return sequence(ibis.literal(1, type="int64"), last.cast("int64"))
+
+    def split(self, text: Any, separator: str) -> Any:
+        """Spark takes the separator for a pattern."""
+        return text.split(re.escape(separator))
 
     def joined(self, texts: Any, order: Any, where: Any) -> Any:
         """Sorted when all of a group are together: Ibis knows no ordered aggregation of Spark."""

@@ -81,9 +81,11 @@ def cut_up(table: ir.Table, column: str, separator: str | None, keep: Mapping[st
     """
     import ibis
 
-    numbered = database_of(table).numbered(table, ROW)
-    given: Any = numbered[column]
-    kept: dict[str, Any] = {ROW: numbered[ROW], **{name: numbered[source] for name, source in keep.items()}}
+    # with our names for them first, since the columns of the data may be called like ours
+    named = table.select(**{TOKEN: table[column]}, **{name: table[source] for name, source in keep.items()})
+    numbered = database_of(table).numbered(named, ROW)
+    given: Any = numbered[TOKEN]
+    kept = {name: numbered[name] for name in (ROW, *keep)}
     kind = given.type()
     if kind.is_array():
         lists = given
@@ -95,7 +97,7 @@ def cut_up(table: ir.Table, column: str, separator: str | None, keep: Mapping[st
         if separator is None:
             text = text.re_replace(f"[{BLANKS}]+", " ")
         text = text.strip()
-        parts = text.split(" " if separator is None else separator)
+        parts = database_of(table).split(text, " " if separator is None else separator)
         lists = ibis.ifelse(text == "", ibis.null("array<string>"), parts)
     return numbered.select(**kept, **{TOKEN: lists}).unnest(TOKEN, offset=PLACE, keep_empty=True)
 

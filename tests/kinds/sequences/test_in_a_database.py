@@ -132,3 +132,13 @@ def test_equal_events_at_one_time_have_any_order() -> None:
     assert np.array_equal(
         in_duckdb(twice, facts).length_counts(6)[1], read_sequences(twice, facts).length_counts(6)[1]
     )
+
+
+def test_columns_of_the_data_may_be_called_like_ours() -> None:
+    frame = pl.DataFrame({"row": ["a b", "b", ""], "place": [1, 2, 2]})
+    facts = Schema.from_yaml(
+        "kind: sequences\nunit: {protects: user, column: place, at_most: 2}\n"
+        "sequence: {symbol: row, longest: 6}\n"
+        "fields:\n  - {name: row, constraints: {enum: [a, b]}}\n"
+    )
+    assert in_duckdb(frame, facts).length_counts(6)[0].tolist() == [0, 1, 2]
