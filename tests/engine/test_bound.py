@@ -247,9 +247,12 @@ fields:
 - {name: x, type: number, bins: {count: 4}, constraints: {minimum: 0, maximum: 1}}
 - {name: kind, constraints: {enum: [a, b, c]}, missing: value}
 """)
+    ids = pl.Series(rng.integers(-20, 20, 500))
+    if users == pl.Float64:
+        ids = ids.cast(pl.Float64).set(ids == 0, -0.0)
     records = pl.DataFrame(
         {
-            "id": pl.Series(rng.integers(-20, 20, 500)).cast(users),
+            "id": ids.cast(users),
             "x": rng.random(500),
             "kind": rng.choice(["a", "b", "c", None], 500),
         }

@@ -127,6 +127,7 @@ def identified(
         missing = missing | users.is_in(_signs(markers)).fill_null(False)
     elif users.dtype.is_float():
         missing = missing | users.is_nan().fill_null(False)
+        users = users.set((users == 0).fill_null(False), 0.0)  # there are two zeros, which are equal
     if missing.any():
         row = int(missing.arg_max() or 0)
         what = f"the record in row {before + row + 1} names" if counted else "some record names"
