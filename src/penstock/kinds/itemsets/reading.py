@@ -5,7 +5,8 @@ whole set, a list or a text of items. What counts is presence: an item that is t
 
 Long files are read by DuckDB, which also brings the rows of a transaction and the sets of a user together;
 the items are coded a piece at a time. In memory are then the codes, one or two bytes for an item, and the
-sizes of the sets. Everything here is raw and lies below the seal.
+sizes of the sets. Spark and PostgreSQL count where the records are (`penstock.kinds.itemsets.database`).
+Everything here is raw and lies below the seal.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Sequences of symbols: reading them, coding them, one after the other in one long array.
 
 Two layouts are understood. Either every row is one event, and the events of a user in the order of
-time are a sequence; or every row is a whole sequence, a list or a text of symbols. Everything here is
-raw and lies below the seal.
+time are a sequence; or every row is a whole sequence, a list or a text of symbols. Spark and PostgreSQL
+count where the records are (`penstock.kinds.sequences.database`). Everything here is raw and lies below the
+seal.
 """
 
 from __future__ import annotations
