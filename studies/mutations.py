@@ -396,15 +396,15 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "first events of a user's cases count as one",
         SEQUENCES,
-        "minlength=clock.starts.count),\n            Sensitivity.of(self.schema.unit.records, monotone=True)",
-        "minlength=clock.starts.count),\n            Sensitivity.of(1, monotone=True)",
+        "starts(self._timed()),\n            Sensitivity.of(self.schema.unit.records, monotone=True)",
+        "starts(self._timed()),\n            Sensitivity.of(1, monotone=True)",
         "privtree-sequences",
     ),
     replay(
         "lengths of a user's sequences count as one",
         SEQUENCES,
-        "binned(self._symbols.lengths, self.longest),\n            Sensitivity.of(self.schema.unit.records",
-        "binned(self._symbols.lengths, self.longest),\n            Sensitivity.of(1",
+        "binned(lengths, self.longest, counts),\n            Sensitivity.of(self.schema.unit.records",
+        "binned(lengths, self.longest, counts),\n            Sensitivity.of(1",
         "privtree-sequences",
     ),
     replay(

@@ -21,9 +21,10 @@ from penstock.kinds.sequences.evaluation import frequent_strings, length_distanc
 from penstock.kinds.sequences.markov import String
 from penstock.kinds.sequences.ngram import NGram
 from penstock.kinds.sequences.occurrences import Text
-from penstock.kinds.sequences.reading import Symbols, open_sequences
+from penstock.kinds.sequences.reading import read_sequences
 from penstock.kinds.sequences.release import MarkovRelease, SequenceRelease
 from penstock.kinds.sequences.suffix_tree import PrivTreeSequences
+from penstock.kinds.sequences.symbols import Symbols
 from penstock.kinds.sequences.top_strings import TopStrings
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.splitting import Constant
@@ -77,7 +78,7 @@ def _from_file(name: str, path: str, symbols: int, longest: int) -> SequenceData
     with gzip.open(file(path), "rt") as lines:
         frame = pl.DataFrame({"symbols": lines.read().rstrip("\n").split("\n")})
     schema = described(symbols, longest)
-    return SequenceData(name, schema, open_sequences(frame, schema))
+    return SequenceData(name, schema, read_sequences(frame, schema))
 
 
 def msnbc() -> SequenceData:

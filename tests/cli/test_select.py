@@ -107,7 +107,7 @@ def test_categories_of_a_table(cli: Cli, desk: Desk) -> None:
         (("-e", "1", "-c", "1", "--threshold", "often"), 2, "threshold must be a number"),
         (("-e", "1", "-c", "1", "--column", "product"), 2, "leave out the column"),
         (("-e", "1", "-c", "1", "--mechanism", "gumbel"), 2, "--mechanism"),
-        (("-e", "1", "-c", "1", "--engine", "spark"), 2, "counted in memory or duckdb, not in spark"),
+        (("-e", "1", "-c", "1", "--engine", "spark"), 1, "Spark reads Parquet files and its own tables"),
         (("-e", "1", "-c", "1", "--account", "people"), 2, "a ledger"),
     ],
 )

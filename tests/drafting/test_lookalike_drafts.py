@@ -373,7 +373,7 @@ def test_long_numbers_that_come_back_are_people() -> None:
 
 
 def test_events_with_offsets_are_read_in_the_order_of_time() -> None:
-    from penstock.kinds.sequences.reading import open_sequences
+    from penstock.kinds.sequences.reading import read_sequences
 
     frame = pl.DataFrame(
         {
@@ -387,4 +387,4 @@ def test_events_with_offsets_are_read_in_the_order_of_time() -> None:
         "kind: sequences\nsequence: {user: case_id, time: at, symbol: step, longest: 9}\n"
         "fields: [{name: step, constraints: {enum: [a, b, c, d]}}]"
     )
-    assert open_sequences(frame, schema).codes.tolist() == [0, 1, 2, 3]
+    assert read_sequences(frame, schema).codes.tolist() == [0, 1, 2, 3]

@@ -63,32 +63,59 @@ def test_a_release_from_postgresql_is_the_one_from_memory(
     assert files(tmp_path / "memory" / "release") == files(tmp_path / "postgres" / "release")
 
 
-PAGES = "fields:\n  - {name: page, constraints: {enum: [a, b, c]}}\n"
-SEQUENCES = f"kind: sequences\nsequence: {{symbol: page, user: who, time: at, longest: 9}}\n{PAGES}"
-BASKETS = f"kind: itemsets\nitems: {{item: page, transaction: who}}\n{PAGES}"
+TWENTY = ", ".join(f"p{page}" for page in range(20))
+PAGES = f"fields:\n  - {{name: page, constraints: {{enum: [{TWENTY}]}}}}\n"
+VISITS = f"kind: sequences\nsequence: {{symbol: page, user: visit, time: at, longest: 9}}\n{PAGES}"
+BASKETS = f"kind: itemsets\nitems: {{item: page, transaction: visit, largest: 4}}\n{PAGES}"
+OWNED = "unit: {protects: user, column: who, at_most: 2}\n"
+LISTS = [
+    ("privtree-sequences", OWNED + VISITS, {}, 24),
+    ("n-gram", VISITS, {}, 10),
+    ("top-strings", VISITS, {"many": 6}, 12),
+    ("sluice", BASKETS, {}, 16),
+    ("diffpart", BASKETS, {"fan_out": 4}, 16),
+    ("privtree-sets", OWNED + BASKETS, {}, 36),
+    ("top-sets", OWNED + BASKETS, {"k": 5, "longest": 2}, 14),
+    ("select-items", OWNED + BASKETS, {"c": 3}, 10),
+]
 
 
-@pytest.mark.parametrize(("method", "schema"), [("privtree-sequences", SEQUENCES), ("sluice", BASKETS)])
-def test_trees_of_sequences_and_item_sets_take_one_statement(
-    postgres: PostgresServer, method: str, schema: str
-) -> None:
+@pytest.fixture(scope="module")
+def visits() -> pl.DataFrame:
     rng = np.random.default_rng(5)
-    frame = pl.DataFrame(
+    pages = np.minimum(rng.geometric(0.3, 600) - 1, 19)
+    return pl.DataFrame(
         {
-            "who": [f"w{number}" for number in rng.integers(0, 80, 600)],
+            "visit": [f"v{number}" for number in rng.integers(0, 80, 600)],
             "at": rng.permutation(600),
-            "page": rng.choice(["a", "b", "c"], 600),
+            "page": [f"p{page}" for page in pages.tolist()],
+            "who": rng.integers(0, 30, 600),
         }
     )
+
+
+@pytest.mark.parametrize(("method", "schema", "parameters", "most"), LISTS, ids=[case[0] for case in LISTS])
+def test_sequences_and_item_sets_are_counted_in_postgresql(
+    postgres: PostgresServer,
+    visits: pl.DataFrame,
+    method: str,
+    schema: str,
+    parameters: dict[str, Any],
+    most: int,
+) -> None:
+    """Every question is one COPY of counts; records are never fetched."""
     facts = Schema.from_yaml(schema)
-    postgres.hold("events", frame)
-    made = penstock.release(frame, facts, epsilon=1, method=method, seed=8)
+    postgres.hold("visits", visits)
+    asked: dict[str, Any] = {"epsilon": 9, "method": method, "seed": 8, "parameters": parameters}
+    made = penstock.release(visits, facts, **asked)
     since = len(postgres.log())
-    other = penstock.release(postgres.url, facts, table="events", epsilon=1, method=method, seed=8)
+    other = penstock.release(postgres.url, facts, table="visits", **asked)
+    statements = postgres.statements(since)
     assert made.model().json == other.model().json
-    asked = postgres.statements(since)
-    assert asked.count("DECLARE") <= 2  # of which one looks whether there is a record at all
-    assert asked.count("FETCH") <= 6
+    assert made.model().tables.keys() == other.model().tables.keys()
+    assert all(table.equals(other.model().tables[name]) for name, table in made.model().tables.items())
+    assert 1 <= statements.count("COPY") <= most
+    assert statements.count("DECLARE") <= 1  # which looks whether there is a record at all
 
 
 def test_all_marginals_of_a_request_take_one_statement_and_a_level_of_a_tree_one(
@@ -135,7 +162,7 @@ def test_several_tables_in_one_pass_are_those_that_are_counted_one_by_one(
     assert all(np.array_equal(one, two) for one, two in zip(found, reference, strict=True))
 
 
-def reader(server: PostgresServer) -> str:
+def reader(server: PostgresServer, table: str = "people") -> str:
     """The URL of a role that may read one table and nothing else: not even make a temporary one."""
     server.execute(
         "DROP OWNED BY reader" if "CREATE ROLE reader" in server.log() else "SELECT 1",
@@ -144,19 +171,28 @@ def reader(server: PostgresServer) -> str:
         "CREATE ROLE reader LOGIN",
         "ALTER ROLE reader SET default_transaction_read_only = on",
         "GRANT CONNECT ON DATABASE postgres TO reader",
-        "GRANT SELECT ON people TO reader",
+        f"GRANT SELECT ON {table} TO reader",
     )
     return server.url.replace("postgres@", "reader@")
 
 
-def test_a_role_that_may_only_read_is_enough(postgres: PostgresServer, people: pl.DataFrame) -> None:
-    postgres.hold("people", people)
-    url = reader(postgres)
-    for method, schema in (("independent", USERS), ("confluence", WIDE), ("privtree", POINTS)):
+def test_a_role_that_may_only_read_is_enough(
+    postgres: PostgresServer, people: pl.DataFrame, visits: pl.DataFrame
+) -> None:
+    given = {"people": people, "visits": visits}
+    for name, method, schema in (
+        ("people", "independent", USERS),
+        ("people", "confluence", WIDE),
+        ("people", "privtree", POINTS),
+        ("visits", "privtree-sequences", OWNED + VISITS),
+        ("visits", "diffpart", BASKETS),
+    ):
         facts = Schema.from_yaml(schema)
-        made = penstock.release(people, facts, epsilon=1, method=method, seed=8)
+        postgres.hold(name, given[name])
+        url = reader(postgres, name)
+        made = penstock.release(given[name], facts, epsilon=1, method=method, seed=8)
         since = len(postgres.log())
-        other = penstock.release(url, facts, table="people", epsilon=1, method=method, seed=8)
+        other = penstock.release(url, facts, table=name, epsilon=1, method=method, seed=8)
         assert made.model().json == other.model().json
         assert {name: table.rows() for name, table in made.model().tables.items()} == {
             name: table.rows() for name, table in other.model().tables.items()

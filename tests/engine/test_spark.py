@@ -6,9 +6,11 @@ One Java machine serves all of these tests; where there is no Java, or no Spark,
 from __future__ import annotations
 
 import gc
+import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,14 +19,17 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
+from tests.engine.test_postgres import BASKETS, OWNED, VISITS
 from tests.test_one_release_on_every_engine import POINTS, TABLE
 
 import penstock
 from penstock.engine import IbisEngine, Within, open_engine
 from penstock.engine.database import Numbers
 from penstock.engine.limits import Limits
-from penstock.engine.spark import _locally
+from penstock.engine.spark import Spark, _locally
+from penstock.engine.strings import cut_up
 from penstock.errors import DataError
 from penstock.schema import Schema
 
@@ -33,6 +38,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 ROOT = Path(__file__).resolve().parents[2]
 USERS = "unit: {protects: user, column: who, at_most: 2}\n"
 GROUP = "penstock tests"
+PAIRS = BASKETS.replace("largest: 4", "largest: 2")
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +72,20 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture
+def collected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The queries whose results come back."""
+    found: list[str] = []
+    plain = Spark.numbers
+
+    def numbers(database: Spark, expression: Any) -> dict[str, Numbers]:
+        found.append(database.backend.compile(expression))
+        return plain(database, expression)
+
+    monkeypatch.setattr(Spark, "numbers", numbers)
+    return found
+
+
 def jobs(backend: Any) -> int:
     return len(backend._session.sparkContext.statusTracker().getJobIdsForGroup(GROUP))
 
@@ -84,18 +104,8 @@ BOUNDS = [
 
 @pytest.mark.parametrize(("method", "schema", "most"), BOUNDS)
 def test_spark_gives_the_release_of_memory_in_a_bounded_number_of_jobs(
-    spark: Any, people: Path, monkeypatch: pytest.MonkeyPatch, method: str, schema: str, most: int
+    spark: Any, people: Path, collected: list[str], method: str, schema: str, most: int
 ) -> None:
-    from penstock.engine.spark import Spark
-
-    collected: list[str] = []
-    plain = Spark.numbers
-
-    def numbers(database: Spark, expression: Any) -> dict[str, Numbers]:
-        collected.append(database.backend.compile(expression))
-        return plain(database, expression)
-
-    monkeypatch.setattr(Spark, "numbers", numbers)
     facts = Schema.from_yaml(schema)
     before = jobs(spark)
     made = penstock.release(f"spark://{people}", facts, epsilon="1/2", method=method, seed=8)
@@ -105,6 +115,72 @@ def test_spark_gives_the_release_of_memory_in_a_bounded_number_of_jobs(
     assert made.model().json == expected.model().json
     for name, table in expected.model().tables.items():
         assert table.equals(made.model().tables[name])
+
+
+# The same for lists: so many jobs, and so many more for each level of a tree, wave of parts that are divided
+# together, length, string or size. How many of these there are is public, or found afterwards (None).
+LISTS: list[tuple[str, str, dict[str, Any], int, int, int | None]] = [
+    ("privtree-sequences", OWNED + VISITS, {}, 20, 3, None),
+    ("n-gram", VISITS, {"longest_gram": 3}, 12, 3, 3),
+    ("top-strings", VISITS, {"many": 3}, 10, 2, 3),
+    ("sluice", BASKETS, {}, 24, 0, 0),
+    ("diffpart", PAIRS, {"fan_out": 4}, 10, 5, None),
+    ("privtree-sets", PAIRS, {"fan_out": 4}, 10, 5, None),
+    ("top-sets", BASKETS, {"k": 3, "longest": 2}, 16, 3, 2),
+    ("select-items", OWNED + BASKETS, {"c": 3}, 16, 0, 0),
+]
+
+
+def test_the_guide_says_how_many_jobs_a_method_takes() -> None:
+    page = (ROOT / "docs" / "guide" / "cluster.md").read_text(encoding="utf-8")
+    table = page.split("| method | jobs at most |", 1)[1].split("\n\n", 1)[0]
+    rows = re.findall(r"^\| (.+) \| (\d+)(?:, and (\d+) for each .*)? \|$", table, re.MULTILINE)
+    said = [
+        (method, int(most), int(each or 0))
+        for names, most, each in rows
+        for method in re.findall("`([^`]+)`", names)
+    ]
+    held = [(method, most, 0) for method, _, most in BOUNDS]
+    held += [(method, most, each) for method, _, _, most, each, _ in LISTS]
+    assert sorted(said) == sorted(held)
+
+
+@pytest.fixture(scope="module")
+def visits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(5)
+    pages = np.minimum(rng.geometric(0.3, 300) - 1, 19)
+    frame = pl.DataFrame(
+        {
+            "visit": [f"v{number}" for number in rng.integers(0, 60, 300)],
+            "at": rng.permutation(300),
+            "page": [f"p{page}" for page in pages.tolist()],
+            "who": rng.integers(0, 25, 300),
+        }
+    )
+    path = tmp_path_factory.mktemp("spark") / "visits.parquet"
+    frame.write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("case", LISTS, ids=[case[0] for case in LISTS])
+def test_spark_counts_sequences_and_item_sets_in_a_bounded_number_of_jobs(
+    spark: Any, visits: Path, collected: list[str], case: tuple[Any, ...]
+) -> None:
+    method, schema, parameters, most, each, steps = case
+    facts = Schema.from_yaml(schema)
+    asked: dict[str, Any] = {"epsilon": 60, "method": method, "seed": 8, "parameters": parameters}
+    before = jobs(spark)
+    made = penstock.release(f"spark://{visits}", facts, **asked)
+    taken = jobs(spark) - before
+    assert all(re.search(r"COUNT\(|SUM\(", query) for query in collected)
+    expected = penstock.release(visits, facts, engine="memory", **asked)
+    assert made.model().json == expected.model().json
+    assert all(table.equals(made.model().tables[name]) for name, table in expected.model().tables.items())
+    if steps is None:
+        waves = sum("`mask`" in query for query in collected)
+        steps = made.shape.depth if method == "privtree-sequences" else waves
+        assert steps
+    assert taken <= most + each * steps
 
 
 def test_every_question_of_an_engine_is_answered_as_in_memory(spark: Any, people: Path) -> None:
@@ -137,13 +213,68 @@ def test_every_question_of_an_engine_is_answered_as_in_memory(spark: Any, people
 
 
 def test_the_cache_goes_with_the_engine(spark: Any, people: Path) -> None:
-    engine = open_engine(spark.read_parquet(str(people)), Schema.from_yaml(TABLE))
+    """And with nothing else: what it was made of is dropped before."""
+    engine = open_engine(spark.read_parquet(str(people)), Schema.from_yaml(USERS + TABLE))
     assert isinstance(engine, IbisEngine)
+    gc.collect()
     name = engine._stored.table.get_name()
     assert spark._session.catalog.isCached(name)
+    kept = spark._session.sparkContext._jsc.getPersistentRDDs().size()
     del engine
     gc.collect()
     assert name not in [table.name for table in spark._session.catalog.listTables()]
+    assert spark._session.sparkContext._jsc.getPersistentRDDs().size() == kept - 1
+
+
+def test_spark_cuts_texts_at_the_very_sign(spark: Any) -> None:
+    """A separator is no pattern, and a list without values stays a row."""
+    given = pa.array(["a|b.c", " x||y ", "", None])
+    database = Spark(spark)
+    found = cut_up(database.listed({"s": given}), "s", "|", {}).to_polars().sort("row", "place")
+    assert found["token"].to_list() == ["a", "b.c", "x", "", "y", None, None]
+    assert found["place"].to_list() == [0, 1, 0, 1, 2, None, None]
+
+
+CONNECTED = """
+import json, sys
+import ibis, penstock
+from pyspark.sql import SparkSession
+
+server, people, visits, table, baskets = sys.argv[1:]
+spark = ibis.pyspark.connect(SparkSession.builder.remote(server).getOrCreate())
+for path, schema, method in ((people, table, "independent"), (visits, baskets, "top-sets")):
+    facts = penstock.Schema.from_yaml(schema)
+    release = penstock.release(spark.read_parquet(path), facts, epsilon=1, method=method, seed=8)
+    print(json.dumps(release.model().json, sort_keys=True))
+"""
+
+
+def test_a_spark_connect_connection_gives_the_same_releases(spark: Any, people: Path, visits: Path) -> None:
+    """The Java machine of these tests also serves Connect; its client needs a process of its own."""
+    pytest.importorskip("grpc", reason="Spark Connect needs gRPC (penstock[spark])")
+    pytest.importorskip("grpc_status", reason="Spark Connect needs gRPC (penstock[spark])")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    context = spark._session.sparkContext
+    settings = context._jsc.sc().conf()
+    settings.set("spark.connect.grpc.binding.address", "127.0.0.1")
+    settings.set("spark.connect.grpc.binding.port", str(port))
+    service = context._jvm.org.apache.spark.sql.connect.service.SparkConnectService
+    service.start(context._jsc.sc())
+    schemas = (USERS + TABLE, OWNED + BASKETS)
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECTED, f"sc://127.0.0.1:{port}", str(people), str(visits), *schemas],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Error" not in done.stderr, done.stderr
+    expected = [
+        penstock.release(path, Schema.from_yaml(schema), epsilon=1, method=method, seed=8).model().json
+        for path, schema, method in zip((people, visits), schemas, ("independent", "top-sets"), strict=True)
+    ]
+    assert [json.loads(line) for line in done.stdout.splitlines()] == json.loads(json.dumps(expected))
 
 
 def test_what_spark_does_not_read_alike_is_refused(people: Path, tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ from penstock.kinds.points.baselines.dawa import least_uneven
 from penstock.kinds.points.data import _tally
 from penstock.kinds.sequences.data import Sequences
 from penstock.kinds.sequences.ngram import NGram
-from penstock.kinds.sequences.reading import Symbols
 from penstock.kinds.sequences.suffix_tree import PrivTreeSequences
+from penstock.kinds.sequences.symbols import Symbols
 from penstock.kinds.table.audits.gaps import Step
 from penstock.kinds.table.baselines.mwem import MWEM, Weights
 from penstock.kinds.table.privbayes.knapsack import fullest

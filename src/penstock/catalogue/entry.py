@@ -11,7 +11,8 @@ Role = Literal["method", "baseline"]
 MEMORY = "memory"
 HERE = (MEMORY, "duckdb")
 """Those of them that run in this process."""
-ENGINES = (*HERE, "spark")
+SPARK = "spark"
+ENGINES = (*HERE, SPARK)
 """Where records can be counted, the reference first. A kind names those of them that count its records."""
 
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from penstock.catalogue.entry import ENGINES, HERE, AnswerInfo, KindInfo, OptionInfo, UnitInfo
+from penstock.catalogue.entry import (
+    ENGINES,
+    MEMORY,
+    SPARK,
+    AnswerInfo,
+    KindInfo,
+    OptionInfo,
+    UnitInfo,
+)
 
 ANSWERS = (
     AnswerInfo(
@@ -143,6 +151,7 @@ KINDS = (
         evaluation="penstock.kinds.sequences.evaluation:SequencesEvaluation",
         audits="penstock.kinds.sequences.audits:AUDITS",
         made_up="penstock.kinds.sequences.made_up:made_up_sequences",
+        engines=(MEMORY, SPARK),
         layout=("sequence", "penstock.kinds.sequences.layout:SequenceLayout"),
         options=(
             _COUNT,
@@ -161,7 +170,7 @@ KINDS = (
         evaluation="penstock.kinds.itemsets.evaluation:ItemSetsEvaluation",
         audits="penstock.kinds.itemsets.audits:AUDITS",
         made_up="penstock.kinds.itemsets.made_up:made_up_sets",
-        engines=HERE,
+        engines=ENGINES,
         layout=("items", "penstock.kinds.itemsets.layout:ItemSetLayout"),
         options=(
             _COUNT,

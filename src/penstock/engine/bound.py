@@ -127,6 +127,7 @@ def identified(
         missing = missing | users.is_in(_signs(markers)).fill_null(False)
     elif users.dtype.is_float():
         missing = missing | users.is_nan().fill_null(False)
+        users = users.set((users == 0).fill_null(False), 0.0)  # there are two zeros, which are equal
     if missing.any():
         row = int(missing.arg_max() or 0)
         what = f"the record in row {before + row + 1} names" if counted else "some record names"
@@ -144,30 +145,56 @@ def keep_some_per_user(table: ir.Table, user: str, at_most: int, order_key: byte
 
     values = [table[name] for name in table.columns if name != user]
     counted = table.mutate(penstock_count=ibis.row_number().over(group_by=table[user], order_by=values))
-    text: Any = (
-        ibis.literal(f"{_hexadecimal(order_key)}|")
-        + _name(counted[user])
-        + ibis.literal("|")
-        + counted["penstock_count"].cast("string")
-    )
-    drawn = counted.mutate(penstock_drawn=database_of(table).digest(text))
+    return keep_some(counted, [user], called(counted[user]), at_most, order_key).drop("penstock_count")
+
+
+def keep_some(table: ir.Table, groups: Sequence[str], name: Any, at_most: int, order_key: bytes) -> ir.Table:
+    """At most so many records of each group, by the hashes of the key, what the group is called and the
+    number of the record within it, which is in the column 'penstock_count'."""
+    import ibis
+
+    count = table["penstock_count"]
+    text: Any = ibis.literal(f"{_hexadecimal(order_key)}|") + name + ibis.literal("|") + count.cast("string")
+    drawn = table.mutate(penstock_drawn=database_of(table).digest(text))
     place = ibis.row_number().over(
-        group_by=drawn[user], order_by=[drawn["penstock_drawn"], drawn["penstock_count"]]
+        group_by=[drawn[group] for group in groups],
+        order_by=[drawn["penstock_drawn"], drawn["penstock_count"]],
     )
     placed = drawn.mutate(penstock_place=place)
     kept = placed.filter(placed["penstock_place"] < at_most)
-    return kept.drop(user, "penstock_count", "penstock_drawn", "penstock_place")
+    return kept.drop("penstock_drawn", "penstock_place")
 
 
-def _name(user: ir.Value) -> ir.Value:
+def called(user: ir.Value) -> ir.Value:
     """What a user is called, as memory writes it: a whole number among real ones with one decimal."""
     import ibis
 
-    written = user.cast("string")
     if not user.type().is_floating():
-        return written
-    plain = (user == user.floor()) & (user.abs() < ibis.literal(1e15))
-    return ibis.ifelse(plain, user.cast("int64").cast("string") + ibis.literal(".0"), written)
+        return user.cast("string")
+    return user.cast("int64").cast("string") + ibis.literal(".0")
+
+
+def refuse_uncalled(table: ir.Table, user: str, name: str) -> None:
+    """DataError where databases write the names of users in different ways, so that a seed would not give the
+    same sample everywhere: for times, and for numbers that are not whole."""
+    kind = table[user].type()
+    whole = kind.is_integer() or kind.is_decimal() or kind.is_boolean()
+    alike = whole or kind.is_string() or kind.is_uuid() or kind.is_date() or kind.is_floating()
+    what = None if alike else "times, or by values of another odd type"
+    if kind.is_floating():
+        import ibis
+
+        column: Any = table[user]
+        near: Any = ibis.ifelse(column.abs() < ibis.literal(1e15), column, ibis.literal(0.5))
+        asked = table.filter(near != near.floor()).aggregate(records=lambda rows: rows.count())
+        if int(database_of(table).numbers(asked)["records"][0]):
+            what = "numbers that are not whole, or beyond 10 to the 15"
+    if what is not None:
+        raise DataError(
+            f"{name}: users are told apart by {what}, which databases write in different ways, so that a "
+            "seed would not choose the same records everywhere. Convert the column to text, or to whole "
+            "numbers. Nothing was spent."
+        )
 
 
 def user_in_database(column: ir.Value) -> ir.Value:
@@ -177,16 +204,24 @@ def user_in_database(column: ir.Value) -> ir.Value:
 
 def refuse_nobody(table: ir.Table, user: str, name: str, markers: Sequence[str] = ()) -> None:
     """DataError when a record in a database has no user; see `numbered_users`."""
+    asked = table.filter(nobodys(table[user], markers)).aggregate(records=lambda rows: rows.count())
+    refuse_count(int(database_of(table).numbers(asked)["records"][0]), name)
+
+
+def nobodys(user: ir.Value, markers: Sequence[str] = ()) -> Any:
+    """Whether a record in a database has no user, where a column says whose it is."""
     import ibis.expr.operations as ops
 
-    column = table[user]
-    missing: Any = column.isnull()
-    if column.type().is_string():
-        missing = missing | column.isin(_signs(markers))
-    elif column.type().is_floating() and table.get_backend().has_operation(ops.IsNan):
-        missing = missing | column.isnan()
-    asked = table.filter(missing).aggregate(records=lambda rows: rows.count())
-    count = int(database_of(table).numbers(asked)["records"][0])
+    missing: Any = user.isnull()
+    if user.type().is_string():
+        missing = missing | user.isin(_signs(markers))
+    elif user.type().is_floating() and user.get_backend().has_operation(ops.IsNan):
+        missing = missing | user.isnan()
+    return missing
+
+
+def refuse_count(count: int, name: str) -> None:
+    """DataError when so many records have no user, or no other name that they need."""
     if count:
         raise _nobodys(name, f"{count} records name no user")
 

@@ -35,6 +35,8 @@ class Database:
     """How many tables one question counts."""
     gathers: ClassVar[bool] = False
     """Whether it counts row by row, so that many tables are better summed up here from all distinct rows."""
+    lists: ClassVar[bool] = False
+    """Whether sequences and item sets are counted there, too; elsewhere their records are read from it."""
     keeps: bool = True
     """Whether it may keep results for this connection; otherwise every question begins with the records."""
 
@@ -80,6 +82,26 @@ class Database:
         result = self.numbers(grouped)
         order = np.argsort(result["key"])
         return [(result["key"][order], result["records"][order])]
+
+    def numbered(self, table: ir.Table, name: str) -> ir.Table:
+        """The table with a number for every row, whichever and in any order, as a further column."""
+        import ibis
+
+        return table.mutate(**{name: ibis.row_number().cast("int64")})
+
+    def counted_up(self, last: Any) -> Any:
+        """The whole numbers from 1 up to an expression, which is at least 1, as an array."""
+        import ibis
+
+        return ibis.range(1, last + 1)
+
+    def split(self, text: Any, separator: str) -> Any:
+        """The parts of a text between the signs that separate them, as an array."""
+        return text.split(separator)
+
+    def joined(self, texts: Any, order: Any, where: Any) -> Any:
+        """The texts of a group one behind the other, by an ascending order; none where there is none."""
+        return texts.group_concat(sep="", order_by=order, where=where)
 
     def looked_up(self, column: Any, lookup: NDArray[np.intp]) -> Any | None:
         """A column seen through a lookup; None where that is better done with the result."""

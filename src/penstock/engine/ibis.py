@@ -20,7 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.arrow_memory import owned
-from penstock.engine.bound import fresh_key, keep_some_per_user, refuse_nobody, user_in_database
+from penstock.engine.bound import (
+    fresh_key,
+    keep_some_per_user,
+    refuse_nobody,
+    refuse_uncalled,
+    user_in_database,
+)
 from penstock.engine.connection import explained, first_line
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
 from penstock.engine.directions import Directions
@@ -256,7 +262,9 @@ class IbisEngine:
         if schema.unit.column is None:
             return encoded, length
         with progress("bounding users"):
-            kept = Stored(keep_some_per_user(encoded.table, USER, schema.unit.records, order_key))
+            refuse_uncalled(encoded.table, USER, schema.unit.column)
+            some = keep_some_per_user(encoded.table, USER, schema.unit.records, order_key)
+            kept = Stored(some.drop(USER))
             return kept, self._records(kept.table)
 
     def _encoded(self, records: ir.Table | Stored, schema: Schema) -> tuple[Stored, int]:

@@ -102,6 +102,15 @@ def placed(records: Source, engine: str) -> Source:
     return records.on_spark() if engine == SPARK and not records.remote else records
 
 
+def counts_lists(engine: str, records: Source) -> bool:
+    """Whether sequences and item sets are counted where these records are."""
+    if engine == MEMORY or not records.remote:
+        return False
+    from penstock.engine.stored import database_of
+
+    return database_of(records.table()).lists
+
+
 def in_memory(engine: str, records: Source) -> bool:
     """Whether records are counted in memory: told so, or because they are few and in no database."""
     small = not records.remote and records.length <= current().in_memory(IN_MEMORY_UP_TO)

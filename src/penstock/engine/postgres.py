@@ -36,6 +36,7 @@ class Postgres(SeveralTables):
     """A connection to PostgreSQL, in a transaction of ours while this object lives."""
 
     gathers = True
+    lists = True
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
 class Spark(SeveralTables):
     """A Spark session."""
 
+    lists = True
+
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
         self._session = backend._session
-        self._cached: dict[str, Any] = {}
         self._listed: list[str] = []
         weakref.finalize(self, _forgotten, self._session, self._listed).atexit = False
 
@@ -40,14 +42,12 @@ class Spark(SeveralTables):
 
         The first question fills it.
         """
-        frame = self._session.sql(self.backend.compile(expression)).cache()
-        return self._viewed(frame, cached=True)
+        return self._viewed(self._session.sql(self.backend.compile(expression)).cache())
 
     def dropped(self, name: str) -> None:
+        # By its name: Spark Connect would look for the tables that it was made of, and they may be gone.
+        self._session.catalog.uncacheTable(name)
         self._session.catalog.dropTempView(name)
-        frame = self._cached.pop(name, None)
-        if frame is not None:
-            frame.unpersist()
 
     def listed(self, columns: Mapping[str, Any]) -> ir.Table:
         """A view of its own: what Ibis holds in memory is registered only when Ibis itself asks for it."""
@@ -61,6 +61,37 @@ class Spark(SeveralTables):
         result = self._session.sql(self.backend.compile(expression)).toArrow()
         return {name: whole(result[name]) for name in result.column_names}
 
+    def numbered(self, table: ir.Table, name: str) -> ir.Table:
+        """By the number of each piece of the records and the place there: a running number would need all of
+        them on one machine."""
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=((), "int64"))  # type: ignore[untyped-decorator]  # untyped library
+        def monotonically_increasing_id() -> Any:
+            """A function of Spark, as the next one is."""
+
+        return table.mutate(**{name: monotonically_increasing_id()})
+
+    def counted_up(self, last: Any) -> Any:
+        import ibis
+
+        @ibis.udf.scalar.builtin(signature=(("int64", "int64"), "array<int64>"))  # type: ignore[untyped-decorator]
+        def sequence(first: Any, last: Any) -> Any:
+            """The numbers."""
+
+        return sequence(ibis.literal(1, type="int64"), last.cast("int64"))
+
+    def split(self, text: Any, separator: str) -> Any:
+        """Spark takes the separator for a pattern."""
+        return text.split(re.escape(separator))
+
+    def joined(self, texts: Any, order: Any, where: Any) -> Any:
+        """Sorted when all of a group are together: Ibis knows no ordered aggregation of Spark."""
+        import ibis
+
+        pairs: Any = ibis.struct({"at": order, "text": texts}).collect(where=where)
+        return pairs.sort().map(lambda pair: pair["text"]).join("")
+
     def looked_up(self, column: Any, lookup: NDArray[np.intp]) -> Any:
         """An element of an array: comparisons would make more code than Java compiles."""
         import ibis
@@ -68,11 +99,9 @@ class Spark(SeveralTables):
         array: Any = ibis.literal(lookup.tolist(), type="array<int32>")
         return array[column.cast("int32")].cast("int64")
 
-    def _viewed(self, frame: Any, *, cached: bool = False) -> ir.Table:
+    def _viewed(self, frame: Any) -> ir.Table:
         name = fresh_name()
         frame.createOrReplaceTempView(name)
-        if cached:
-            self._cached[name] = frame
         found: ir.Table = self.backend.table(name)
         return found
 

@@ -15,7 +15,7 @@ from penstock.engine import streaming
 from penstock.errors import DataError, SchemaError
 from penstock.kinds.itemsets import reading
 from penstock.kinds.itemsets.incidence import Incidence
-from penstock.kinds.itemsets.reading import open_itemsets
+from penstock.kinds.itemsets.reading import read_itemsets
 from penstock.schema import Schema
 
 ITEMS = """
@@ -44,14 +44,14 @@ def holders(found: Incidence) -> list[int]:
     ids=["blanks", "separator", "lists"],
 )
 def test_a_row_is_a_set_and_an_item_counts_once_in_it(rows: list[object], columns: str) -> None:
-    found = open_itemsets(pl.DataFrame({"product": rows}), schema(columns))
+    found = read_itemsets(pl.DataFrame({"product": rows}), schema(columns))
     assert found.size == 4
     assert holders(found) == [3, 1, 1]
 
 
 def test_rows_of_one_transaction_are_one_set() -> None:
     rows = {"product": ["ale", "bun", "ale", "ale", "cod"], "basket": ["x", "x", "x", "y", "y"]}
-    found = open_itemsets(pl.DataFrame(rows), schema(", transaction: basket"))
+    found = read_itemsets(pl.DataFrame(rows), schema(", transaction: basket"))
     assert found.size == 2
     assert holders(found) == [2, 1, 1]
 
@@ -59,9 +59,9 @@ def test_rows_of_one_transaction_are_one_set() -> None:
 def test_users_are_counted_once_for_an_item_and_keep_some_of_their_sets() -> None:
     unit = "unit: {protects: user, column: who, at_most: %d}\n"
     rows = pl.DataFrame({"product": ["ale bun", "ale", "cod", "ale"], "who": ["p", "p", "p", "q"]})
-    assert holders(open_itemsets(rows, schema(top=unit % 9))) == [2, 1, 1]
+    assert holders(read_itemsets(rows, schema(top=unit % 9))) == [2, 1, 1]
     kept = {
-        tuple(holders(open_itemsets(rows, schema(top=unit % 1), order_key=bytes([k])))) for k in range(40)
+        tuple(holders(read_itemsets(rows, schema(top=unit % 1), order_key=bytes([k])))) for k in range(40)
     }
     # p keeps one of three sets: q's ale is always there. Each happens but for probability 1e-6.
     assert kept == {(2, 1, 0), (2, 0, 0), (1, 0, 1)}
@@ -69,7 +69,7 @@ def test_users_are_counted_once_for_an_item_and_keep_some_of_their_sets() -> Non
 
 def test_two_users_baskets_of_the_same_number_are_two_baskets() -> None:
     rows = pl.DataFrame({"product": ["ale", "bun"], "basket": [1, 1], "who": ["p", "q"]})
-    found = open_itemsets(
+    found = read_itemsets(
         rows, schema(", transaction: basket", "unit: {protects: user, column: who, at_most: 1}\n")
     )
     assert found.size == 2
@@ -78,10 +78,10 @@ def test_two_users_baskets_of_the_same_number_are_two_baskets() -> None:
 
 def test_long_sets_keep_a_random_part() -> None:
     rows = pl.DataFrame({"product": ["ale bun cod"] * 300})
-    found = open_itemsets(rows, schema(", largest: 2"), order_key=b"1")
+    found = read_itemsets(rows, schema(", largest: 2"), order_key=b"1")
     assert found.sizes.tolist() == [2] * 300
     assert all(150 < count < 250 for count in holders(found))  # 200 each, 7 standard deviations
-    assert holders(found) != holders(open_itemsets(rows, schema(", largest: 2"), order_key=b"2"))
+    assert holders(found) != holders(read_itemsets(rows, schema(", largest: 2"), order_key=b"2"))
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -89,7 +89,7 @@ def test_lines_without_a_header(tmp_path: Path, packed: bool) -> None:
     path = tmp_path / "retail.dat"
     text = b"ale bun\n\ncod\r\nale ale\n"
     path.write_bytes(gzip.compress(text) if packed else text)
-    found = open_itemsets(path, schema(", header: false"))
+    found = read_itemsets(path, schema(", header: false"))
     assert found.size == 4
     assert holders(found) == [2, 1, 1]
 
@@ -98,15 +98,15 @@ def test_one_line_is_one_set_whatever_signs_it_holds(tmp_path: Path) -> None:
     """Else somebody could bring many sets in a line, and the bound on a unit would not hold."""
     path = tmp_path / "retail.dat"
     path.write_text("ale\u2028ale\x0bale\x0cale\x85ale\nbun\n", encoding="utf-8", newline="")
-    found = open_itemsets(path, schema(", header: false", field=", outside: other"))
+    found = read_itemsets(path, schema(", header: false", field=", outside: other"))
     assert found.size == 2
 
 
 def test_what_the_universe_does_not_hold_is_refused_or_other() -> None:
     rows = pl.DataFrame({"product": ["ale", "ale gin"]})
     with pytest.raises(DataError, match=r"product: value 'gin' in row 2 is not a declared category"):
-        open_itemsets(rows, schema())
-    lax = open_itemsets(rows, schema(field=", outside: other"))
+        read_itemsets(rows, schema())
+    lax = read_itemsets(rows, schema(field=", outside: other"))
     assert (lax.size, holders(lax)) == (2, [2, 0, 0])
 
 
@@ -115,17 +115,17 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match=r"product: the data has no such column \(did you mean 'products'\?\)"
     ):
-        open_itemsets(rows, schema())
+        read_itemsets(rows, schema())
     with pytest.raises(DataError, match="basket: the data has no such column"):
-        open_itemsets(rows.rename({"products": "product"}), schema(", transaction: basket"))
+        read_itemsets(rows.rename({"products": "product"}), schema(", transaction: basket"))
     with pytest.raises(DataError, match="no such file"):
-        open_itemsets(tmp_path / "none.dat", schema(", header: false"))
+        read_itemsets(tmp_path / "none.dat", schema(", header: false"))
     bad = tmp_path / "latin.dat"
     bad.write_bytes(b"ale\nb\xfcn\n")
     with pytest.raises(DataError, match="not UTF-8: look at line 2"):
-        open_itemsets(bad, schema(", header: false"))
+        read_itemsets(bad, schema(", header: false"))
     with pytest.raises(SchemaError, match="does not say which columns make an item set"):
-        open_itemsets(rows, Schema.from_yaml("kind: itemsets\nfields: [{name: a, type: boolean}]"))
+        read_itemsets(rows, Schema.from_yaml("kind: itemsets\nfields: [{name: a, type: boolean}]"))
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ fields:
 """)
 
     def kept(rows: list[tuple[str, str]]) -> Counter[tuple[int, ...]]:
-        found = open_itemsets(
+        found = read_itemsets(
             pl.DataFrame(rows, schema=["who", "basket"], orient="row"), facts, order_key=b"k"
         )
         sets = [tuple(found.items[found.sets == number].tolist()) for number in range(found.size)]
@@ -239,7 +239,7 @@ def test_memory_and_duckdb_hold_the_same_sets(
         frame.write_csv(path) if file == "csv" else frame.write_parquet(path)
     facts = schema(columns, unit, ", outside: other")
     found = [
-        open_itemsets(source, facts, engine=engine, order_key=b"k")
+        read_itemsets(source, facts, engine=engine, order_key=b"k")
         for source, engine in ((path, "memory"), (path, "duckdb"), (frame[::-1], "memory"))
         if file != "lines" or source is path
     ]
@@ -255,11 +255,11 @@ def test_memory_and_duckdb_hold_the_same_sets(
 def test_duckdb_says_what_is_wrong_with_an_item_or_an_owner() -> None:
     rows = pl.DataFrame({"product": ["ale", "gin"], "who": ["p", " "], "basket": [1, None]})
     with pytest.raises(DataError, match="product: value 'gin' is not a declared category"):
-        open_itemsets(rows, schema(), engine="duckdb")
+        read_itemsets(rows, schema(), engine="duckdb")
     with pytest.raises(DataError, match="who: some record names no user"):
-        open_itemsets(rows, schema(top=PEOPLE, field=", outside: other"), engine="duckdb")
+        read_itemsets(rows, schema(top=PEOPLE, field=", outside: other"), engine="duckdb")
     with pytest.raises(DataError, match="basket: some record names no user"):
-        open_itemsets(rows, schema(", transaction: basket", field=", outside: other"), engine="duckdb")
+        read_itemsets(rows, schema(", transaction: basket", field=", outside: other"), engine="duckdb")
 
 
 def mixed_case(path: Path) -> str:
@@ -278,8 +278,8 @@ def test_a_collation_makes_no_further_users_and_no_further_sets(engine: str, tmp
     """Sorted by it the rows of A and a may alternate, and every run of them looks like a user of its own."""
     source = mixed_case(tmp_path / "sales.duckdb")
     unit = "unit: {protects: user, column: who, at_most: 1}\n"
-    assert open_itemsets(source, schema(", transaction: basket", unit), table="t", engine=engine).size == 2
-    assert open_itemsets(source, schema(", transaction: who"), table="t", engine=engine).size == 2
+    assert read_itemsets(source, schema(", transaction: basket", unit), table="t", engine=engine).size == 2
+    assert read_itemsets(source, schema(", transaction: who"), table="t", engine=engine).size == 2
 
 
 @pytest.mark.parametrize(
@@ -301,4 +301,4 @@ def test_a_database_that_does_not_keep_names_together_is_refused(
         lambda records, names, together: iter([torn[:3].select(names), torn[3:].select(names)]),
     )
     with pytest.raises(DataError, match="does not keep the records of one name together"):
-        open_itemsets(mixed_case(tmp_path / "x.duckdb"), schema(columns, top), table="t", engine="duckdb")
+        read_itemsets(mixed_case(tmp_path / "x.duckdb"), schema(columns, top), table="t", engine="duckdb")

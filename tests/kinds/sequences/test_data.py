@@ -11,6 +11,7 @@ import pytest
 
 from penstock.errors import DataError, PenstockError, SchemaError, UsageError
 from penstock.kinds.sequences.data import ContextLevel, Sequences
+from penstock.kinds.sequences.symbols import Symbols
 from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import open_seal
 from penstock.schema import Schema
@@ -40,7 +41,9 @@ def opened(texts: Iterable[str | None], longest: int = 9, symbols: str = "A, B")
 
 
 def contents(sequences: Sequences) -> tuple[list[int], list[int]]:
-    return sequences._symbols.codes.tolist(), sequences._symbols.lengths.tolist()
+    symbols = sequences._recorded
+    assert isinstance(symbols, Symbols)
+    return symbols.codes.tolist(), symbols.lengths.tolist()
 
 
 def levels(sequences: Sequences, deepest: int) -> list[ContextLevel]:

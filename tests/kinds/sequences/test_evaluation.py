@@ -18,7 +18,7 @@ from penstock.kinds.sequences.evaluation import (
     transitions,
 )
 from penstock.kinds.sequences.occurrences import Text
-from penstock.kinds.sequences.reading import Symbols
+from penstock.kinds.sequences.symbols import Symbols
 from penstock.schema import Schema
 
 

@@ -29,6 +29,7 @@ from penstock.kinds.sequences.markov import Markov
 from penstock.kinds.sequences.release import MarkovRelease
 from penstock.kinds.sequences.rules import OrderRules
 from penstock.kinds.sequences.suffix_tree import PrivTreeSequences
+from penstock.kinds.sequences.symbols import Symbols
 from penstock.kinds.sequences.writing import Writer
 from penstock.privacy.seals.sealed import Sealed, open_seal
 from penstock.privacy.unit import Relation
@@ -409,9 +410,11 @@ class EveryEventCounted(Sequences):
     """Broken on purpose: what passes before every event is counted, with noise for one of each symbol."""
 
     def gaps(self) -> Sealed[Any]:
-        clock, begins, moments = self._timed()
-        codes = self._symbols.codes.astype(np.int64)
-        later = np.setdiff1d(np.arange(len(codes)), begins)
+        clock, symbols = self._timed(), self._recorded
+        assert isinstance(symbols, Symbols)
+        assert symbols.moments is not None
+        codes, moments = symbols.codes.astype(np.int64), symbols.moments
+        later = np.setdiff1d(np.arange(len(codes)), symbols._begins)
         cells = codes[later] * clock.gaps.count + clock.gaps.codes(
             (moments[later] - moments[later - 1]) * 1.0
         )

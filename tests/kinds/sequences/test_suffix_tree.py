@@ -13,6 +13,7 @@ from tests.kinds.sequences.trees import fit, noiseless, opened, schema
 from penstock.errors import BudgetError, QueryError, ReleaseError, UsageError
 from penstock.kinds.sequences.data import Sequences
 from penstock.kinds.sequences.suffix_tree import PrivTreeSequences, SuffixTreeRelease
+from penstock.kinds.sequences.symbols import Symbols
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms.growth import Shape
 from penstock.privacy.randomness.generator import Randomness
@@ -400,7 +401,8 @@ def test_rows_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     drawn = release.sample(200, seed=3)
     drawn.write_csv(tmp_path / "synthetic.csv")
     again = Sequences.open(tmp_path / "synthetic.csv", release.schema)
-    assert again._symbols.lengths.tolist() == drawn["s"].str.replace_all(" ", "").str.len_chars().to_list()
+    assert isinstance(again._recorded, Symbols)
+    assert again._recorded.lengths.tolist() == drawn["s"].str.replace_all(" ", "").str.len_chars().to_list()
 
 
 def test_a_budget_too_small_for_a_tree_is_refused_before_it_is_spent() -> None:

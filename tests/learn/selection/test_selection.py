@@ -178,11 +178,11 @@ def test_supports_move_by_one_each_and_together_by_what_a_unit_can_have(
 def test_one_set_more_never_moves_supports_by_more_than_is_stated(
     rows: list[list[str]], extra: list[str]
 ) -> None:
-    from penstock.kinds.itemsets.reading import open_itemsets
+    from penstock.kinds.itemsets.reading import read_itemsets
 
     schema = Schema.from_yaml(BASKETS.replace(str(LETTERS), "[a, b, c]"))
     before, after = (
-        open_itemsets(pl.DataFrame({"basket": [" ".join(row) for row in data]}), schema).holders(3)
+        read_itemsets(pl.DataFrame({"basket": [" ".join(row) for row in data]}), schema).holders(3)
         for data in (rows, [*rows, extra])
     )
     change = after - before

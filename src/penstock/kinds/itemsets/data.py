@@ -17,7 +17,6 @@ from math import comb
 from typing import Any, TypeVar
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from penstock.contracts.data import Data, Handle
@@ -25,8 +24,9 @@ from penstock.errors import DataError, SchemaError
 from penstock.kinds.itemsets.incidence import Incidence
 from penstock.kinds.itemsets.item_tree import Cut, ItemTree, Operation
 from penstock.kinds.itemsets.layout import ItemSetLayout
-from penstock.kinds.itemsets.parts import Sets, Sorted
 from penstock.kinds.itemsets.reading import open_itemsets
+from penstock.kinds.itemsets.recorded import Division as Divided
+from penstock.kinds.itemsets.recorded import Parts, Recorded
 from penstock.privacy.laws.passing import SparseCounts
 from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import Sealed
@@ -42,29 +42,34 @@ STEPS = 1 << 12
 class Part(Handle):
     """The sets that meet every node of one cut of a tree of items, and no other item."""
 
-    def __init__(self, sets: Sets, moves: Sensitivity) -> None:
-        self._sets, self._moves = sets, moves
+    def __init__(self, parts: Parts, raw: Any, moves: Sensitivity) -> None:
+        self._parts, self._raw, self._moves = parts, raw, moves
 
     def size(self) -> Sealed[SparseCounts]:
         """How many sets there are: a table of one cell."""
-        occurs = 1 if self._sets.size else 0
+        size = self._parts.size_of(self._raw)
+        occurs = 1 if size else 0
         return Sealed(
-            SparseCounts(np.zeros(occurs, dtype=np.int64), np.full(occurs, self._sets.size), 1),
+            SparseCounts(np.zeros(occurs, dtype=np.int64), np.full(occurs, size), 1),
             self._moves,
             Relation.ADD_REMOVE,
             because="a set is counted once, and a unit has as many sets as the schema allows",
         )
 
+    def expect(self, operation: Operation) -> None:
+        """Say that the part will be divided so: what is expected together is found in one pass, at best."""
+        self._parts.expect(self._raw, operation)
+
     def divided(self, operation: Operation) -> Division:
         """The part, told apart by which members of a group of the cut its sets meet."""
-        return Division(Sorted.by(self._sets, operation), operation, self._moves)
+        return Division(self._parts, self._parts.divided(self._raw, operation), operation, self._moves)
 
 
 class Division(Handle):
     """A part and its sub-parts: one for every choice of members of a group that a set can meet."""
 
-    def __init__(self, found: Sorted, operation: Operation, moves: Sensitivity) -> None:
-        self._found, self._operation, self._moves = found, operation, moves
+    def __init__(self, parts: Parts, found: Divided, operation: Operation, moves: Sensitivity) -> None:
+        self._parts, self._found, self._operation, self._moves = parts, found, operation, moves
 
     def whole(self) -> Sealed[SparseCounts]:
         """How many sets each choice has that says which set it is."""
@@ -114,7 +119,7 @@ class Division(Handle):
 
     def part(self, choice: int) -> Part:
         """The sub-part of one choice, which may be empty."""
-        return Part(self._found.of(self._operation, choice), self._moves)
+        return Part(self._parts, self._found.of(choice), self._moves)
 
 
 class SetLevel(Handle):
@@ -124,10 +129,13 @@ class SetLevel(Handle):
     """
 
     def __init__(
-        self, tree: ItemTree, cuts: Sequence[Cut], parts: Sequence[Sets], moves: Sensitivity
+        self, tree: ItemTree, cuts: Sequence[Cut], whole: Parts, parts: Sequence[Any], moves: Sensitivity
     ) -> None:
-        self._tree, self._parts, self._moves = tree, parts, moves
+        self._tree, self._whole, self._parts, self._moves = tree, whole, parts, moves
         self.cuts = cuts
+
+    def _size(self, place: int) -> int:
+        return self._whole.size_of(self._parts[place])
 
     def _operation(self, place: int) -> Operation:
         cut = self.cuts[place]
@@ -146,7 +154,7 @@ class SetLevel(Handle):
     def scores(self, asked: NDArray[np.int64]) -> Sealed[NDArray[np.int64]]:
         """How many sets each part holds."""
         return Sealed(
-            np.array([self._parts[place].size for place in asked.tolist()], dtype=np.int64),
+            np.array([self._size(place) for place in asked.tolist()], dtype=np.int64),
             self._moves,
             Relation.ADD_REMOVE,
             because="a set lies in one part of each depth, which it alone decides: a unit raises counts "
@@ -155,14 +163,16 @@ class SetLevel(Handle):
 
     def children(self, split: NDArray[np.int64]) -> SetLevel:
         cuts: list[Cut] = []
-        parts: list[Sets] = []
-        for place in split.tolist():
-            operation = self._operation(place)
-            found = Sorted.by(self._parts[place], operation)
+        parts: list[Any] = []
+        asked = [(self._parts[place], self._operation(place)) for place in split.tolist()]
+        for part, operation in asked:
+            self._whole.expect(part, operation)
+        for part, operation in asked:
+            found = self._whole.divided(part, operation)
             for choice in range(1, 1 << len(operation.members)):
                 cuts.append(operation.cut_of(choice))
-                parts.append(found.of(operation, choice))
-        return SetLevel(self._tree, cuts, parts, self._moves)
+                parts.append(found.of(choice))
+        return SetLevel(self._tree, cuts, self._whole, parts, self._moves)
 
 
 class ItemSets(Data):
@@ -179,9 +189,9 @@ class ItemSets(Data):
     Sealed(sensitivity 3, add-remove)
     """
 
-    def __init__(self, incidence: Incidence, schema: Schema) -> None:
+    def __init__(self, recorded: Recorded, schema: Schema) -> None:
         _ = ItemSetLayout.of(schema)
-        self._incidence, self.schema = incidence, schema
+        self._recorded, self.schema = recorded, schema
         if schema.relation is Relation.REPLACE:
             if schema.unit.records > 1:
                 raise SchemaError(
@@ -236,7 +246,7 @@ class ItemSets(Data):
         """The number of item sets, as a vector of one."""
         moves = self.schema.unit.records if self.schema.relation is Relation.ADD_REMOVE else 0
         return Sealed(
-            np.array([self._incidence.size], dtype=np.int64),
+            np.array([self._recorded.size], dtype=np.int64),
             Sensitivity.of(moves, monotone=True),
             self.schema.relation,
             because="every set is counted once; under replace the number is public and stays as it is",
@@ -249,17 +259,19 @@ class ItemSets(Data):
 
     def everything(self, tree: ItemTree) -> Part:
         """All sets that have an item of the universe, to be told apart along a tree of items."""
-        return Part(Sets.of(self._incidence, tree), self._per_set)
+        parts = self._recorded.parts(tree)
+        return Part(parts, parts.everything(), self._per_set)
 
     def levels(self, tree: ItemTree) -> SetLevel:
         """The part of all sets that have an item, from which a tree of parts grows."""
-        return SetLevel(tree, [(tree.root,)], [Sets.of(self._incidence, tree)], self._per_set)
+        parts = self._recorded.parts(tree)
+        return SetLevel(tree, [(tree.root,)], parts, [parts.everything()], self._per_set)
 
     def leaf_counts(self, growth: Growth[SetLevel]) -> Sealed[NDArray[np.int64]]:
         """How many sets have no item, and then how many are in each part that was not divided."""
-        counts = [self._incidence.lacking]
+        counts = [self._recorded.lacking]
         for level, leaves in zip(growth.levels, growth.leaves, strict=True):
-            counts += [level._parts[place].size for place in leaves.tolist()]
+            counts += [level._size(place) for place in leaves.tolist()]
         return Sealed(
             np.array(counts, dtype=np.int64),
             self._per_set,
@@ -270,7 +282,7 @@ class ItemSets(Data):
     def table(self) -> Sealed[NDArray[np.int64]]:
         """How often every set over the universe occurs; bit i of its place says that it has item i."""
         return Sealed(
-            self._incidence.cells(len(self.universe)),
+            self._recorded.cells(len(self.universe)),
             self._per_set,
             Relation.ADD_REMOVE,
             because="a set is one of all sets over the universe and is counted there once; a unit has as "
@@ -279,9 +291,10 @@ class ItemSets(Data):
 
     def sizes(self, begins: Sequence[int]) -> Sealed[NDArray[np.int64]]:
         """How many sets have a size in each range; a range ends where the next begins, the last nowhere."""
-        place = np.searchsorted(np.asarray(begins), self._incidence.sizes, side="right") - 1
+        sizes, counts = self._recorded.size_counts()
+        place = np.searchsorted(np.asarray(begins), sizes, side="right") - 1
         return Sealed(
-            np.bincount(place, minlength=len(begins)),
+            np.bincount(place, weights=counts, minlength=len(begins)).astype(np.int64),
             self._per_set,
             Relation.ADD_REMOVE,
             because="a set has one size and is counted in its range once; a unit has as many sets as the "
@@ -294,7 +307,7 @@ class ItemSets(Data):
         One with more items has as many steps in all, the same for each of its items, rounded down.
         """
         return Sealed(
-            self._incidence.shares(len(self.universe), most, STEPS),
+            self._recorded.shares(len(self.universe), most, STEPS),
             Sensitivity.of(
                 STEPS * self.schema.unit.records * min(most, len(self.universe)),
                 linf=STEPS * self.schema.unit.records,
@@ -310,9 +323,9 @@ class ItemSets(Data):
     ) -> Sealed[NDArray[np.int64]]:
         """How many sets hold each set of 1 to `longest` of these items, or only `some` of these counts."""
         if longest == 1:
-            counts = self._incidence.supports(len(self.universe))[list(items)]
+            counts = self._recorded.supports(len(self.universe))[list(items)]
         else:
-            counts = self._incidence.lattice(items, len(self.universe), longest)
+            counts = self._recorded.lattice(items, len(self.universe), longest)
         counts = counts if some is None else counts[list(some)]
         largest = ItemSetLayout.of(self.schema).largest or len(items)
         held = sum(comb(min(largest, len(items)), size) for size in range(1, longest + 1))
@@ -336,22 +349,19 @@ class ItemSets(Data):
         """
         unit = self.schema.unit
         word = "column" if (unit.column or "").startswith("item") else "item"
-        has = self._incidence.columns(items, len(self.universe))
-        columns = {f"{word} {item}": row for item, row in zip(items, has, strict=True)}
+        names = [f"{word} {item}" for item in items]
         facts = {
-            "fields": [{"name": name, "type": "boolean"} for name in columns],
+            "fields": [{"name": name, "type": "boolean"} for name in names],
             "unit": unit.model_dump(by_alias=True, exclude_defaults=True),
         }
-        frame = pl.DataFrame(columns)
-        if unit.column is not None:
-            frame = frame.with_columns(pl.Series(unit.column, self._incidence.owners).cast(pl.String))
-        opened = handle.open(frame, Schema.model_validate(facts))
+        columns = self._recorded.columns(items, len(self.universe), names, unit.column)
+        opened = handle.open(columns, Schema.model_validate(facts))
         opened.repeatable, opened.made_of = self.repeatable, self.booked
         return opened
 
     def without_items(self) -> Sealed[SparseCounts]:
         """How many sets have no item of the universe: a table of one cell."""
-        lacking = self._incidence.lacking
+        lacking = self._recorded.lacking
         occurs = 1 if lacking else 0
         return Sealed(
             SparseCounts(np.zeros(occurs, dtype=np.int64), np.full(occurs, lacking), 1),
@@ -364,7 +374,7 @@ class ItemSets(Data):
     def supports(self) -> Sealed[NDArray[np.int64]]:
         """For every item of the universe, how many units have it."""
         return Sealed(
-            self._incidence.holders(len(self.universe)),
+            self._recorded.holders(len(self.universe)),
             self.sensitivity,
             self.schema.relation,
             because="a unit has an item or not: coming or going it moves the support of each item that it "

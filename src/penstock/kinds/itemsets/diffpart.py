@@ -178,16 +178,31 @@ class _Search:
     left_out: int = 0
 
     def run(self, everything: Part, chain: Chain) -> list[Found]:
-        """Divide part after part, those that were found first first."""
+        """Divide part after part, those that were found first first.
+
+        All that wait at one time are divided in one pass over the records, where that takes one.
+        """
         self._waiting: deque[tuple[Cut, Part, Chain]] = deque()
         self._found: list[Found] = []
         self._queued = 0
         self._go_on((self.tree.root,), everything, chain)
         with progress("dividing parts", total=None) as step:
             while self._waiting:
-                self._divide(*self._waiting.popleft())
-                step(1)
+                now, self._waiting = self._waiting, deque()
+                operations = [self._operation(cut, chain) for cut, _, chain in now]
+                for (_, part, _), operation in zip(now, operations, strict=True):
+                    part.expect(operation)
+                for operation in operations:
+                    cut, part, chain = now.popleft()  # which lets go of the records of a part
+                    self._divide(cut, operation, part.divided(operation), chain)
+                    step(1)
         return self._found
+
+    def _operation(self, cut: Cut, chain: Chain) -> Operation:
+        """One of the largest groups of a cut, by chance."""
+        heights = self.tree.heights[list(cut)]
+        highest = [node for node, height in zip(cut, heights, strict=True) if height == heights.max()]
+        return Operation(self.tree, cut, highest[chain.any_below(len(highest))])
 
     def _go_on(self, cut: Cut, part: Part, chain: Chain) -> None:
         """Count what is whole; let the rest wait, unless too many parts do already."""
@@ -203,17 +218,13 @@ class _Search:
         _, counts = chain.counted(part.size(), least_above(self.c1, chain.left))
         self._found += [(cut, int(count)) for count in counts]
 
-    def _divide(self, cut: Cut, part: Part, chain: Chain) -> None:
+    def _divide(self, cut: Cut, operation: Operation, division: Division, chain: Chain) -> None:
         self.divided += 1
-        heights = self.tree.heights[list(cut)]
-        highest = [node for node, height in zip(cut, heights, strict=True) if height == heights.max()]
-        operation = Operation(self.tree, cut, highest[chain.any_below(len(highest))])
         share = self._share(cut, chain)
-        division = part.divided(operation)
         if self.method.keeping == "exponential":
             self._draw(operation, division, chain, share)
         else:
-            self._keep(operation, division, chain, share, int(heights.max()))
+            self._keep(operation, division, chain, share, int(self.tree.heights[list(cut)].max()))
 
     def _share(self, cut: Cut, chain: Chain) -> Fraction:
         """What one operation spends: an equal part of the guiding half for each that may still come."""

@@ -18,7 +18,7 @@ from penstock.evaluation.metrics import tvd
 from penstock.evaluation.score import Score
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.mining import ItemSet, frequent, supports_of, utility
-from penstock.kinds.itemsets.reading import open_itemsets
+from penstock.kinds.itemsets.reading import read_itemsets
 from penstock.kinds.itemsets.release import ItemSetsRelease
 from penstock.kinds.itemsets.weighted import WeightedSets
 from penstock.progress import progress
@@ -71,7 +71,7 @@ class ItemSetsEvaluation(Evaluator):
         bounded = ItemSetLayout.of(schema)
         if bounded.largest is not None:  # nor any item: which ones are kept is chance, and no truth
             schema = schema.model_copy(update={"layout": bounded.model_copy(update={"largest": None})})
-        found = open_itemsets(source, schema, table=options.table)
+        found = read_itemsets(source, schema, table=options.table)
         truth = WeightedSets.counted(found.sizes, found.items)
         if not truth.total:
             raise DataError("The data to compare with has no items of the universe.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from penstock.engine.bound import sample_per_user
+from penstock.engine.strings import Digits, ranked
+from penstock.kinds.itemsets.item_tree import ItemTree
+from penstock.kinds.itemsets.parts import PartsInMemory, Sets
 from penstock.kinds.itemsets.weighted import WeightedSets
 
 Numbers = NDArray[np.int64]
@@ -21,19 +23,6 @@ Names = Sequence[str] | pl.Series
 
 AT_ONCE = 1 << 22
 """So many items are turned into wide numbers at a time."""
-
-
-def mixed(numbers: NDArray[np.integer]) -> NDArray[np.uint64]:
-    """Words that look random and are the same for the same numbers: a fixed mixing of their bits.
-
-    >>> len(set(mixed(np.arange(1000)).tolist()))
-    1000
-    """
-    words = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
-    found: NDArray[np.uint64] = words ^ (words >> np.uint64(31))
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +126,24 @@ class Incidence:
             found += np.bincount(np.add.reduceat(bits, self.begins[some]), minlength=1 << universe)
         return found
 
-    def columns(self, items: Sequence[int], universe: int) -> NDArray[np.bool_]:
+    def size_counts(self) -> tuple[Numbers, Numbers]:
+        """Raw: the numbers of items that sets have, ascending, and how many sets have each."""
+        counts = np.bincount(self.sizes)
+        found = np.flatnonzero(counts)
+        return found, counts[found]
+
+    def parts(self, tree: ItemTree) -> PartsInMemory:
+        """Raw: the sets that have an item of the tree, to be told apart along it."""
+        return PartsInMemory(Sets.of(self, tree))
+
+    def columns(
+        self, items: Sequence[int], universe: int, names: Sequence[str], owner: str | None
+    ) -> pl.DataFrame:
+        """Raw: a row for every set: a column for each of some items says who has it, and one whose it is."""
+        frame = pl.DataFrame(dict(zip(names, self.held(items, universe), strict=True)))
+        return frame if owner is None else frame.with_columns(pl.Series(owner, self.owners).cast(pl.String))
+
+    def held(self, items: Sequence[int], universe: int) -> NDArray[np.bool_]:
         """Raw: for each of some items a row that says which sets hold it."""
         place = np.full(universe, -1, dtype=np.int32)
         place[list(items)] = np.arange(len(items))
@@ -173,51 +179,48 @@ class Incidence:
             sizes[some] = np.add.reduceat(kept.astype(np.int64), self.begins[some])
         return WeightedSets.counted(sizes, place[self.items[kept]])
 
-    def words(self) -> NDArray[np.uint64]:
-        """Raw: a word for every set that its items decide, and nothing else."""
-        found = np.zeros(self.size, dtype=np.uint64)
-        some = self.sizes > 0
-        if some.any():
-            found[some] = np.add.reduceat(mixed(self.items), self.begins[some])
-        return found
-
-    def at_most(self, sets: int | None, items: int | None, key: bytes, names: Names | None) -> Incidence:
+    def at_most(
+        self, sets: int | None, items: int | None, key: bytes, names: Names | None, digits: Digits
+    ) -> Incidence:
         """Raw: a random sample of at most so many sets of each unit, and of so many items of each set.
 
         `names` says what every owner is called. The sets of a unit are counted in an order that their items
-        decide, so that it makes no difference how the records are sorted.
+        decide, so that it makes no difference how the records are sorted; `digits` is how items are written.
         """
         found = self
         if sets is not None and self.owners is not None:
-            kept = sample_per_user(self.owners, sets, key, names=names, order=[self.words()])
-            found = self if len(kept) == self.size else self.picked(kept)
-        return found if items is None else found.shortened(items, key + b"items", names)
+            several = np.flatnonzero((np.bincount(self.owners) > sets)[self.owners])
+            if len(several):
+                these, order = self.picked(several), np.zeros(self.size, dtype=np.int64)
+                order[several] = ranked(these.items, these.sizes)
+                found = self.picked(sample_per_user(self.owners, sets, key, names=names, order=[order]))
+        return found if items is None else found.shortened(items, key + b"items", names, digits)
 
-    def shortened(self, largest: int, key: bytes, names: Names | None) -> Incidence:
+    def shortened(self, largest: int, key: bytes, names: Names | None, digits: Digits) -> Incidence:
         """Raw: a random sample of at most so many items of each set."""
         long = np.flatnonzero(self.sizes > largest)
         if not len(long):
             return self
         these = self.picked(long)
         kept = np.zeros(len(these.items), dtype=np.bool_)
-        kept[sample_per_user(these.sets, largest, key, names=these.named(names))] = True
+        kept[sample_per_user(these.sets, largest, key, names=these.named(names, digits))] = True
         whole = np.ones(len(self.items), dtype=np.bool_)
         whole[np.repeat(self.sizes > largest, self.sizes)] = kept
         return Incidence(np.minimum(self.sizes, largest), self.items[whole], self.owners)
 
-    def named(self, owners: Names | None) -> list[str]:
+    def named(self, owners: Names | None, digits: Digits) -> list[str]:
         """What each set is called: its owner, its items, and which of several such it is.
 
         With one more unit the sets of all others are called as before; which of several equal sets of one
         owner has which name makes no difference.
         """
-        seen: Counter[tuple[str, bytes]] = Counter()
+        seen: Counter[str] = Counter()
         names = []
-        for number, items in enumerate(np.split(self.items.astype(np.int64), self.begins[1:])):
+        for number, items in enumerate(np.split(self.items, self.begins[1:])):
             owner = "" if owners is None or self.owners is None else str(owners[int(self.owners[number])])
-            content = hashlib.sha256(items.tobytes()).digest()
-            names.append(f"{owner}|{content.hex()}|{seen[owner, content]}")
-            seen[owner, content] += 1
+            called = f"{owner}|{digits.text(items.tolist())}"
+            names.append(f"{called}|{seen[called]}")
+            seen[called] += 1
         return names
 
 

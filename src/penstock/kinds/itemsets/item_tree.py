@@ -192,6 +192,17 @@ class Operation:
             found[begin - low : end - low] = 1 << bit
         return found
 
+    def choices_of(self, masks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers of choices of which it is known which members, by place, they have as a bit."""
+        found = np.zeros_like(masks)
+        for bit, place in enumerate(self._order):
+            found |= (masks >> place & 1) << bit
+        return found
+
+    def mask_of(self, choice: int) -> int:
+        """The places of the members of a choice, as bits."""
+        return sum(1 << place for bit, place in enumerate(self._order) if choice >> bit & 1)
+
     def cut_of(self, choice: int) -> Cut:
         """The cut of a sub-part: the other nodes, and the chosen members."""
         chosen = [member for bit, member in enumerate(self._ordered) if choice >> bit & 1]

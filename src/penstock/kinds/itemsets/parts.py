@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kinds.itemsets.incidence import Incidence
 from penstock.kinds.itemsets.item_tree import ItemTree, Operation
+
+if TYPE_CHECKING:
+    from penstock.kinds.itemsets.incidence import Incidence
 
 Numbers = NDArray[np.int64]
 
@@ -77,6 +80,7 @@ class Sorted:
     """Raw: the sets of a part with the choice of each, sorted by it."""
 
     sets: Sets
+    operation: Operation
     order: Numbers
     choices: Numbers
 
@@ -84,7 +88,7 @@ class Sorted:
     def by(cls, sets: Sets, operation: Operation) -> Sorted:
         choices = sets.choices(operation)
         order = np.argsort(choices, kind="stable")
-        return cls(sets, order, choices[order].astype(np.int64))
+        return cls(sets, operation, order, choices[order].astype(np.int64))
 
     @cached_property
     def runs(self) -> tuple[Numbers, Numbers]:
@@ -92,10 +96,29 @@ class Sorted:
         begins = np.flatnonzero(np.diff(self.choices, prepend=-1))
         return self.choices[begins], np.diff(begins, append=len(self.choices))
 
-    def of(self, operation: Operation, choice: int) -> Sets:
+    def of(self, choice: int) -> Sets:
         """The sets of one choice."""
         begin, end = np.searchsorted(self.choices, [choice, choice + 1])
-        tree = operation.tree
+        tree = self.operation.tree
         done = np.zeros(tree.size, dtype=np.bool_)
-        done[[node for node in operation.cut_of(choice) if node < tree.size]] = True
+        done[[node for node in self.operation.cut_of(choice) if node < tree.size]] = True
         return self.sets.of_choice(self.order[begin:end], done)
+
+
+@dataclass(frozen=True, eq=False)
+class PartsInMemory:
+    """Raw: the sets of a tree of items, told apart one part after the other."""
+
+    sets: Sets
+
+    def everything(self) -> Sets:
+        return self.sets
+
+    def size_of(self, part: Sets) -> int:
+        return part.size
+
+    def expect(self, part: Sets, operation: Operation) -> None:
+        pass
+
+    def divided(self, part: Sets, operation: Operation) -> Sorted:
+        return Sorted.by(part, operation)

@@ -5,7 +5,8 @@ whole set, a list or a text of items. What counts is presence: an item that is t
 
 Long files are read by DuckDB, which also brings the rows of a transaction and the sets of a user together;
 the items are coded a piece at a time. In memory are then the codes, one or two bytes for an item, and the
-sizes of the sets. Everything here is raw and lies below the seal.
+sizes of the sets. Spark and PostgreSQL count where the records are (`penstock.kinds.itemsets.database`).
+Everything here is raw and lies below the seal.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ from numpy.typing import NDArray
 
 from penstock.engine.bound import fresh_key, identified, numbered_users
 from penstock.engine.lines import LineSource
-from penstock.engine.opening import AUTO, in_memory
+from penstock.engine.opening import AUTO, counts_lists, in_memory, placed
 from penstock.engine.records import Source
 from penstock.engine.source import read
 from penstock.engine.streaming import streamed
+from penstock.engine.strings import Digits
 from penstock.engine.tokens import coded, cut
 from penstock.errors import DataError
 from penstock.kinds.itemsets.incidence import Incidence, Names, Numbers
 from penstock.kinds.itemsets.layout import ItemSetLayout
+from penstock.kinds.itemsets.recorded import Recorded
 from penstock.progress import progress
 from penstock.schema import Schema
 from penstock.schema.fact import nearest
@@ -40,25 +43,46 @@ def open_itemsets(
     table: str | None = None,
     engine: str = AUTO,
     order_key: bytes | None = None,
-) -> Incidence:
+) -> Recorded:
     """Raw: the item sets of a source, coded by the schema; what it refuses stops here.
 
     With a user as the privacy unit, each user keeps a random sample of at most `unit.at_most` sets, and each
-    set a random sample of at most `items.largest` items; `order_key` makes both repeatable.
+    set a random sample of at most `items.largest` items; `order_key` makes both repeatable. Spark and
+    PostgreSQL count their own.
     """
     columns = ItemSetLayout.of(schema)
-    lines = not columns.header and isinstance(source, str | PathLike) and not _has_columns(Path(source))
-    records = LineSource(Path(source), columns.item) if lines else read(source, table=table)
-    for name in _needed(schema, columns):
-        if name not in records.names:
-            raise DataError(
-                f"{name}: the data has no such column{nearest(name, records.names)}. "
-                "Correct the name in the schema."
-            )
+    records = _records(source, columns, table)
+    placed_there = placed(records, engine)
+    if counts_lists(engine, placed_there):
+        from penstock.kinds.itemsets.database import SetsInDatabase
+
+        needed = _needed(placed_there, schema, columns)
+        return SetsInDatabase(placed_there, schema, needed, order_key or fresh_key())
+    return read_itemsets(records, schema, engine=engine, order_key=order_key)
+
+
+def read_itemsets(
+    source: Any,
+    schema: Schema,
+    *,
+    table: str | None = None,
+    engine: str = AUTO,
+    order_key: bytes | None = None,
+) -> Incidence:
+    """Raw: the same in memory, wherever they come from."""
+    columns = ItemSetLayout.of(schema)
+    records = _records(source, columns, table)
     opened = _in_memory if in_memory(engine, records) else _in_pieces
     found, names = opened(records, schema, columns)
     users = None if schema.unit.column is None else schema.unit.records
-    return found.at_most(users, columns.largest, order_key or fresh_key(), names)
+    digits = Digits(len(schema.field(columns.item).labels))
+    return found.at_most(users, columns.largest, order_key or fresh_key(), names, digits)
+
+
+def _records(source: Any, columns: ItemSetLayout, table: str | None) -> Source:
+    """The records of a source, whose lines may be sets."""
+    lines = not columns.header and isinstance(source, str | PathLike) and not _has_columns(Path(source))
+    return LineSource(Path(source), columns.item) if lines else read(source, table=table)
 
 
 def _has_columns(path: Path) -> bool:
@@ -66,14 +90,22 @@ def _has_columns(path: Path) -> bool:
     return path.suffix.lower() in (".parquet", ".pq")
 
 
-def _needed(schema: Schema, columns: ItemSetLayout) -> list[str]:
+def _needed(records: Source, schema: Schema, columns: ItemSetLayout) -> list[str]:
+    """The columns that item sets are made of; DataError names one that the data lack."""
     named = (columns.item, columns.transaction, schema.unit.column)
-    return list(dict.fromkeys(name for name in named if name))
+    needed = list(dict.fromkeys(name for name in named if name))
+    for name in needed:
+        if name not in records.names:
+            raise DataError(
+                f"{name}: the data has no such column{nearest(name, records.names)}. "
+                "Correct the name in the schema."
+            )
+    return needed
 
 
 def _in_memory(records: Source, schema: Schema, columns: ItemSetLayout) -> tuple[Incidence, Names | None]:
     """All sets at once, and what their owners are called."""
-    frame = records.frame(_needed(schema, columns))
+    frame = records.frame(_needed(records, schema, columns))
     user, gone = schema.unit.column, schema.missing_values
     people = None if user is None else numbered_users(user, frame[user], gone)
     users = None if people is None else people.numbers.astype(np.int64)
@@ -108,7 +140,7 @@ def _in_pieces(records: Source, schema: Schema, columns: ItemSetLayout) -> tuple
     together = [name for name in dict.fromkeys((schema.unit.column, columns.transaction)) if name]
     pieces = _Pieces(schema, columns, together, sorted_elsewhere=records.remote)
     with progress("reading item sets"):
-        for piece in streamed(records, _needed(schema, columns), together=together):
+        for piece in streamed(records, _needed(records, schema, columns), together=together):
             pieces.add(piece)
     return pieces.gathered()
 

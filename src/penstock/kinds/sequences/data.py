@@ -28,8 +28,8 @@ from penstock.errors import SchemaError, UsageError
 from penstock.kinds.sequences.clock import Clock
 from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.lengths import binned
-from penstock.kinds.sequences.occurrences import Contexts, Grams, Text
-from penstock.kinds.sequences.reading import Symbols, open_sequences
+from penstock.kinds.sequences.reading import open_sequences
+from penstock.kinds.sequences.symbols import Contexts, Cut, Grams, Recorded, Symbols
 from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
@@ -87,7 +87,7 @@ class Sequences(Data):
     Sequences(3 symbols, at most 20 kept of each, sealed, add-remove)
     """
 
-    def __init__(self, symbols: Symbols, schema: Schema, longest: int | None = None) -> None:
+    def __init__(self, recorded: Recorded, schema: Schema, longest: int | None = None) -> None:
         columns = SequenceLayout.of(schema)
         if schema.relation is not Relation.ADD_REMOVE:
             raise SchemaError(
@@ -100,17 +100,17 @@ class Sequences(Data):
                 "sequence: the longest sequence is not declared. Add 'longest: 20' or whatever length most "
                 "sequences do not exceed; it is public and must not be read off the data."
             )
-        self._symbols = symbols
+        self._recorded = recorded
         self.schema, self.longest = schema, kept
         self.alphabet = schema.attribute(columns.symbol).labels
-        self._text = Text.of(symbols, len(self.alphabet), kept)
+        self._cut = recorded.cut(len(self.alphabet), kept)
 
     @classmethod
     def _opened(
         cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> Sequences:
         cls(Symbols(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64)), schema)  # refuses bad schemas
-        return cls(open_sequences(source, schema, table=table, order_key=order_key), schema)
+        return cls(open_sequences(source, schema, table=table, engine=engine, order_key=order_key), schema)
 
     def __repr__(self) -> str:
         return (
@@ -137,7 +137,7 @@ class Sequences(Data):
         """The number of sequences, as a vector of one."""
         records = self.schema.unit.records
         return Sealed(
-            np.array([len(self._symbols.lengths)], dtype=np.int64),
+            np.array([self._recorded.size], dtype=np.int64),
             Sensitivity.of(records, monotone=True),
             self.schema.relation,
             because="every sequence is counted once, and a unit brings at most as many as its bound says",
@@ -147,14 +147,15 @@ class Sequences(Data):
         """The same sequences, of which less is kept."""
         if not 1 <= longest <= self.longest:
             raise UsageError(f"Between 1 and {self.longest} symbols can be kept, not {longest}.")
-        shorter = Sequences(self._symbols, self.schema, longest)
+        shorter = Sequences(self._recorded, self.schema, longest)
         shorter.repeatable = self.repeatable
         return shorter
 
     def length_counts(self) -> Sealed[Numbers]:
         """How many sequences have a length in each public bin; more than is kept counts as the longest."""
+        lengths, counts = self._recorded.length_counts(self.longest)
         return Sealed(
-            binned(self._symbols.lengths, self.longest),
+            binned(lengths, self.longest, counts),
             Sensitivity.of(self.schema.unit.records, monotone=True),
             self.relation,
             because="a sequence has one length, and a unit at most as many sequences as its bound says",
@@ -167,9 +168,8 @@ class Sequences(Data):
 
     def starts(self) -> Sealed[Numbers]:
         """How many sequences have their first event in each bin of the declared time."""
-        clock, begins, moments = self._timed()
         return Sealed(
-            np.bincount(clock.starts.codes(moments[begins].astype(np.float64)), minlength=clock.starts.count),
+            self._recorded.starts(self._timed()),
             Sensitivity.of(self.schema.unit.records, monotone=True),
             self.relation,
             because="a sequence has one first event or none, and a unit as many sequences as its bound says",
@@ -185,34 +185,23 @@ class Sequences(Data):
 
         Of every sequence the first event with each symbol counts, among those kept behind its first event.
         """
-        clock, begins, moments = self._timed()
-        lengths, codes = self._symbols.lengths, self._symbols.codes.astype(np.int64)
-        place = np.arange(len(codes)) - np.repeat(begins, lengths[lengths > 0])
-        later = np.flatnonzero((place > 0) & (place < self.longest))
-        owner = np.repeat(np.arange(len(lengths)), lengths)[later]
-        _, first = np.unique(owner * len(self.alphabet) + codes[later], return_index=True)
-        counted = later[first]
-        passed = (moments[counted] - moments[counted - 1]).astype(np.float64)
-        cells = codes[counted] * clock.gaps.count + np.minimum(clock.gaps.codes(passed), clock.gaps.count - 1)
-        size = len(self.alphabet) * clock.gaps.count
         return Sealed(
-            np.bincount(cells, minlength=size).reshape(len(self.alphabet), clock.gaps.count),
+            self._recorded.gaps(self._timed(), len(self.alphabet), self.longest),
             Sensitivity.of(self.most_gaps, monotone=True),
             self.relation,
             because="a sequence is counted once for each symbol at most, and for each event but its first, "
             "whatever other sequences there are",
         )
 
-    def _timed(self) -> tuple[Clock, Numbers, Numbers]:
-        """Raw: the clock, where each sequence that is not empty begins, and when every event was."""
-        clock, moments, lengths = self.clock, self._symbols.moments, self._symbols.lengths
-        if clock is None or moments is None:
+    def _timed(self) -> Clock:
+        clock = self.clock
+        if clock is None:
             raise UsageError("The schema declares no domain of times; add the time column under 'fields'.")
-        return clock, (np.cumsum(lengths) - lengths)[lengths > 0], moments
+        return clock
 
     def contexts(self) -> ContextLevel:
         """The empty context, from which a tree of contexts grows."""
-        return ContextLevel(Contexts.root(self._text), self.width, self.sensitivity)
+        return ContextLevel(self._cut.contexts(), self.width, self.sensitivity)
 
     def leaves(self, growth: Growth[ContextLevel]) -> Sealed[Numbers]:
         """What follows each leaf of a tree of contexts: one row per leaf, a column per symbol and the end."""
@@ -236,10 +225,12 @@ class Sequences(Data):
         by more.
         """
         refuse_lengths(share, self.longest)
-        ended = np.minimum(self._symbols.lengths + 1, self.longest + 1)
-        not_longer = np.cumsum(np.bincount(ended, minlength=self.longest + 2))[: self.longest + 1]
+        ended = np.zeros(self.longest + 2, dtype=np.int64)
+        lengths, counts = self._recorded.length_counts(self.longest)
+        ended[lengths + 1] = counts
+        not_longer = np.cumsum(ended)[: self.longest + 1]
         exact = not_longer if share.denominator <= _IN_WORDS else not_longer.astype(object)
-        f = share.denominator * exact - share.numerator * len(ended)
+        f = share.denominator * exact - share.numerator * int(ended.sum())
         scores = -np.maximum(0, np.maximum(-f[1:], f[:-1]))
         step = max(share.numerator, share.denominator - share.numerator) * self.schema.unit.records
         return Sealed(
@@ -252,11 +243,11 @@ class Sequences(Data):
 
     def grams(self) -> GramLevel:
         """The empty string, from which longer strings grow to the right."""
-        return GramLevel(Grams.root(self._text), self.sensitivity)
+        return GramLevel(self._cut.grams(), self.sensitivity)
 
     def candidates(self) -> Candidates:
         """The strings of one symbol, as candidates for the most frequent string."""
-        return Candidates(self._text, self.alphabet, self.places)
+        return Candidates(self._cut, self.alphabet, self.places)
 
 
 def refuse_lengths(share: Fraction, longest: int) -> None:
@@ -306,23 +297,29 @@ class Candidates(Handle):
     at most the places of one unit, and the counts of all strings in the same direction.
     """
 
-    def __init__(self, text: Text, alphabet: Sequence[str], places: int) -> None:
+    def __init__(self, cut: Cut, alphabet: Sequence[str], places: int) -> None:
         self._width, self._places = len(alphabet) + 1, places
         self._after: list[tuple[Grams, tuple[int, ...]]] = []
         self._cells: list[tuple[int, int]] = []
         self._counts: list[int] = []
-        self._add(Grams.root(text), ())
+        self._counted = 0
+        self._add(cut.grams(), ())
 
     def _add(self, after: Grams, string: tuple[int, ...]) -> None:
         self._after.append((after, string))
         self._cells += [(len(self._after) - 1, symbol) for symbol in range(self._width - 1)]
-        self._counts += after.histograms[0, :-1].tolist()
+
+    def _count(self) -> None:
+        for after, _ in self._after[self._counted :]:
+            self._counts += after.histograms[0, :-1].tolist()
+        self._counted = len(self._after)
 
     def __len__(self) -> int:
         return len(self._cells)
 
     def scores(self) -> Sealed[Numbers]:
-        """How often each candidate occurs, overlapping occurrences included."""
+        """How often each candidate occurs, overlapping occurrences included; new ones are counted now."""
+        self._count()
         moves = Sensitivity.scores(self._places, len(self), monotone=True)
         return Sealed(
             np.array(self._counts, dtype=np.int64),
@@ -333,6 +330,7 @@ class Candidates(Handle):
 
     def take(self, chosen: int) -> tuple[int, ...]:
         """The string that was chosen, as codes; its extensions become candidates in its place."""
+        self._count()
         (group, symbol), _ = self._cells.pop(chosen), self._counts.pop(chosen)
         after, string = self._after[group]
         longer = (*string, symbol)

@@ -22,8 +22,9 @@ from penstock.evaluation.telling_apart import apart_score, propensity
 from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.markov import Markov, String
 from penstock.kinds.sequences.occurrences import Grams, Text
-from penstock.kinds.sequences.reading import Symbols, open_sequences
+from penstock.kinds.sequences.reading import read_sequences
 from penstock.kinds.sequences.release import MarkovRelease, SequenceRelease
+from penstock.kinds.sequences.symbols import Symbols
 from penstock.progress import progress
 from penstock.releases.release import Release
 from penstock.report.page import Block, Gallery, Section
@@ -110,7 +111,7 @@ class SequencesEvaluation(Evaluator):
         if schema.unit.column is not None and schema.unit.column != SequenceLayout.of(schema).user:
             everything = schema.unit.model_copy(update={"at_most": 1 << 40})  # the truth leaves nobody out
             schema = schema.model_copy(update={"unit": everything})
-        original = open_sequences(source, schema, table=options.table)
+        original = read_sequences(source, schema, table=options.table)
         if not len(original.lengths):
             raise DataError("The data to compare with has no sequences.")
         alphabet = len(release.alphabet)

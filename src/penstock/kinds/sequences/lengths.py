@@ -49,11 +49,14 @@ def length_bins(longest: int) -> Numbers:
     return np.array(starts)
 
 
-def binned(lengths: Numbers, longest: int) -> Numbers:
-    """How many sequences have a length in each bin; what is longer counts as the longest."""
+def binned(lengths: Numbers, longest: int, counts: Numbers | None = None) -> Numbers:
+    """How many sequences have a length in each bin; what is longer counts as the longest.
+
+    `counts` says how many have each of the lengths (None: one).
+    """
     bins = length_bins(longest)
     places = np.searchsorted(bins, np.minimum(lengths, longest), side="right") - 1
-    return np.bincount(places, minlength=len(bins))
+    return np.bincount(places, weights=counts, minlength=len(bins)).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kinds.sequences.reading import Symbols
+if TYPE_CHECKING:
+    from penstock.kinds.sequences.symbols import Symbols
 
 Numbers = NDArray[np.int64]
 Places = NDArray[np.int32] | NDArray[np.int64]
@@ -24,6 +26,7 @@ Places = NDArray[np.int32] | NDArray[np.int64]
 class Text:
     """Raw: sequences over the symbols 0 ... alphabet - 1, each behind the mark `alphabet`.
 
+    >>> from penstock.kinds.sequences.symbols import Symbols
     >>> text = Text.of(Symbols(np.array([0, 0, 1], dtype=np.uint8), np.array([1, 2])), alphabet=2, longest=2)
     >>> text.codes.tolist(), text.places.tolist()
     ([2, 0, 2, 2, 0, 1], [1, 2, 4, 5])
@@ -59,6 +62,14 @@ class Text:
     def width(self) -> int:
         """How many things can come next: the symbols and the end. As many can come before."""
         return self.alphabet + 1
+
+    def contexts(self) -> Contexts:
+        """The empty context, from which longer ones grow."""
+        return Contexts.root(self)
+
+    def grams(self) -> Grams:
+        """The empty string, from which longer ones grow."""
+        return Grams.root(self)
 
     @cached_property
     def inside(self) -> NDArray[np.bool_]:

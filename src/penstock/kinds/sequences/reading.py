@@ -1,13 +1,14 @@
 """Sequences of symbols: reading them, coding them, one after the other in one long array.
 
 Two layouts are understood. Either every row is one event, and the events of a user in the order of
-time are a sequence; or every row is a whole sequence, a list or a text of symbols. Everything here is
-raw and lies below the seal.
+time are a sequence; or every row is a whole sequence, a list or a text of symbols. Spark and PostgreSQL
+count where the records are (`penstock.kinds.sequences.database`). Everything here is raw and lies below the
+seal.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from penstock.engine.bound import Users, fresh_key, numbered_users, sample_per_user
+from penstock.engine.opening import AUTO, counts_lists, placed
 from penstock.engine.records import Source
 from penstock.engine.source import read
 from penstock.engine.tokens import coded, cut
 from penstock.errors import DataError
 from penstock.kinds.sequences.clock import Clock
 from penstock.kinds.sequences.layout import SequenceLayout
+from penstock.kinds.sequences.symbols import Recorded, Symbols
 from penstock.schema import Codec, Field, Schema
 from penstock.schema.fact import nearest
 from penstock.schema.reading import fraction_of_text
@@ -30,36 +33,54 @@ from penstock.schema.values import BLANKS, DATETIME, NUMBER
 Numbers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Symbols:
-    """Raw: the codes of all sequences end to end, and how many symbols each of them has.
-
-    `moments` says when each event was, in days or seconds, where the schema declares the domain of times.
-    """
-
-    codes: NDArray[np.unsignedinteger]
-    lengths: Numbers
-    moments: Numbers | None = None
-
-    def chosen(self, kept: NDArray[np.intp]) -> Symbols:
-        """Only the sequences of these numbers."""
-        take = np.zeros(len(self.lengths), dtype=np.bool_)
-        take[kept] = True
-        events = np.repeat(take, self.lengths)
-        moments = None if self.moments is None else self.moments[events]
-        return Symbols(self.codes[events], self.lengths[take], moments)
-
-
 def open_sequences(
-    source: Any, schema: Schema, *, table: str | None = None, order_key: bytes | None = None
-) -> Symbols:
+    source: Any,
+    schema: Schema,
+    *,
+    table: str | None = None,
+    engine: str = AUTO,
+    order_key: bytes | None = None,
+) -> Recorded:
     """Raw: the sequences of a source, coded by the schema; what it refuses stops here.
 
     With a user as the privacy unit, each user keeps a random sample of at most `unit.at_most` sequences;
-    `order_key` makes that sample repeatable.
+    `order_key` makes that sample repeatable. Spark and PostgreSQL count their own.
     """
+    records = placed(read(source, table=table), engine)
+    if counts_lists(engine, records):
+        from penstock.kinds.sequences.database import SequencesInDatabase
+
+        needed = needed_columns(records, schema, SequenceLayout.of(schema))
+        return SequencesInDatabase(records, schema, needed, order_key or fresh_key())
+    return read_sequences(records, schema, order_key=order_key)
+
+
+def read_sequences(
+    source: Any, schema: Schema, *, table: str | None = None, order_key: bytes | None = None
+) -> Symbols:
+    """Raw: the same in memory, wherever they come from."""
     columns = SequenceLayout.of(schema)
     records = read(source, table=table)
+    needed = needed_columns(records, schema, columns)
+    codec = schema.codec(columns.symbol)
+    if columns.user is None:
+        symbols, owners = _whole(records, needed, schema, columns, codec)
+    else:
+        symbols, owners = _events(records, needed, schema, columns, codec)
+    if owners is None:
+        return symbols
+    kept = sample_per_user(
+        owners.numbers,
+        schema.unit.records,
+        order_key or fresh_key(),
+        names=owners.names,
+        order=symbols.order(columns.longest, Clock.of(schema), codec.size),
+    )
+    return symbols.chosen(kept)
+
+
+def needed_columns(records: Source, schema: Schema, columns: SequenceLayout) -> list[str]:
+    """The columns that sequences are made of; DataError names one that the data lack."""
     named = [name for name in (columns.symbol, columns.user, columns.time, schema.unit.column) if name]
     needed = list(dict.fromkeys(named))
     for name in needed:
@@ -68,15 +89,7 @@ def open_sequences(
                 f"{name}: the data has no such column{nearest(name, records.names)}. "
                 "Correct the name in the schema."
             )
-    codec = schema.codec(columns.symbol)
-    if columns.user is None:
-        symbols, owners = _whole(records, needed, schema, columns, codec)
-    else:
-        symbols, owners = _events(records, needed, schema, columns, codec)
-    if owners is None:
-        return symbols
-    kept = sample_per_user(owners.numbers, schema.unit.records, order_key or fresh_key(), names=owners.names)
-    return symbols.chosen(kept)
+    return needed
 
 
 def _whole(

@@ -19,7 +19,7 @@ from penstock.engine import open_engine
 from penstock.errors import UsageError
 from penstock.evaluation.findings import Evaluator, Findings, Options
 from penstock.evaluation.score import Score
-from penstock.kinds.itemsets.reading import open_itemsets
+from penstock.kinds.itemsets.reading import read_itemsets
 from penstock.learn.selection.release import SelectionRelease
 from penstock.releases.release import Release
 from penstock.report.page import Gallery, Section
@@ -88,7 +88,7 @@ class ItemsEvaluation(_SelectionEvaluation):
     """What a selection of items missed, compared with the true supports."""
 
     def truth(self, field: str, source: Any, schema: Schema, table: str | None) -> tuple[Numbers, int]:
-        found = open_itemsets(source, schema, table=table, order_key=b"evaluation")
+        found = read_itemsets(source, schema, table=table, order_key=b"evaluation")
         return found.holders(len(schema.field(field).labels)), found.size
 
 
