@@ -88,8 +88,8 @@ _MEAN_OF_TREE = 0.4  # the mean gap of all pairs, of that of the pairs of a tree
 MOST_PAIR_CELLS = 1 << 22
 """Of the tables of all pairs together, at the levels at which they are looked at."""
 
-MOST_IN_TRIPLES = 32
-"""Columns, of all of whose triples tables may be counted."""
+MOST_IN_TRIPLES = 8
+"""Columns, of all of whose triples tables may be counted: with more there are many, which pairs often tell."""
 
 FINEST = SIZES[0]
 """In so many groups an attribute is looked at in pairs, at most."""
