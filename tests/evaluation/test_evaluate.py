@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -308,6 +309,8 @@ def test_of_long_files_whole_people_are_compared(
     from penstock.engine import opening
     from penstock.kinds.calls import evaluation
 
+    few = partial(evaluation.synthetic_seen, size=50)
+    monkeypatch.setattr(evaluation, "synthetic_seen", few)
     monkeypatch.setattr(evaluation, "_emd", lambda one, two, cell: 0.0)  # slow, and tested elsewhere
     frame, text = {
         "sequences": (visits(300), visits_schema()),

@@ -83,9 +83,7 @@ def test_rules_that_are_broken_are_counted_on_both_sides() -> None:
         impossible=["hours < 10 and sick = true"], always=["if rare = true then hours < 80"]
     )
     original = people()
-    (first, shares), (second, none) = violations(
-        ruled, {"original": original, "synthetic": original.head(0)}
-    )
+    (first, shares), (second, none) = violations(ruled, {"original": original, "synthetic": original.head(0)})
     assert (first, second) == ("hours < 10 and sick = true", "if rare = true then hours < 80")
     right = original.filter((pl.col("hours") < 10) & pl.col("sick")).height / 2000
     assert shares == {"original": pytest.approx(right), "synthetic": 0.0}

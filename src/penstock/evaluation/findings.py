@@ -15,7 +15,7 @@ from penstock.schema import Schema
 LIMIT = 500
 QUERIES = 500
 MOST_COMPARED = 1 << 18
-"""Records of a table that a release is compared with: more tell little more. They are drawn at random, and the
+"""Records of a table that a release is compared with: more tell little more. They are drawn, and the
 evaluation says so."""
 
 

@@ -43,7 +43,7 @@ SMOOTHING = 0.001
 MAP_SIDE = 64
 PROFILE_BINS = 48
 MOST_COMPARED = 1 << 21
-"""Points that a release is compared with: where there are more, they are drawn, and the evaluation says so."""
+"""Points that a release is compared with: more are drawn at random, and the evaluation says so."""
 MOST_SYNTHETIC = 2_000_000
 CROWDED = 0.01
 _PLACE = "place"
