@@ -34,7 +34,6 @@ from penstock.errors import (
     SchemaError,
     UsageError,
 )
-from penstock.evaluation.findings import LIMIT, QUERIES
 from penstock.lifetime import hold
 from penstock.privacy.budgets.amounts import Amount, shown
 from penstock.privacy.budgets.budget import Budget
@@ -380,8 +379,8 @@ def evaluate(
     table: str | None = None,
     header: Header = None,
     target: str | None = None,
-    limit: int = LIMIT,
-    queries: int = QUERIES,
+    limit: int | None = None,
+    queries: int | None = None,
     seed: int = 0,
     learning: bool = True,
     k_marginal: bool = False,
@@ -390,7 +389,8 @@ def evaluate(
 
     `table` and `header` are as in `release`. `target` is the column to predict (None: the schema's, or a few
     that are chosen), `limit` the most marginals of each number of columns, `queries` the number of random
-    questions of each sort. Without `learning` nothing is trained, which takes most of the time; `k_marginal`
+    questions of each sort (None: 500). Of more records than 262,144 (points: 2,097,152; long files of
+    sequences and calls: what memory holds) so many are drawn at random, and the evaluation says so. Without `learning` nothing is trained, which takes most of the time; `k_marginal`
     adds the k-marginal score of SDNist.
 
     >>> from penstock import Schema
@@ -402,6 +402,7 @@ def evaluate(
     True
     """
     from penstock.evaluation import evaluate as compare
+    from penstock.evaluation.findings import LIMIT, QUERIES
 
     made = release if isinstance(release, Release) else load(release)
     handle = data_class(catalogue.kind(made.kind))
@@ -411,8 +412,8 @@ def evaluate(
         source,
         schema,
         target=target,
-        limit=limit,
-        queries=queries,
+        limit=LIMIT if limit is None else limit,
+        queries=QUERIES if queries is None else queries,
         seed=seed,
         learning=learning,
         k_marginal=k_marginal,
