@@ -53,7 +53,7 @@ def _outermost(x: Reals, y: Reals, region: Region) -> NDArray[np.bool_]:
     Two places are never further apart than both are from the middle, added up: what lies near the middle is
     nearer to all others than two that are known.
     """
-    _, first = np.unique(np.column_stack([x, y]), axis=0, return_index=True)
+    _, first = np.unique(x + 1j * y, return_index=True)
     x, y, kept = x[first], y[first], np.zeros(len(x), dtype=np.bool_)
     middle = region.miles(x, y, x.mean(), y.mean())
     far = np.argsort(middle)[-TRIED:]
