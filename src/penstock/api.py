@@ -389,9 +389,11 @@ def evaluate(
 
     `table` and `header` are as in `release`. `target` is the column to predict (None: the schema's, or a few
     that are chosen), `limit` the most marginals of each number of columns, `queries` the number of random
-    questions of each sort (None: 500). Of more records than 262,144 (points: 2,097,152; long files of
-    sequences and calls: what memory holds) so many are drawn at random, and the evaluation says so. Without `learning` nothing is trained, which takes most of the time; `k_marginal`
-    adds the k-marginal score of SDNist.
+    questions of each sort (None: 500). Without `learning` nothing is trained, which takes most of the time;
+    `k_marginal` adds the k-marginal score of SDNist.
+
+    Of more than 262,144 records (2,097,152 points) so many are drawn at random, and of long files of
+    sequences and calls some of the people; the evaluation says so.
 
     >>> from penstock import Schema
     >>> from penstock.demo import rides, rides_schema

@@ -115,7 +115,6 @@ def test_a_fine_grid_is_drawn_with_neighbours_put_together() -> None:
     assert "Drawn are 67 by 3 of 200 by 3 cells: neighbours are put together." in picture.caption
 
 
-
 def test_a_box_map_colours_by_density_not_by_count() -> None:
     boxes = [(0, 0, 1, 1), (1, 0, 11, 10)]
     figure = maps.box_map("m", boxes, [10, 20]).figure

@@ -68,7 +68,10 @@ def grid_map(
         f"fullest is around {x_name} {x:.5g}, {y_name} {y:.5g} with {readable(float(cells[top]))} {amount}."
     )
     if cells.shape != whole:
-        told += f" Drawn are {cells.shape[0]} by {cells.shape[1]} of {whole[0]:,} by {whole[1]:,} cells: neighbours are put together."
+        told += (
+            f" Drawn are {cells.shape[0]} by {cells.shape[1]} of {whole[0]:,} by {whole[1]:,} cells: neighbours "
+            "are put together."
+        )
     order = np.argsort(-cells, axis=None)[:200]
     table = tuple(
         (f"{across[i]:.6g} to {across[i + 1]:.6g}", f"{up[j]:.6g} to {up[j + 1]:.6g}", float(cells[i, j]))

@@ -1,8 +1,7 @@
 """A small decision tree on counts of labels, for a picture: what a classifier of cells knows, in short.
 
 Only for a look. Whoever wants a tree to work with trains one of scikit-learn's on the cells
-(`penstock.learn.classification.training`); loading that library for one picture takes longer than all the rest
-of a release.
+(`penstock.learn.classification.training`); loading that library took most of the time of a report.
 """
 
 from __future__ import annotations
