@@ -69,8 +69,8 @@ def grid_map(
     )
     if cells.shape != whole:
         told += (
-            f" Drawn are {cells.shape[0]} by {cells.shape[1]} of {whole[0]:,} by {whole[1]:,} cells: neighbours "
-            "are put together."
+            f" Drawn are {cells.shape[0]} by {cells.shape[1]} of {whole[0]:,} by {whole[1]:,} cells: "
+            "neighbours are put together."
         )
     order = np.argsort(-cells, axis=None)[:200]
     table = tuple(
