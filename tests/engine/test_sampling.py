@@ -9,7 +9,8 @@ import pytest
 
 from penstock.engine import opening, read, records
 from penstock.engine.files import ParquetSource, TextSource
-from penstock.engine.sampling import drawn, part_of
+from penstock.engine.part import part_of
+from penstock.engine.sampling import drawn
 from penstock.errors import DataError
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine import read
-from penstock.engine.sampling import part_of
+from penstock.engine.part import part_of
 from penstock.errors import DataError
 from penstock.evaluation.findings import Evaluator, Findings, Options, compared_with
 from penstock.evaluation.matches import Matches, matched_section, matches
