@@ -2,6 +2,7 @@
 
 python studies/engines.py --sizes 100000 1000000      # a few minutes; engines that are missing are left out
 python studies/engines.py --sizes 10000000 --engines duckdb spark
+python studies/engines.py --sizes 100000000 --engines duckdb --memory 4GiB
 python studies/engines.py --show                       # what was measured before
 
 Every line is a release of its own process: CPU seconds of the client and of the server (PostgreSQL's
@@ -169,7 +170,7 @@ def release(engine: str, method: str, rows: int, path: str, server: str) -> Line
         rows,
         round(client, 2),
         round(seconds(others) - before, 2) if remote else 0.0,
-        round(max(used.ru_maxrss / 1024, peak(others) if remote else 0.0)),
+        round(peak([os.getpid(), *(others if remote else [])])),  # not ru_maxrss: that knows the parent's
         asked,
         fetched,
         digest.hexdigest()[:8],
@@ -202,8 +203,9 @@ def measured(arguments: argparse.Namespace) -> list[Line]:
     try:
         with tempfile.TemporaryDirectory() as folder:
             for rows in arguments.sizes:
-                path = Path(folder) / f"{rows}.parquet"
-                write(path, rows)
+                path = (arguments.records or Path(folder)) / f"{rows}.parquet"
+                if not path.exists():
+                    write(path, rows)
                 told = ""
                 if server is not None:
                     loaded(server, path, rows)
@@ -214,8 +216,12 @@ def measured(arguments: argparse.Namespace) -> list[Line]:
                         continue
                     for method in arguments.methods:
                         given = [engine, method, str(rows), str(path), told if engine == "postgresql" else ""]
+                        limit = {"PENSTOCK_MEMORY": arguments.memory} if arguments.memory else {}
                         done = subprocess.run(
-                            [sys.executable, __file__, "--one", *given], capture_output=True, text=True
+                            [sys.executable, __file__, "--one", *given],
+                            capture_output=True,
+                            text=True,
+                            env={**os.environ, **limit},
                         )
                         if done.returncode:
                             print(f"{engine}, {method}, {rows:,}: {done.stderr[-300:]}", file=sys.stderr)
@@ -275,6 +281,8 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=ENGINES)
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
+    parser.add_argument("--memory", help="a limit such as 4GiB, for large sizes")
+    parser.add_argument("--records", type=Path, help="a folder where the records stay for another run")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--one", nargs=5, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -80,6 +80,31 @@ def test_help_answers_at_once_because_it_loads_little() -> None:
     assert not {name.partition(".")[0] for name in loaded} & set(HEAVY)
 
 
+def test_a_release_of_a_small_file_loads_what_it_needs_and_no_more(tmp_path: Path) -> None:
+    """Neither another engine nor what only questions, evaluations, drafts or other methods need."""
+    (tmp_path / "people.csv").write_text("smoker\nyes\nno\n", encoding="utf-8")
+    (tmp_path / "people.schema.yaml").write_text(
+        "fields:\n- {name: smoker, constraints: {enum: ['yes', 'no']}}\n", encoding="utf-8"
+    )
+    given = "release people.csv --schema people.schema.yaml --epsilon 1 --method independent --out out"
+    code = (
+        f"import json, sys\nfrom penstock.cli import run\nassert run({given.split()}) == 0\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    assert "penstock.kinds.table.independent" in loaded
+    needed = {"numpy", "polars", "pyarrow", "pydantic", "yaml", "jinja2"}
+    assert {name.partition(".")[0] for name in loaded} & set(HEAVY) == needed
+    assert "pyarrow.dataset" not in loaded
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("penstock.")}
+    assert not rooms & {"evaluation", "audit", "drafting", "explanation", "review", "demo"}
+    assert not {"penstock.releases.sql", "penstock.kinds.table.sql"} & loaded
+    assert len(loaded) < 1000
+
+
 def test_every_export_resolves_and_is_listed() -> None:
     assert set(penstock.__all__) <= set(dir(penstock))
     for name in penstock.__all__:

@@ -34,7 +34,6 @@ from penstock.errors import (
     SchemaError,
     UsageError,
 )
-from penstock.evaluation.findings import LIMIT, QUERIES
 from penstock.lifetime import hold
 from penstock.privacy.budgets.amounts import Amount, shown
 from penstock.privacy.budgets.budget import Budget
@@ -380,8 +379,8 @@ def evaluate(
     table: str | None = None,
     header: Header = None,
     target: str | None = None,
-    limit: int = LIMIT,
-    queries: int = QUERIES,
+    limit: int | None = None,
+    queries: int | None = None,
     seed: int = 0,
     learning: bool = True,
     k_marginal: bool = False,
@@ -390,8 +389,11 @@ def evaluate(
 
     `table` and `header` are as in `release`. `target` is the column to predict (None: the schema's, or a few
     that are chosen), `limit` the most marginals of each number of columns, `queries` the number of random
-    questions of each sort. Without `learning` nothing is trained, which takes most of the time; `k_marginal`
-    adds the k-marginal score of SDNist.
+    questions of each sort (None: 500). Without `learning` nothing is trained, which takes most of the time;
+    `k_marginal` adds the k-marginal score of SDNist.
+
+    Of more than 262,144 records (2,097,152 points) so many are drawn at random, and of long files of
+    sequences and calls some of the people; the evaluation says so.
 
     >>> from penstock import Schema
     >>> from penstock.demo import rides, rides_schema
@@ -402,6 +404,7 @@ def evaluate(
     True
     """
     from penstock.evaluation import evaluate as compare
+    from penstock.evaluation.findings import LIMIT, QUERIES
 
     made = release if isinstance(release, Release) else load(release)
     handle = data_class(catalogue.kind(made.kind))
@@ -411,8 +414,8 @@ def evaluate(
         source,
         schema,
         target=target,
-        limit=limit,
-        queries=queries,
+        limit=LIMIT if limit is None else limit,
+        queries=QUERIES if queries is None else queries,
         seed=seed,
         learning=learning,
         k_marginal=k_marginal,

@@ -325,7 +325,7 @@ def test_drafts_and_evaluations_of_large_tables_look_at_what_the_database_draws(
     monkeypatch.setattr(evaluation, "MOST_COMPARED", 100)
     postgres.hold("people", people)
     drafted = penstock.draft(postgres.url, table="people").to_yaml()
-    assert "that the database drew at random; it holds 400." in drafted
+    assert "of the 400 records, drawn at random." in drafted
     facts = Schema.from_yaml(TABLE)
     made = penstock.release(people, facts, epsilon=1, method="independent", seed=8)
     found = penstock.evaluate(made, postgres.url, table="people", learning=False)

@@ -175,3 +175,52 @@ def test_a_full_disk_is_named_and_leaves_nothing(tmp_path: Path, monkeypatch: py
     assert not (tmp_path / "release").exists()
     assert ledger.account("people").balance().spent[0] == 0
     assert not list(tmp_path.glob("penstock-spill-*/*"))
+
+
+_FILLED = """
+import os, sys
+from pathlib import Path
+import penstock
+from penstock.engine import connection, opening
+from penstock.errors import DataError
+from penstock.schema import Schema
+people, disk, schema = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+class Small(connection.Duck):
+    def __init__(self, *given):
+        super().__init__("24MiB", 1, disk)
+        with (disk / "another").open("wb", buffering=0) as other:  # somebody else takes the room
+            try:
+                while other.write(b"x" * 65536):
+                    pass
+            except OSError:
+                pass
+opening.Duck = Small
+try:
+    penstock.release(people, Schema.from_yaml(schema), epsilon=1, engine="duckdb", out=people.parent / "out")
+except DataError as problem:
+    print(problem, "because", problem.__cause__)
+print([file.name for file in disk.glob("penstock-spill-*/*")], (people.parent / "out").exists())
+"""
+
+
+def test_a_disk_that_fills_meanwhile_is_named_and_leaves_nothing(tmp_path: Path) -> None:
+    """A file system of 32 MiB of its own, on which another file takes all room while DuckDB counts."""
+    import polars as pl
+
+    apart = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    disk, rows = tmp_path / "disk", 400_000
+    disk.mkdir()
+    mounted = f"mount -t tmpfs -o size=32m tmpfs '{disk}'"
+    try:
+        subprocess.run([*apart, mounted], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no file system of one's own can be made here (unshare, mount)")
+    frame = pl.DataFrame({"who": [f"patient {number:020}" for number in range(rows)], "age": [40] * rows})
+    frame.write_parquet(tmp_path / "people.parquet")
+    command = f'{mounted} && exec "$0" "$@"'
+    given = [sys.executable, "-c", _FILLED, str(tmp_path / "people.parquet"), str(disk), SCHEMA]
+    done = subprocess.run([*apart, command, *given], capture_output=True, text=True, check=True)
+    told, left = done.stdout.strip().rsplit("\n", 1)
+    assert told.startswith("The disk is full where DuckDB writes records")
+    assert "No space left on device" in told or "failed to offload" in told
+    assert left == "[] False"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -278,3 +279,48 @@ def test_random_boxes_have_the_volumes_asked_for_and_stay_inside() -> None:
 def test_relative_error_is_smoothed_by_a_thousandth_of_the_points() -> None:
     estimate, truth = np.array([12.0, 3.0]), np.array([10.0, 0.0])
     assert relative_error(estimate, truth, 2000) == pytest.approx((2 / 10 + 3 / 2) / 2)
+
+
+def test_a_part_of_many_points_tells_what_all_of_them_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from penstock.kinds.points import evaluation
+
+    release = UniformGrid().fit(Points.open(places(), MAP), Budget(2, randomness=Randomness.seeded(1)))
+    places().write_csv(tmp_path / "places.csv")
+    whole = evaluate(release, tmp_path / "places.csv", queries=100, learning=False)
+    monkeypatch.setattr(evaluation, "MOST_COMPARED", places().height // 2)
+    part = evaluate(release, tmp_path / "places.csv", queries=100, learning=False)
+    assert part.details["records"] == {"compared": places().height // 2, "of": places().height}
+    assert f"Compared with {places().height // 2:,} of the {places().height:,} records" in part.remarks[0]
+    assert part.remarks[0] in part.report()
+    assert not [remark for remark in whole.remarks if "Compared with" in remark]
+    one, two = whole.score("large boxes"), part.score("large boxes")
+    assert two.floor == pytest.approx(one.floor, rel=0.2), "counts are those of all points, not of the part"
+    assert two.model == pytest.approx(one.model, abs=0.1)
+
+
+@pytest.mark.parametrize("kind", ["sequences", "calls"])
+def test_of_long_files_whole_people_are_compared(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from penstock import api
+    from penstock.demo import phones, phones_schema, visits, visits_schema
+    from penstock.engine import opening
+    from penstock.kinds.calls import evaluation
+
+    few = partial(evaluation.synthetic_seen, size=50)
+    monkeypatch.setattr(evaluation, "synthetic_seen", few)
+    monkeypatch.setattr(evaluation, "_emd", lambda one, two, cell: 0.0)  # slow, and tested elsewhere
+    frame, text = {
+        "sequences": (visits(300), visits_schema()),
+        "calls": (phones(300), phones_schema()),
+    }[kind]
+    path = tmp_path / "records.csv"
+    frame.write_csv(path)
+    made = api.release(path, Schema.from_yaml(text), epsilon=2, seed=1)
+    monkeypatch.setattr(opening, "IN_MEMORY_UP_TO", path.stat().st_size // 2)
+    found = api.evaluate(made, path, queries=20, learning=False)
+    told = found.remarks[0]
+    assert told.startswith("Compared with ")
+    assert f"of the {frame.height:,} records, drawn at random." in told

@@ -102,6 +102,19 @@ def test_a_grid_map_puts_the_first_axis_to_the_right_and_the_second_up() -> None
     assert "lon 2.5, lat 0.5" in picture.caption
 
 
+def test_a_fine_grid_is_drawn_with_neighbours_put_together() -> None:
+    """However fine the grid, the page stays small: 200 x 3 cells become 67 x 3, none of them lost."""
+    counts = np.arange(600.0).reshape(200, 3)
+    picture = maps.grid_map("m", np.arange(201), [0, 1, 2, 3], counts)
+    trace = picture.figure.data[0]
+    shown = np.asarray(trace.customdata)
+    assert shown.shape == (3, 67)
+    assert shown[0, 0] == counts[:3, 0].sum()
+    assert shown.sum() == counts.sum()
+    assert list(trace.x[-2:]) == [198, 200]
+    assert "Drawn are 67 by 3 of 200 by 3 cells: neighbours are put together." in picture.caption
+
+
 def test_a_box_map_colours_by_density_not_by_count() -> None:
     boxes = [(0, 0, 1, 1), (1, 0, 11, 10)]
     figure = maps.box_map("m", boxes, [10, 20]).figure

@@ -32,6 +32,7 @@ from penstock.drafting.columns import (
 )
 from penstock.drafting.domain import Domain, range_of, too_large
 from penstock.engine.header import Header
+from penstock.engine.opening import AUTO, in_memory
 from penstock.engine.records import Source
 from penstock.engine.source import read as open_source
 from penstock.errors import DataError, UsageError
@@ -50,7 +51,7 @@ from penstock.schema.values import (
 )
 
 MOST_READ = 1 << 17
-"""Records of a table in a database that a draft looks at."""
+"""Records of a long file, or of a table in a database, that a draft looks at."""
 
 
 @runtime_checkable
@@ -171,7 +172,7 @@ def draft(
         frame, rows = (source, source.height) if isinstance(source, pl.DataFrame) else _looked_at(source)
         if frame.height < rows:
             notes.top += [
-                f"Read off {frame.height:,} records that the database drew at random; it holds {rows:,}.",
+                f"Read off {frame.height:,} of the {rows:,} records, drawn at random.",
                 "Rare categories and values further out may be missing here, and 'at_most' be too small.",
             ]
         if frame.height == 0:
@@ -209,8 +210,8 @@ def _comes_back(column: pl.Series, markers: tuple[str, ...]) -> bool:
 
 
 def _looked_at(source: Records) -> tuple[pl.DataFrame, int]:
-    """The records to draft from, and how many there are; of a large table in a database only some."""
-    if isinstance(source, Source) and source.remote:
+    """The records to draft from, and how many there are; only some where not all should be in memory."""
+    if isinstance(source, Source) and not in_memory(AUTO, source):
         return source.sampled(source.names, MOST_READ)
     frame = source.frame()
     return frame, frame.height

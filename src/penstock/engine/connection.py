@@ -32,10 +32,17 @@ class Duck:
     folder for what does not fit (False: nowhere); what is None is as `penstock.engine.limits` says. Spilled
     records are as sensitive as the source, and DuckDB writes them in clear: the folder inside `spill` is
     readable by its owner only and goes with the connection. What a killed process left there, the next one
-    removes.
+    removes. Only where it is `ordered` do records come out as they stand.
     """
 
-    def __init__(self, memory: str | None = None, threads: int | None = None, spill: Spill = None) -> None:
+    def __init__(
+        self,
+        memory: str | None = None,
+        threads: int | None = None,
+        spill: Spill = None,
+        *,
+        ordered: bool = False,
+    ) -> None:
         import ibis
 
         limits = current()
@@ -60,7 +67,7 @@ class Duck:
             # Tables keep the backend alive, and the folder must be there as long as they are.
             weakref.finalize(self.backend, folder.remove)
         can_be_stopped(self.backend, lambda backend: backend.con.interrupt())
-        self.backend.con.execute("SET preserve_insertion_order = false")
+        self.backend.con.execute(f"SET preserve_insertion_order = {str(ordered).lower()}")
         # Its own bar would go to standard output, among the results.
         self.backend.con.execute("SET enable_progress_bar = false")
 
@@ -123,6 +130,17 @@ def on_spark(files: Sequence[str], label: str, root: str | None = None) -> ir.Ta
             f"{label}: Spark cannot read it as Parquet ({first_line(problem)}). Check the path."
         ) from None
     return found
+
+
+def batches(table: ir.Table, rows: int = 1 << 17) -> Iterator[Any]:
+    """Raw: the records of a table as Arrow batches of about so many rows, one after the other."""
+    backend = table.get_backend()
+    if backend.name != "duckdb":
+        yield from table.to_pyarrow_batches(chunk_size=rows)
+        return
+    asked = backend.con.sql(backend.compile(table))
+    # Ibis 12 asks DuckDB 2 for the batches by the name that DuckDB 1 has for them.
+    yield from (getattr(asked, "to_arrow_reader", None) or asked.fetch_arrow_reader)(rows)
 
 
 def _refuse_unreadable(url: str, shown: str) -> None:

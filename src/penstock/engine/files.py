@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from penstock.engine.connection import Duck, first_line, on_spark
+from penstock.engine.connection import Duck, batches, first_line, on_spark
 from penstock.engine.delimited import Delimited
 from penstock.engine.header import Header
 from penstock.engine.records import PACKED, Source, in_polars, refuse_equal_but_for_case, scanned
@@ -230,6 +230,9 @@ class ColumnarSource(FileSource):
 
     def frame(self, names: Sequence[str] | None = None) -> pl.DataFrame:
         return self._collected(lambda records: records, self.names if names is None else names)
+
+    def pieces(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+        yield from (in_polars(batch) for batch in batches(self.table(names, duck=Duck(ordered=True))))
 
     def first(self, count: int) -> pl.DataFrame:
         return self._collected(lambda records: records.head(count), self.names)

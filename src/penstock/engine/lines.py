@@ -49,6 +49,9 @@ class LineSource(Source):
         nothing = pl.DataFrame(schema={self.names[0]: pl.String})
         return pl.concat([nothing, *self.blocks()])
 
+    def pieces(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+        return self.blocks()
+
     def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
         import pyarrow as pa
 

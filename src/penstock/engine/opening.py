@@ -113,8 +113,12 @@ def counts_lists(engine: str, records: Source) -> bool:
 
 def in_memory(engine: str, records: Source) -> bool:
     """Whether records are counted in memory: told so, or because they are few and in no database."""
-    small = not records.remote and records.length <= current().in_memory(IN_MEMORY_UP_TO)
-    return engine == MEMORY or (engine == AUTO and small)
+    return engine == MEMORY or (engine == AUTO and not records.remote and records.length <= most_held())
+
+
+def most_held() -> int:
+    """How many bytes of text are held in memory at once."""
+    return current().in_memory(IN_MEMORY_UP_TO)
 
 
 def _in_memory(

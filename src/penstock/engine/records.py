@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from penstock.engine.connection import Duck, first_line
+from penstock.engine.connection import Duck, explained, first_line
 from penstock.errors import DataError
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ ACCEPTED = (
 
 PACKED = 6
 """How much longer a packed file is as text, roughly: only to choose an engine."""
+
+WHOLE = 1 << 26
+"""Files up to so many bytes, as text, are read at once where some of their records are wanted."""
 
 
 class Source(ABC):
@@ -59,13 +62,15 @@ class Source(ABC):
         """Raw: these columns for data with one value in a cell, where a list is just an odd value."""
         return self.frame(names)
 
-    def sampled(self, names: Sequence[str], most: int) -> tuple[pl.DataFrame, int]:
-        """Raw: these columns of about `most` records, and of how many; for the custodian's eyes.
+    def sampled(self, names: Sequence[str], most: int, seed: int = 0) -> tuple[pl.DataFrame, int]:
+        """Raw: these columns of at most about `most` records, and of how many; for the custodian's eyes.
 
-        All of them, except where they are in a database and more: that draws them by itself.
+        Where there are more, they are drawn at random: by a database itself, of long files piece by piece.
         """
-        frame = self.cells(names)
-        return frame, frame.height
+        from penstock.engine.sampling import drawn
+
+        with explained(self.failure):
+            return drawn([self.cells(names)] if self.length <= WHOLE else self.pieces(names), most, seed)
 
     def pieces(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Raw: these columns, some records at a time and in their order."""

@@ -30,7 +30,7 @@ class DatabaseSource(Source):
         except Exception as problem:
             raise self.failure(problem) from None
 
-    def sampled(self, names: Sequence[str], most: int) -> tuple[pl.DataFrame, int]:
+    def sampled(self, names: Sequence[str], most: int, seed: int = 0) -> tuple[pl.DataFrame, int]:
         import ibis
 
         try:

@@ -7,10 +7,10 @@ piece at a time comes back, as Arrow memory. The pieces are raw.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.engine.bound import user_in_database
-from penstock.engine.connection import Duck, explained
+from penstock.engine.connection import Duck, batches, explained
 from penstock.engine.records import Source, in_polars
 from penstock.engine.source import FrameSource
 
@@ -43,7 +43,7 @@ def streamed(
         table = records.table(names, duck=duck)
         if together:
             table = table.order_by([_by_bytes(user_in_database(table[name])) for name in together])
-        for batch in _batches(table):
+        for batch in batches(table, ROWS):
             yield in_polars(batch)
 
 
@@ -64,13 +64,3 @@ def _by_bytes(column: ir.Value) -> ir.Value:
 
     found: ir.Value = encode(column)
     return found
-
-
-def _batches(table: ir.Table) -> Iterator[Any]:
-    backend = table.get_backend()
-    if backend.name != "duckdb":
-        yield from table.to_pyarrow_batches(chunk_size=ROWS)
-        return
-    asked = backend.con.sql(backend.compile(table))
-    # Ibis 12 asks DuckDB 2 for the batches by the name that DuckDB 1 has for them.
-    yield from (getattr(asked, "to_arrow_reader", None) or asked.fetch_arrow_reader)(ROWS)

@@ -14,6 +14,9 @@ from penstock.schema import Schema
 
 LIMIT = 500
 QUERIES = 500
+MOST_COMPARED = 1 << 18
+"""Records of a table that a release is compared with: more tell little more. They are drawn, and the
+evaluation says so."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,11 @@ class Findings:
     sections: Sequence[Section] = ()
     ceiling: str = RESAMPLED
     remarks: tuple[str, ...] = ()
+
+
+def compared_with(records: int, of: int) -> list[str]:
+    """What the custodian reads where a release was compared with some of the records only."""
+    return [f"Compared with {records:,} of the {of:,} records, drawn at random."] if records < of else []
 
 
 class Evaluator(ABC):

@@ -21,6 +21,8 @@ from penstock.report.shapes import Figure
 from penstock.report.theme import figure, safe
 from penstock.schema.ground import Ground
 
+MOST_STEPS = 96
+"""A grid of more cells each way is drawn with neighbours put together."""
 STRIP = 3
 """A map with one side so many times as long as the other would be a strip."""
 
@@ -45,6 +47,7 @@ def grid_map(
         raise UsageError(
             f"The map '{title}' needs {len(across) - 1} x {len(up) - 1} counts, not {cells.shape}."
         )
+    (across, up, cells), whole = _together(across, up, cells), cells.shape
     amounts = cells.T
     trace = shapes.heatmap(
         x=across,
@@ -65,12 +68,28 @@ def grid_map(
         f"fullest is around {x_name} {placed(x, across[1] - across[0])}, {y_name} {placed(y, up[1] - up[0])} "
         f"with {readable(float(cells[top]))} {amount}."
     )
+    if cells.shape != whole:
+        told += (
+            f" Drawn are {cells.shape[0]} by {cells.shape[1]} of {whole[0]:,} by {whole[1]:,} cells: "
+            "neighbours are put together."
+        )
     order = np.argsort(-cells, axis=None)[:200]
     table = tuple(
         (f"{across[i]:.6g} to {across[i + 1]:.6g}", f"{up[j]:.6g} to {up[j + 1]:.6g}", float(cells[i, j]))
         for i, j in (np.unravel_index(int(k), cells.shape) for k in order)
     )
     return Picture(title, told, drawn, (x_name, y_name, amount), table, wide=True)
+
+
+def _together(across: Numbers, up: Numbers, cells: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """A grid of few enough cells each way: the sums of neighbours."""
+    for axis, edges in enumerate((across, up)):
+        step = -(-(len(edges) - 1) // MOST_STEPS)
+        begins = np.arange(0, len(edges) - 1, step)
+        cells = np.add.reduceat(cells, begins, axis=axis)
+        kept = edges[np.append(begins, len(edges) - 1)]
+        across, up = (kept, up) if axis == 0 else (across, kept)
+    return across, up, cells
 
 
 def box_map(

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine import read
+from penstock.engine.part import part_of
 from penstock.errors import DataError
-from penstock.evaluation.findings import Evaluator, Findings, Options
+from penstock.evaluation.findings import Evaluator, Findings, Options, compared_with
 from penstock.evaluation.score import Score
 from penstock.kinds.calls.callers import Callers
 from penstock.kinds.calls.emd import earth_movers_distance
@@ -68,6 +69,9 @@ class CallsEvaluation(Evaluator):
             raise DataError("Only a release of calls can be compared with calls.")
         layout, region = CallsLayout.of(schema), Region.of(schema)
         records = read(source, table=options.table)
+        needed = [name for name in layout.columns if name in records.names]
+        whose = [name for name in needed if name == layout.caller]
+        records, part = part_of(records, needed, whose, options.seed)
         counted = InMemory(records, schema, layout, region)
         if not len(counted.callers):
             raise DataError("The data to compare with has no calls within the window.")
@@ -129,7 +133,8 @@ class CallsEvaluation(Evaluator):
             "synthetic_callers": SYNTHETIC,
         }
         sections = _sections(release, original, synthetic, hourly, floor, ceiling)
-        return Findings(tuple(scores), len(caller), details, sections, RESAMPLED_CALLERS)
+        remarks = () if part is None else tuple(compared_with(*part))
+        return Findings(tuple(scores), len(caller), details, sections, RESAMPLED_CALLERS, remarks)
 
 
 def _seen(

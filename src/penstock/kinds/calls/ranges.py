@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 from penstock.kinds.calls.region import Numbers, Reals, Region
 
 MANY = 64
-"""Of a day with more calls than this only the corners are compared: the farthest two are among them."""
+"""Of a day with more calls than this only the outermost are compared: the farthest two are among them."""
+TRIED = 16
 
 
 def daily_ranges(caller: Numbers, day: Numbers, x: Reals, y: Reals, region: Region) -> Reals:
     """For every caller and day with a call, the largest distance between two of the day's places, in miles.
 
-    Exact: of all pairs, for the few calls of a day; of all pairs of corners where there are many.
+    Exact: of all pairs, for the few calls of a day; of all pairs of outermost places where there are many.
     """
     if not len(caller):
         return np.zeros(0)
@@ -25,7 +26,7 @@ def daily_ranges(caller: Numbers, day: Numbers, x: Reals, y: Reals, region: Regi
         kept = np.ones(len(caller), dtype=np.bool_)
         for many in np.flatnonzero(sizes > MANY):
             rows = slice(int(begins[many]), int(begins[many] + sizes[many]))
-            kept[rows] = _corners(np.column_stack([x[rows], y[rows]]))
+            kept[rows] = _outermost(x[rows], y[rows], region)
         caller, day, x, y = caller[kept], day[kept], x[kept], y[kept]
         begins, sizes = _groups(caller, day)
     widest = np.zeros(len(begins))
@@ -46,19 +47,17 @@ def _groups(caller: Numbers, day: Numbers) -> tuple[Numbers, Numbers]:
     return begins, np.diff(np.append(begins, len(caller)))
 
 
-def _corners(places: Reals) -> NDArray[np.bool_]:
-    """The corners of some places: the farthest two of them are corners, however the map is stretched."""
-    from scipy.spatial import ConvexHull, QhullError
+def _outermost(x: Reals, y: Reals, region: Region) -> NDArray[np.bool_]:
+    """Of equal places one, and only those that may be one of the farthest two.
 
-    distinct, first = np.unique(places, axis=0, return_index=True)
-    chosen = first
-    if len(distinct) > MANY:
-        try:
-            chosen = first[ConvexHull(distinct).vertices]
-        except QhullError:  # all on one line: its ends
-            middle = distinct - distinct.mean(axis=0)
-            along = middle @ np.linalg.svd(middle, full_matrices=False)[2][0]
-            chosen = first[[int(along.argmin()), int(along.argmax())]]
-    kept = np.zeros(len(places), dtype=np.bool_)
-    kept[chosen] = True
+    Two places are never further apart than both are from the middle, added up: what lies near the middle is
+    nearer to all others than two that are known.
+    """
+    _, first = np.unique(x + 1j * y, return_index=True)
+    x, y, kept = x[first], y[first], np.zeros(len(x), dtype=np.bool_)
+    middle = region.miles(x, y, x.mean(), y.mean())
+    far = np.argsort(middle)[-TRIED:]
+    one, two = np.triu_indices(len(far), 1)
+    known = region.miles(x[far[one]], y[far[one]], x[far[two]], y[far[two]]).max(initial=0.0)
+    kept[first[(middle + middle.max()) * (1 + 1e-9) >= known]] = True
     return kept

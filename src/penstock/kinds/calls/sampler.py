@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import erfc, sqrt
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from penstock.kinds.calls.region import STEPS, Numbers, Reals, Region, coarser
@@ -25,6 +27,7 @@ CHUNK = 256
 CALLERS_AT_ONCE = 4096
 _NARROWEST = 0.05
 _HALVINGS = 50
+_erfc = np.vectorize(erfc, otypes=[np.float64])
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +108,11 @@ def _workplaces(
     side = min(tables.side, LARGEST_SIDE)
     coarse = coarser(np.arange(tables.side**2), tables.side, side)
     shares = np.bincount(coarse, weights=tables.work, minlength=side * side)
-    taken = np.flatnonzero(shares > 0)
+    taken = shares > 0
     wide, high = region.cell_size(side)
-    x, y = (taken % side) * wide, (taken // side) * high
+    apart = np.arange(1 - side, side)
+    # a window of this table has the distances of all cells from one of them
+    windows = sliding_window_view(np.hypot(apart * wide, (apart * high)[:, None]), (side, side))[::-1, ::-1]
     start = coarser(home, tables.side, side)
     found = np.full(len(home), -1, dtype=np.int64)
     left = np.arange(len(home))
@@ -115,15 +120,15 @@ def _workplaces(
     while left.size and tolerance <= max(FURTHEST_MILES, 2 * float(np.hypot(wide, high))):
         for begin in range(0, left.size, CHUNK):
             some = left[begin : begin + CHUNK]
-            far = np.hypot(
-                x - ((start[some] % side) * wide)[:, None], y - ((start[some] // side) * high)[:, None]
-            )
-            mass = np.where(np.abs(far - distance[some, None]) <= tolerance, shares[taken], 0.0)
-            rungs = np.cumsum(mass, axis=1)
-            total = rungs[:, -1]
-            aim = rng.random(len(some)) * total
-            place = np.minimum((rungs <= aim[:, None]).sum(axis=1), len(taken) - 1)
-            found[some] = np.where(total > 0, taken[place], -1)
+            off = windows[start[some] // side, start[some] % side].reshape(len(some), -1)
+            off -= distance[some, None]
+            row, cell = np.nonzero((np.abs(off, out=off) <= tolerance) & taken)
+            rungs = np.append(0.0, np.cumsum(shares[cell]))
+            ends = np.searchsorted(row, np.arange(len(some) + 1))
+            low, top = rungs[ends[:-1]], rungs[ends[1:]]
+            aim = low + rng.random(len(some)) * (top - low)
+            place = np.clip(np.searchsorted(rungs, aim, side="right") - 1, ends[:-1], ends[1:] - 1)
+            found[some] = np.where(ends[1:] > ends[:-1], np.append(cell, -1)[place], -1)
         left = left[found[left] < 0]
         tolerance *= 2
     at_home = found < 0
@@ -182,8 +187,6 @@ def _normal(mean: Reals, deviation: Reals) -> tuple[Reals, Reals]:
     ever be drawn a call that way: there the law is moved so that what is left of it has the mean that was
     counted.
     """
-    from scipy.special import ndtr
-
     seldom = (mean > 0) & (mean < 1)
     centre, spread = mean.copy(), deviation.copy()
     if not seldom.any():
@@ -194,7 +197,7 @@ def _normal(mean: Reals, deviation: Reals) -> tuple[Reals, Reals]:
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         reach = np.arange(2 + int(np.ceil(2.0 + 8 * wide.max()))) + 0.5
-        drawn = ndtr((middle[:, None] - reach) / wide[:, None]).sum(axis=1)
+        drawn = (_erfc((reach - middle[:, None]) / wide[:, None] / sqrt(2)) / 2).sum(axis=1)
         low, high = np.where(drawn < pairs[:, 0], middle, low), np.where(drawn < pairs[:, 0], high, middle)
     centre[seldom], spread[seldom] = ((low + high) / 2)[which.ravel()], wide[which.ravel()]
     return centre, spread

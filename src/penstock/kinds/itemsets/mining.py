@@ -108,8 +108,10 @@ def frequent(
         if size >= smallest:
             found.append((items, -support))
         if (largest is None or size < largest) and len(found) < many:
-            rows = np.intersect1d(holders[items[:-1]], sets.holders(items[-1]), assume_unique=True)
-            holders[items] = rows
+            holds = np.zeros(len(sets), dtype=np.bool_)
+            holds[sets.holders(items[-1])] = True
+            rows = holders[items[:-1]]
+            holders[items] = rows[holds[rows]]
             offer(items)
     return found
 

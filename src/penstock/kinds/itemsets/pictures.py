@@ -93,7 +93,9 @@ def _groups(release: ItemSetsRelease) -> Picture | None:
     sets = release.synthetic
     place = np.zeros(tree.size, dtype=np.int64)
     place[tree.order] = np.arange(tree.size)
-    owners, weights = sets.owners, sets.weights
+    at = place[sets.items]
+    order = np.argsort(at)
+    at, owners = at[order], sets.owners[order]
     declared = _declared(release)
     parents, names, values = [-1], ["all items"], [float(sets.total)]
     short = ["all items"]
@@ -102,8 +104,8 @@ def _groups(release: ItemSetsRelease) -> Picture | None:
         node, above = waiting.pop(0)
         for member in tree.members(node):
             low, high = tree.bounds[member]
-            at = place[sets.items]
-            met = np.unique(owners[(at >= low) & (at < high)])
+            met = np.zeros(len(sets), dtype=np.bool_)
+            met[owners[slice(*np.searchsorted(at, [low, high]))]] = True
             labels = [release.universe[code] for code in tree.order[[low, high - 1]]]
             names.append(
                 labels[0]
@@ -113,7 +115,7 @@ def _groups(release: ItemSetsRelease) -> Picture | None:
             between = member >= tree.size and (int(low), int(high)) not in declared
             short.append(f"{high - low} items" if between else names[-1])
             parents.append(above)
-            values.append(float(weights[met].sum()))
+            values.append(float(sets.weights[met].sum()))
             waiting.append((member, len(names) - 1))
     return diagrams.tree(
         "The groups of items by which sets are told apart" if told_apart else "The groups of items",

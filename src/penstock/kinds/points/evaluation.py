@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from penstock.engine import read
 from penstock.errors import DataError
-from penstock.evaluation.findings import Evaluator, Findings, Options
+from penstock.evaluation.findings import Evaluator, Findings, Options, compared_with
 from penstock.evaluation.matches import matched_section, matches
 from penstock.evaluation.metrics import tvd
 from penstock.evaluation.score import Score
@@ -42,6 +42,8 @@ QUERIES = 500
 SMOOTHING = 0.001
 MAP_SIDE = 64
 PROFILE_BINS = 48
+MOST_COMPARED = 1 << 21
+"""Points that a release is compared with: more are drawn at random, and the evaluation says so."""
 MOST_SYNTHETIC = 2_000_000
 CROWDED = 0.01
 _PLACE = "place"
@@ -51,8 +53,9 @@ class PointsEvaluation(Evaluator):
     """How far counts in boxes and the density map are from the original's."""
 
     def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
-        original = schema.staying(read(source, table=options.table).cells(list(schema.names)))
         seed = options.seed
+        sample, of = read(source, table=options.table).sampled(list(schema.names), MOST_COMPARED, seed)
+        original, share = schema.staying(sample), of / max(1, sample.height)
         names = [field.name for field in schema.fields if field.ranged]
         if not names:
             raise DataError(
@@ -63,6 +66,7 @@ class PointsEvaluation(Evaluator):
         points = coordinates(original, schema, names, low, high)
         if len(points) == 0:
             raise DataError("The data to compare with has no points.")
+        everything = share * len(points)
         size = max(1, release.size)
         drawn = min(size, MOST_SYNTHETIC)
         synthetic = coordinates(release.sample(drawn, seed=seed), schema, names, low, high)
@@ -81,8 +85,8 @@ class PointsEvaluation(Evaluator):
                 rng = np.random.default_rng([seed, len(scores)])
                 boxes = random_boxes(low, high, volumes, options.queries, rng)
                 counts = {key: count_boxes(ordered, boxes, high) for key, ordered in sorted_sets.items()}
-                truth = counts["original"]
-                uniform = len(points) * np.prod((boxes[1] - boxes[0]) / (high - low), axis=1)
+                truth = share * counts["original"]
+                uniform = everything * np.prod((boxes[1] - boxes[0]) / (high - low), axis=1)
                 model = None if answer is None else answer(*boxes)
                 estimate = (
                     counts["release"] * (size / len(synthetic)) if len(synthetic) else np.zeros(len(truth))
@@ -90,10 +94,10 @@ class PointsEvaluation(Evaluator):
                 scores.append(
                     Score(
                         words,
-                        relative_error(estimate, truth, len(points)),
-                        floor=relative_error(uniform, truth, len(points)),
-                        ceiling=relative_error(counts["ceiling"], truth, len(points)),
-                        model=None if model is None else relative_error(model, truth, len(points)),
+                        relative_error(estimate, truth, everything),
+                        floor=relative_error(uniform, truth, everything),
+                        ceiling=relative_error(share * counts["ceiling"], truth, everything),
+                        model=None if model is None else relative_error(model, truth, everything),
                         note=f"mean relative error of {options.queries} counts of boxes that cover "
                         f"{100 * volumes[0]:g} % to {100 * volumes[1]:g} % of the domain; floor: even spread",
                     )
@@ -118,8 +122,9 @@ class PointsEvaluation(Evaluator):
             "queries": options.queries,
             "synthetic_points": len(synthetic),
             "smoothing": SMOOTHING,
+            "records": {"compared": sample.height, "of": of},
         }
-        remarks = [equal.words]
+        remarks = [*compared_with(sample.height, of), equal.words]
         if heaped[0] > max(CROWDED, 2 * heaped[1]):
             remarks.append(
                 f"{percent(heaped[0])} of the original points lie on one and the same place, and "
@@ -191,7 +196,7 @@ def count_boxes(ordered: Reals, boxes: Boxes, top: Reals) -> Reals:
     return counts
 
 
-def relative_error(estimate: Reals, truth: Reals, points: int) -> float:
+def relative_error(estimate: Reals, truth: Reals, points: float) -> float:
     """The mean of |estimate - truth| / max(truth, 0.1 % of the points)."""
     return float(np.mean(np.abs(estimate - truth) / np.maximum(truth, SMOOTHING * points)))
 

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine import read
+from penstock.engine.part import part_of
 from penstock.errors import DataError
-from penstock.evaluation.findings import Evaluator, Findings, Options
+from penstock.evaluation.findings import Evaluator, Findings, Options, compared_with
 from penstock.evaluation.matches import Matches, matched_section, matches
 from penstock.evaluation.metrics import tvd
 from penstock.evaluation.score import Score
@@ -111,7 +113,11 @@ class SequencesEvaluation(Evaluator):
         if schema.unit.column is not None and schema.unit.column != SequenceLayout.of(schema).user:
             everything = schema.unit.model_copy(update={"at_most": 1 << 40})  # the truth leaves nobody out
             schema = schema.model_copy(update={"unit": everything})
-        original = read_sequences(source, schema, table=options.table)
+        columns, records = SequenceLayout.of(schema), read(source, table=options.table)
+        named = (columns.symbol, columns.user, columns.time, schema.unit.column)
+        needed = [name for name in dict.fromkeys(named) if name in records.names]
+        records, part = part_of(records, needed, [name for name in needed if name == columns.user], seed)
+        original = read_sequences(records, schema)
         if not len(original.lengths):
             raise DataError("The data to compare with has no sequences.")
         alphabet = len(release.alphabet)
@@ -157,6 +163,7 @@ class SequencesEvaluation(Evaluator):
             details["matches"] = equal.to_dict()
             remarks = (equal.words,)
             sections.append(matched_section(equal, "Whole sequences, symbol by symbol"))
+        remarks = (*(() if part is None else compared_with(*part)), *remarks)
         return Findings(tuple(scores), len(original.lengths), details, sections, remarks=remarks)
 
 

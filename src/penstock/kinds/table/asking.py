@@ -17,7 +17,6 @@ from penstock.kinds.table.counted import CountedTable
 from penstock.kinds.table.groups import by_group, columns_of, histogram
 from penstock.kinds.table.measures import mean_of, total_of
 from penstock.kinds.table.quantiles import USUAL, quantiles_of
-from penstock.kinds.table.sql import selected
 from penstock.kinds.table.support import Support
 from penstock.releases import Answer, Question, Release
 from penstock.releases.batch import with_answers
@@ -129,6 +128,8 @@ class AskedTable(Release):
         return histogram(self, self._condition(where), self._column(column))
 
     def select_exactly(self, statement: Statement) -> Selected | str:
+        from penstock.kinds.table.sql import selected  # most releases are never asked in SQL
+
         return selected(self, statement)
 
     def _condition(self, where: str | None) -> Condition:

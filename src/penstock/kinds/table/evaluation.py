@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from penstock.engine import MemoryEngine, read
 from penstock.errors import DataError
-from penstock.evaluation.findings import Evaluator, Findings, Options
+from penstock.evaluation.findings import MOST_COMPARED, Evaluator, Findings, Options, compared_with
 from penstock.evaluation.matches import matches
 from penstock.evaluation.metrics import (
     Codes,
@@ -47,8 +47,6 @@ WORDS = {1: "single columns", 2: "pairs of columns", 3: "triples of columns"}
 MOST_FROM_MODEL = 100
 MOST_MODEL_CELLS = 1 << 20
 WORST_SHOWN = 12
-MOST_COMPARED = 1 << 18
-"""Records that a release is compared with: more tell no more, are sampled, and the evaluation says so."""
 K = 2
 """As SDNist 2.4 has it: pairs of columns, all of them."""
 
@@ -64,12 +62,11 @@ class TableEvaluation(Evaluator):
     k_marginals = True
 
     def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
-        original, of = read(source, table=options.table).sampled(list(schema.names), MOST_COMPARED)
         seed = options.seed
+        records = read(source, table=options.table)
+        original, of = records.sampled(list(schema.names), MOST_COMPARED, seed)
         if original.height == 0:
             raise DataError("The data to compare with has no records.")
-        if original.height == of > MOST_COMPARED:  # a database has drawn them by itself
-            original = original.sample(MOST_COMPARED, seed=seed)
         codes = schema.encode(original)
         rows = original.height
         targets: Sequence[str] = ()
@@ -133,9 +130,7 @@ class TableEvaluation(Evaluator):
             *_sections(schema, codes, synthetic, found, learned),
             *found_sections(cut, broken, piled, equal),
         ]
-        remarks = [equal.words, *remarks_of(broken, piled)]
-        if rows < of:
-            remarks.insert(0, f"Compared with {rows:,} of the {of:,} records, drawn at random.")
+        remarks = [*compared_with(rows, of), equal.words, *remarks_of(broken, piled)]
         return Findings(tuple(scores), rows, details, sections, remarks=tuple(remarks))
 
 

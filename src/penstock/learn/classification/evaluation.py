@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from penstock.engine.source import read
 from penstock.errors import DataError, UsageError
-from penstock.evaluation.findings import Evaluator, Findings, Options
+from penstock.evaluation.findings import MOST_COMPARED, Evaluator, Findings, Options, compared_with
 from penstock.evaluation.score import Score
 from penstock.learn.classification.classifier import ClassifierRelease
 from penstock.releases.release import Release
@@ -38,7 +38,8 @@ class ClassifierEvaluation(Evaluator):
     def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
         if not isinstance(release, ClassifierRelease):
             raise UsageError("Only classifiers can be compared with the labels of records.")
-        original = read(source, table=options.table).cells(list(schema.names))
+        records = read(source, table=options.table)
+        original, of = records.sampled(list(schema.names), MOST_COMPARED, options.seed)
         if original.height == 0:
             raise DataError("The data to compare with has no records.")
         codes = {
@@ -86,7 +87,12 @@ class ClassifierEvaluation(Evaluator):
             "noise-free": own,
         }
         return Findings(
-            scores, len(truth), details, _sections(release, confusion), "what is learned without noise"
+            scores,
+            len(truth),
+            details,
+            _sections(release, confusion),
+            "what is learned without noise",
+            tuple(compared_with(len(truth), of)),
         )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.learn.classification.training import indicators, occupied
+from penstock.learn.classification.small_tree import grown
+from penstock.learn.classification.training import indicators
 from penstock.report.diagrams import tree
 from penstock.report.numbers import percent
 from penstock.report.picture import Picture
@@ -135,32 +136,23 @@ def what_each_adds(release: CellsRelease) -> list[Picture]:
 
 def drawn_tree(release: CellsRelease) -> list[Picture]:
     """A small decision tree that is trained on the counts: the shortest way to say what they know."""
-    from sklearn.tree import DecisionTreeClassifier
-
-    places, labels, weights = occupied(release)
-    if not release.partition.groups or len(np.unique(labels)) < 2:
+    if not release.partition.groups or np.count_nonzero(release.believed.sum(axis=0)) < 2:
         return []
-    known: Any = DecisionTreeClassifier(max_leaf_nodes=MOST_LEAVES, random_state=0)
-    known.fit(indicators(release.partition)[places], labels, sample_weight=weights.astype(np.float64))
-    learned = known.tree_
+    learned = grown(indicators(release.partition), release.believed, MOST_LEAVES)
     names = [(groups.name, label) for groups in release.partition.groups for label in groups.labels]
-    answers = [release.labels[int(known.classes_[np.argmax(value[0])])] for value in learned.value]
-    told, parents = [""] * learned.node_count, [-1] * learned.node_count
-    for node in range(learned.node_count):
-        inner = learned.children_left[node] >= 0
-        told[node] = "\n".join(filter(None, [told[node], "" if inner else f"→ {answers[node]}"]))
-        if inner:
-            name, group = names[int(learned.feature[node])]
-            for child, word in ((learned.children_left[node], "not "), (learned.children_right[node], "")):
-                parents[int(child)] = node
-                told[int(child)] = f"{name}\n{word}{group}"
-    told[0] = "\n".join(filter(None, ["all", told[0]]))
+    told = ["all"]
+    for parent, yes in zip(learned.parents[1:], learned.yes[1:], strict=True):
+        name, group = names[learned.feature[parent]]
+        told.append(f"{name}\n{'' if yes else 'not '}{group}")
+    for node, feature in enumerate(learned.feature):
+        if feature < 0:
+            told[node] += f"\n→ {release.labels[int(learned.counts[node].argmax())]}"
     return [
         tree(
             f"{release.target} as a small tree",
             told,
-            parents,
-            [float(value) for value in learned.weighted_n_node_samples],
+            learned.parents,
+            learned.counts.sum(axis=1).tolist(),
             caption=f"A decision tree of at most {MOST_LEAVES} leaves, trained on the noisy counts: what a "
             "record is asked, and which label it gets.",
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from penstock.engine import read
 from penstock.errors import DataError, UsageError
-from penstock.evaluation.findings import Evaluator, Findings, Options
+from penstock.evaluation.findings import MOST_COMPARED, Evaluator, Findings, Options, compared_with
 from penstock.evaluation.score import Score
 from penstock.learn.clusters.lloyd import Found, lloyd
 from penstock.learn.clusters.packing import packed_starts, spread_starts, uniform_starts
@@ -63,7 +63,8 @@ class ClustersEvaluation(Evaluator):
     def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
         if not isinstance(release, ClustersRelease):
             raise UsageError("Only clusters can be compared with the points around them.")
-        rows = read(source, table=options.table).cells(list(schema.names))
+        records = read(source, table=options.table)
+        rows, of = records.sampled(list(schema.names), MOST_COMPARED, options.seed)
         release.refuse_without_predictors(rows)
         box = release.box
         points, present = box.points(rows)
@@ -83,13 +84,13 @@ class ClustersEvaluation(Evaluator):
             note="mean squared distance of a point to the nearest centre, every field scaled to -1 ... 1; "
             f"floor: one random start; ceiling: Lloyd's algorithm without noise, the best of {STARTS}",
         )
-        true = np.bincount(nearest(points, centres), minlength=k)
+        true = np.bincount(nearest(points, centres), minlength=k) * (of / rows.height)
         details = {
             "clusters": k,
             "without_noise": box.values(best.centres).tolist(),
-            "points_nearest": true.tolist(),
+            "points_nearest": true.round().astype(int).tolist(),
         }
-        series = {"original": true.astype(np.float64)}
+        series = {"original": true}
         if release.sizes is not None:
             series["release"] = np.maximum(release.sizes, 0.0)
         picture = bars(
@@ -107,4 +108,11 @@ class ClustersEvaluation(Evaluator):
             short="Centres",
             lead="Beside those that are found on the records themselves.",
         )
-        return Findings((score,), rows.height, details, [where, section], "Lloyd's algorithm without noise")
+        return Findings(
+            (score,),
+            rows.height,
+            details,
+            [where, section],
+            "Lloyd's algorithm without noise",
+            tuple(compared_with(rows.height, of)),
+        )

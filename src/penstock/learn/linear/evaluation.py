@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from penstock.engine.source import read
 from penstock.errors import DataError, UsageError
-from penstock.evaluation.findings import Evaluator, Findings, Options
+from penstock.evaluation.findings import MOST_COMPARED, Evaluator, Findings, Options, compared_with
 from penstock.evaluation.score import Score
 from penstock.learn.linear.features import STEPS, Problem
 from penstock.learn.linear.release import LinearRelease
@@ -34,7 +34,8 @@ class PredictorEvaluation(Evaluator):
     def compare(self, release: Release, source: Any, schema: Schema, options: Options) -> Findings:
         if not isinstance(release, LinearRelease):
             raise UsageError("Only linear predictors can be compared with what they predict.")
-        original = read(source, table=options.table).cells(list(schema.names))
+        records = read(source, table=options.table)
+        original, of = records.sampled(list(schema.names), MOST_COMPARED, options.seed)
         if original.height == 0:
             raise DataError("The data to compare with has no records.")
         codes = release.coded(original)
@@ -50,7 +51,13 @@ class PredictorEvaluation(Evaluator):
             scores, details = _numbers(release, problem, codes, training, held)
         else:
             scores, details = _labels(release, problem, codes, training, held)
-        return Findings(scores, original.height, details, ceiling="what is learned without noise")
+        return Findings(
+            scores,
+            original.height,
+            details,
+            ceiling="what is learned without noise",
+            remarks=tuple(compared_with(original.height, of)),
+        )
 
 
 def _features(problem: Problem, codes: Mapping[str, NDArray[Any]], rows: NDArray[np.intp]) -> Reals:

@@ -110,3 +110,10 @@ def test_sizes_must_not_grow_with_the_level() -> None:
 
 def test_parents_are_ordered_by_variable() -> None:
     assert sorted([Parent(2), Parent(1, 3), Parent(1)]) == [Parent(1), Parent(1, 3), Parent(2)]
+
+
+def test_hundreds_of_variables_are_not_too_deep() -> None:
+    sets = ParentSets()
+    for number in range(1500):
+        sets.append(number, (2,))
+    assert len(sets.maximal(2)) == 1500

@@ -29,8 +29,8 @@ class TooManyError(Exception):
 class ParentSets:
     """Maximal parent sets over a growing list of variables, each with its sizes, finest level first.
 
-    The recursion takes the newest variable first, so that everything computed for the earlier ones is
-    found again in the next round and for the next child.
+    The newest variable is taken first, so that everything computed for the earlier ones is found again in the
+    next round and for the next child.
 
     >>> sets = ParentSets()
     >>> for number, sizes in enumerate([(2,), (3,), (4,)]):
@@ -55,25 +55,38 @@ class ParentSets:
 
         TooManyError as soon as `most` sets were listed on the way.
         """
-        return self._maximal(len(self._variables), max(0, limit))
+        first = (len(self._variables), max(0, limit))
+        waiting = [first]  # a list and no recursion: hundreds of variables would be too deep for Python
+        while waiting:
+            asked = waiting[-1]
+            lacking = [] if self._found(asked) is not None else self._lacking(*asked)
+            if lacking:
+                waiting += lacking
+                continue
+            waiting.pop()
+            if self._found(asked) is None:
+                self._known[asked] = self._grown(*asked)
+        return self._found(first) or ()
 
-    def _maximal(self, length: int, limit: int) -> tuple[ParentSet, ...]:
+    def _found(self, asked: tuple[int, int]) -> tuple[ParentSet, ...] | None:
+        """The sets of the first so many variables within a limit; None where they are not known yet."""
+        length, limit = asked
         if limit < 1:
             return ()
-        if length == 0:
-            return ((),)
-        known = self._known.get((length, limit))
-        if known is None:
-            known = self._known[length, limit] = self._grown(length, limit)
-        return known
+        return ((),) if length == 0 else self._known.get(asked)
+
+    def _lacking(self, length: int, limit: int) -> list[tuple[int, int]]:
+        """What has to be known before, and is not."""
+        below = [limit, *(limit // size for size in reversed(self._variables[length - 1][1]))]
+        return [each for each in ((length - 1, less) for less in below) if self._found(each) is None]
 
     def _grown(self, length: int, limit: int) -> tuple[ParentSet, ...]:
         variable, sizes = self._variables[length - 1]
         extended: dict[ParentSet, int] = {}
         for level, size in enumerate(sizes):  # finest first: a set that takes it finer stands for all
-            for rest in self._maximal(length - 1, limit // size):
+            for rest in self._found((length - 1, limit // size)) or ():
                 extended.setdefault(rest, level)
-        alone = [rest for rest in self._maximal(length - 1, limit) if rest not in extended]
+        alone = [rest for rest in self._found((length - 1, limit)) or () if rest not in extended]
         self._listed += len(alone) + len(extended)
         if self.most is not None and self._listed > self.most:
             raise TooManyError
