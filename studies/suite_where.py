@@ -5,8 +5,9 @@
 
 Some tables of the suite to choose by, 10,000 rows, ε 10. Triples of columns are told apart by what was
 counted about them: all three columns in one view, all three pairs in some view, or fewer. And rows are drawn
-from one release in three ways: column by column, balanced (`penstock.kinds.table.network.balancing`), and
-twenty times as many, which shows what the model says without the chance of rows.
+from one release in three ways: column by column, as a release draws them, which brings them nearer to the
+counts (`penstock.kinds.table.network.aligning`), and twenty times as many, which shows what the model says
+without the chance of rows.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def looked_at(name: str) -> Figures:
     budget = Budget(EPSILON, randomness=Randomness.seeded(0))
     made = Confluence().fit(dataset.table(Relation.ADD_REMOVE), budget)
     assert isinstance(made, NetworkRelease)
-    balanced = triples(dataset, made.draw_codes(ROWS, np.random.default_rng(0)))
+    nearer = triples(dataset, made.draw_codes(ROWS, np.random.default_rng(0)))
     resampled = triples(dataset, Original(resampled=True)(dataset, EPSILON, 0).codes)
     number = {attribute: place for place, attribute in enumerate(dataset.names)}
     views = [{part.variable for part in one.parts} for one in made.measured]
@@ -65,26 +66,26 @@ def looked_at(name: str) -> Figures:
     for each in KINDS:
         here = np.array([one == each for one in kinds])
         if here.any():
-            ratio = float(balanced[here].mean() / resampled[here].mean())
+            ratio = float(nearer[here].mean() / resampled[here].mean())
             found[each] = {"triples": int(here.sum()), "ratio": ratio}
     for label, rows, balance in (("as drawn", ROWS, False), ("many rows", MANY * ROWS, False)):
         columns = made.network.sample(rows, np.random.default_rng(0), balance=balance)
         codes, _ = made.encoding.codes(columns, rows)
         found[label] = {"ratio": float(triples(dataset, codes).mean() / resampled.mean())}
-    found["balanced"] = {"ratio": float(balanced.mean() / resampled.mean())}
+    found["aligned"] = {"ratio": float(nearer.mean() / resampled.mean())}
     return found
 
 
 def shown(figures: Mapping[str, Figures]) -> str:
     """One line for each table: errors over those of a resample."""
-    heads = ["table", *KINDS, "all: as drawn", "balanced", f"{MANY} times as many rows"]
+    heads = ["table", *KINDS, "all: as drawn", "aligned", f"{MANY} times as many rows"]
     rows = []
     for name, found in figures.items():
         cells = [
             f"{found[each]['ratio']:.2f} ({found[each]['triples']:.0f})" if each in found else "-"
             for each in KINDS
         ]
-        cells += [f"{found[each]['ratio']:.2f}" for each in ("as drawn", "balanced", "many rows")]
+        cells += [f"{found[each]['ratio']:.2f}" for each in ("as drawn", "aligned", "many rows")]
         rows.append([name, *cells])
     return "\n".join(markdown(heads, rows))
 

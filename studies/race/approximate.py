@@ -303,7 +303,7 @@ def page(found: Sequence[Run]) -> Page:
         ],
         again="""`python studies/race/approximate.py` (hours; every peer in an environment of its own), with
             `--peer "smartnoise AIM"` the slow one, then `--show --write` for these pages.""",
-        rests_on="""Two to five runs of ours and one of each other, on a machine with two cores that was busy
+        rests_on="""Two to eight runs of ours and one of each other, on a machine with two cores that was busy
             otherwise: CPU seconds, and these by ratio only. One run says little about an error; ours varies
             by about a tenth.""",
         details=[
