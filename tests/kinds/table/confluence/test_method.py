@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
 from tests.kinds.table.tables import (
     binary_rows,
     distance,
@@ -73,18 +74,24 @@ def test_all_pairs_are_counted_when_that_is_cheap_and_chosen_ones_when_not() -> 
     assert poor.network.degree <= 2
 
 
+def chain_of(records: int, columns: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Each column repeats the one before it in six of ten records."""
+    rows = np.empty((records, columns), dtype=np.int64)
+    rows[:, 0] = rng.integers(0, size, records)
+    for column in range(1, columns):
+        kept = rng.random(records) < 0.6
+        rows[:, column] = np.where(kept, rows[:, column - 1], rng.integers(0, size, records))
+    return rows
+
+
 def test_a_chain_is_counted_link_by_link_where_each_pair_needs_a_table() -> None:
     """The mean gap of all pairs is beyond their noise, yet a chain follows from its links.
 
     Six other seeds had 1.48 times the error with all pairs, give or take 0.1: below 1.0 with a probability
     of less than 1e-6.
     """
-    rng, size, columns = np.random.default_rng(0), 8, 16
-    rows = np.empty((20000, columns), dtype=np.int64)
-    rows[:, 0] = rng.integers(0, size, len(rows))
-    for column in range(1, columns):
-        kept = rng.random(len(rows)) < 0.6
-        rows[:, column] = np.where(kept, rows[:, column - 1], rng.integers(0, size, len(rows)))
+    size, columns = 8, 16
+    rows = chain_of(20000, columns, size, np.random.default_rng(0))
     table = table_of(rows, schema_of([size] * columns))
     by_links, by_pairs = (fit_with(Knobs(singly=singly), table, paid(3)) for singly in (4.0, 1.0))
     assert by_links.parameters["views"] == "chosen pairs"
@@ -217,11 +224,7 @@ def test_pairs_with_the_target_are_counted_even_where_no_others_are() -> None:
 def test_where_a_tree_may_tell_everything_few_pairs_are_chosen_beyond_it() -> None:
     """A chain of 14 columns, whose distant pairs are far from independent, and a class behind 14 columns."""
     rng, columns, size = np.random.default_rng(1), 14, 5
-    chain = np.empty((10000, columns), dtype=np.int64)
-    chain[:, 0] = rng.integers(0, size, len(chain))
-    for column in range(1, columns):
-        kept = rng.random(len(chain)) < 0.6
-        chain[:, column] = np.where(kept, chain[:, column - 1], rng.integers(0, size, len(chain)))
+    chain = chain_of(10000, columns, size, rng)
     hidden = rng.integers(0, size, len(chain))[:, None]
     behind = np.where(rng.random(chain.shape) < 0.6, hidden, rng.integers(0, size, chain.shape))
     for rows in (chain, behind):
