@@ -45,21 +45,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from itertools import combinations
-from math import ceil, prod, sqrt
+from math import ceil, sqrt
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.method import Method
-from penstock.kinds.table.confluence import planes
+from penstock.kinds.table.confluence.arrangement import Arrangement
 from penstock.kinds.table.confluence.assembly import Assembly, Limits
-from penstock.kinds.table.confluence.coarsening import SIZES, levels_by_mass
+from penstock.kinds.table.confluence.coarsening import levels_by_mass
 from penstock.kinds.table.confluence.columns import blocks, detail
 from penstock.kinds.table.confluence.dependence import Dependence
 from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
-from penstock.kinds.table.confluence.packing import MOST_CELLS, View, covering, packed, price, shares, view_of
+from penstock.kinds.table.confluence.packing import MOST_CELLS, View, packed, price, shares, view_of
 from penstock.kinds.table.confluence.pairs import PairGaps, choose
 from penstock.kinds.table.confluence.tiers import PureTier, Tier
 from penstock.kinds.table.data import Table
@@ -82,17 +81,7 @@ Reals = NDArray[np.float64]
 _LEAST = Fraction(1, 500)  # no look is paid less than this of the budget
 _COARSE = 4.0  # groups of a column in a pair, about, before any is counted
 _DEVIATION = {False: sqrt(2.0), True: 1.2533}  # of noise whose mean absolute value is 1, by `Tier.gaussian`
-_MEAN_CHANCE = 0.4  # half the mean absolute value of a standard normal variable
 _MEAN_OF_TREE = 0.4  # the mean gap of all pairs, of that of the pairs of a tree, about
-
-MOST_PAIR_CELLS = 1 << 22
-"""Of the tables of all pairs together, at the levels at which they are looked at."""
-
-MOST_IN_TRIPLES = 8
-"""Columns, of all of whose triples tables may be counted; of more there are many, and pairs tell most."""
-
-FINEST = SIZES[0]
-"""In so many groups an attribute is looked at in pairs, at most."""
 
 
 @dataclass(frozen=True)
@@ -296,7 +285,8 @@ class _Fit:
     def _views(self, measured: list[Measured], strength: float) -> list[View]:
         known = self._assembly(measured)
         sizes = [variable.sizes for variable in self.variables]
-        finest = self._finest(sizes)
+        arranged = Arrangement(self.tier, self.sensitivity, self.n, self.knobs, sizes)
+        finest = arranged.finest()
         gaps = PairGaps(self.table, self.variables, finest)
         expected = {
             (one, two): np.rint(known.expected(Parent(one, finest[one]), Parent(two, finest[two]))).astype(
@@ -311,7 +301,7 @@ class _Fit:
         mean_gap = (told - sum(looked_at)) / len(gaps.couples)
         power = self.tier.power
         alone = [view_of((part,), sizes, power) for part in self.seen]
-        everything = self._every_pair(finest, sizes)
+        everything = arranged.pairs(finest)
         noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(
             gaps.couples
         )
@@ -323,7 +313,7 @@ class _Fit:
         if mean_gap > patience * noise_of_all:
             self.parameters["views"] = "all pairs"
             coarse = [view for view in alone if finest[view.parts[0].variable] > view.parts[0].level]
-            return everything + self._every_triple(everything, sizes) + coarse
+            return everything + arranged.triples(everything) + coarse
         chosen = self._chosen(measured, gaps, sealed, apparent, most, strength, mean_gap)
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
         return self._packed(chosen)
@@ -409,25 +399,6 @@ class _Fit:
             return 0.0
         return self.knobs.detail * price(alone)
 
-    def _finest(self, sizes: Sequence[Sequence[int]]) -> list[int]:
-        """The level of each variable at which pairs are looked at; a fine one where noise hides nothing."""
-        most = FINEST
-        while True:
-            levels = [next(level for level, size in enumerate(each) if size <= most) for each in sizes]
-            width = np.array([each[level] for each, level in zip(sizes, levels, strict=True)], dtype=float)
-            if most <= 2 or (
-                _sum_of_pairs(width) <= MOST_PAIR_CELLS
-                and (most <= self.knobs.finest or self._hidden(width) <= self.knobs.clearly)
-            ):
-                return levels
-            most = max(2, most // 2)
-
-    def _hidden(self, width: Reals) -> float:
-        """The mean distance that noise alone makes in tables of all pairs of columns of this width."""
-        pairs = len(width) * (len(width) - 1) / 2
-        noisy = self.tier.total(_sum_of_pairs(width**self.tier.power), self.sensitivity, self.tier.left)
-        return noisy / (2 * self.n * max(1.0, pairs))
-
     def _aimed(self, sizes: Sequence[Sequence[int]]) -> list[ParentSet]:
         """The pairs of the schema's target with every other attribute, which nobody has to choose."""
         most = max(2, self.knobs.aimed)
@@ -448,41 +419,6 @@ class _Fit:
         wanted = min(len(gaps.couples), ceil(each * len(self.variables)))
         paid = self.tier.most(gaps.sensitivity, self.knobs.choices, bearable)
         return max(1, min(wanted, int(min(paid, 1e9))))
-
-    def _every_pair(self, levels: Sequence[int], sizes: Sequence[Sequence[int]]) -> list[View]:
-        """All pairs at these levels, along the lines of a plane where the tables stay small."""
-        at = dict(enumerate(levels))
-        power = self.tier.power
-        one_by_one = [
-            view_of((Parent(a, at[a]), Parent(b, at[b])), sizes, power) for a, b in combinations(at, 2)
-        ]
-        if len(levels) > planes.LARGEST or not self.knobs.pack:
-            return one_by_one
-        lines = planes.lines(len(levels))
-        if any(prod(sizes[variable][at[variable]] for variable in line) > MOST_CELLS for line in lines):
-            return one_by_one
-        plane = covering(lines, at, sizes, power)
-        return plane if price(plane) < price(one_by_one) else one_by_one
-
-    def _every_triple(self, pairs: Sequence[View], sizes: Sequence[Sequence[int]]) -> list[View]:
-        """All triples beside these tables of pairs, where noise stays below what chance does to either."""
-        for most in SIZES if len(sizes) <= MOST_IN_TRIPLES else ():
-            at = [next(level for level, size in enumerate(each) if size <= most) for each in sizes]
-            parts = [tuple(Parent(one, at[one]) for one in some) for some in combinations(range(len(at)), 3)]
-            triples = [View(some, (some,), sizes, self.tier.power) for some in parts]
-            if not triples or sum(view.cells for view in triples) > MOST_PAIR_CELLS:
-                continue
-            weight = price(pairs) + price(triples)
-            noisy = self.tier.total(weight, self.sensitivity, self.tier.left) / (2 * self.n * weight)
-            if all(
-                noisy * price(each) <= self.knobs.threes * self._chance(each) for each in (pairs, triples)
-            ):
-                return triples
-        return []
-
-    def _chance(self, views: Sequence[View]) -> float:
-        """The distances that chance makes in these tables, added up: of as many records drawn once more."""
-        return sum(_MEAN_CHANCE * sqrt(view.cells / self.n) for view in views)
 
     def _again(self, views: Sequence[View], measured: Sequence[Measured]) -> list[View]:
         """Without single columns that would be counted with more noise than they have been.
@@ -549,8 +485,3 @@ class _Fit:
             network=network,
             measured=tuple(measured),
         )
-
-
-def _sum_of_pairs(width: Reals) -> float:
-    """The sum of the products of every two of these numbers."""
-    return float(width.sum() ** 2 - np.square(width).sum()) / 2

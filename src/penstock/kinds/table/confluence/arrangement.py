@@ -1,0 +1,109 @@
+"""Tables of all pairs and of all triples: how fine they are, and whether they are counted together.
+
+All of it is public: sizes of levels that were merged by noisy counts, the noisy number of records, and what a
+tier says of the noise that it buys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kinds.table.confluence import planes
+from penstock.kinds.table.confluence.coarsening import SIZES
+from penstock.kinds.table.confluence.knobs import Knobs
+from penstock.kinds.table.confluence.packing import MOST_CELLS, Sizes, View, covering, price, view_of
+from penstock.kinds.table.confluence.tiers import Tier
+from penstock.kinds.table.network.parents import Parent
+from penstock.privacy.seals.sensitivity import Sensitivity
+
+Reals = NDArray[np.float64]
+
+MOST_PAIR_CELLS = 1 << 22
+"""Of the tables of all pairs together, at the levels at which they are looked at."""
+
+MOST_IN_TRIPLES = 8
+"""Columns, of all of whose triples tables may be counted; of more there are many, and pairs tell most."""
+
+FINEST = SIZES[0]
+"""In so many groups an attribute is looked at in pairs, at most."""
+
+_MEAN_CHANCE = 0.4  # half the mean absolute value of a standard normal variable
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangement:
+    """What is left of a budget for tables of `n` records with these levels of their columns."""
+
+    tier: Tier
+    sensitivity: Sensitivity
+    n: int
+    knobs: Knobs
+    sizes: Sizes
+
+    def finest(self) -> list[int]:
+        """The level of each variable at which pairs are looked at; a fine one where noise hides nothing."""
+        most = FINEST
+        while True:
+            levels = self.within(most)
+            width = np.array([each[level] for each, level in zip(self.sizes, levels, strict=True)], float)
+            if most <= 2 or (
+                _sum_of_pairs(width) <= MOST_PAIR_CELLS
+                and (most <= self.knobs.finest or self._hidden(width) <= self.knobs.clearly)
+            ):
+                return levels
+            most = max(2, most // 2)
+
+    def within(self, most: int) -> list[int]:
+        """The finest level of each variable with so many groups at most."""
+        return [next(level for level, size in enumerate(each) if size <= most) for each in self.sizes]
+
+    def pairs(self, levels: Sequence[int]) -> list[View]:
+        """All pairs at these levels, along the lines of a plane where the tables stay small."""
+        at, power = dict(enumerate(levels)), self.tier.power
+        one_by_one = [
+            view_of((Parent(a, at[a]), Parent(b, at[b])), self.sizes, power) for a, b in combinations(at, 2)
+        ]
+        if len(levels) > planes.LARGEST or not self.knobs.pack:
+            return one_by_one
+        lines = planes.lines(len(levels))
+        if any(prod(self.sizes[number][at[number]] for number in line) > MOST_CELLS for line in lines):
+            return one_by_one
+        plane = covering(lines, at, self.sizes, power)
+        return plane if price(plane) < price(one_by_one) else one_by_one
+
+    def triples(self, pairs: Sequence[View]) -> list[View]:
+        """All triples beside these tables of pairs, where noise stays below what chance does to either."""
+        for most in SIZES if len(self.sizes) <= MOST_IN_TRIPLES else ():
+            at = [Parent(number, level) for number, level in enumerate(self.within(most))]
+            triples = [View(some, (some,), self.sizes, self.tier.power) for some in combinations(at, 3)]
+            if not triples or sum(view.cells for view in triples) > MOST_PAIR_CELLS:
+                continue
+            weight = price(pairs) + price(triples)
+            # the noise of all, in proportion to the weights of their tables
+            noisy = self.tier.total(weight, self.sensitivity, self.tier.left) / (2 * self.n * weight)
+            if all(
+                noisy * price(each) <= self.knobs.threes * self._chance(each) for each in (pairs, triples)
+            ):
+                return triples
+        return []
+
+    def _hidden(self, width: Reals) -> float:
+        """The mean distance that noise alone makes in tables of all pairs of columns of this width."""
+        couples = len(width) * (len(width) - 1) / 2
+        noisy = self.tier.total(_sum_of_pairs(width**self.tier.power), self.sensitivity, self.tier.left)
+        return noisy / (2 * self.n * max(1.0, couples))
+
+    def _chance(self, views: Sequence[View]) -> float:
+        """The distances that chance makes in these tables, added up: of as many records drawn once more."""
+        return sum(_MEAN_CHANCE * sqrt(view.cells / self.n) for view in views)
+
+
+def _sum_of_pairs(width: Reals) -> float:
+    """The sum of the products of every two of these numbers."""
+    return float(width.sum() ** 2 - np.square(width).sum()) / 2
