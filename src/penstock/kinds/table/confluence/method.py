@@ -411,7 +411,7 @@ class _Fit:
 
     def _finest(self, sizes: Sequence[Sequence[int]]) -> list[int]:
         """The level of each variable at which pairs are looked at; a fine one where noise hides nothing."""
-        most = FINEST
+        most = max(FINEST, self.knobs.finest)
         while True:
             levels = [next(level for level, size in enumerate(each) if size <= most) for each in sizes]
             width = np.array([each[level] for each, level in zip(sizes, levels, strict=True)], dtype=float)
