@@ -95,7 +95,7 @@ CONFLUENCE: dict[str, Method] = {
     "choices: 1/20 of the budget": changed(choices=Fraction(1, 20)),
     "choices: 1/5": changed(choices=Fraction(1, 5)),
     "no coarser levels": changed(sizes=(), finest=1 << 20),
-    "at most 8 groups": changed(finest=8),
+    "at most 8 groups": changed(finest=8, clearly=0.0),
     "a table of its own for every pair": changed(pack=False),
     "never all pairs": changed(plane=inf),
     "always all pairs": changed(plane=-inf),

@@ -84,6 +84,10 @@ class Published(ABC):
         """`n` synthetic rows."""
         raise UsageError(f"A {self.method} release cannot be sampled: it holds no model of single records.")
 
+    def draw_again(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
+        """As many rows once more, to see by how much drawing moves a number; perhaps in less time."""
+        return self.draw(n, rng)
+
     def draw_where(self, where: str, n: int, rng: np.random.Generator) -> pl.DataFrame:
         """`n` synthetic rows for which an expression holds; UsageError where rows meet no conditions."""
         raise UsageError(f"Rows of a {self.method} release cannot be drawn under a condition; leave it out.")
@@ -206,7 +210,12 @@ class Published(ABC):
             return found
         usual = self.size if self.sampled == "records" else min(self.size, self.sampled_often)
         wanted = None if rows is None else self.drawing(rows, None)[0]
-        return by_sample(asked, lambda n, seed: self.draw(*self.drawing(n, seed)), usual, wanted, found)
+
+        def draw(n: int, seed: int) -> pl.DataFrame:
+            """The first sample is what is told, the others say how far it varies."""
+            return (self.draw_again if seed else self.draw)(*self.drawing(n, seed))
+
+        return by_sample(asked, draw, usual, wanted, found)
 
     def select_exactly(self, statement: Statement) -> Selected | str:
         """The answer of the model itself to a statement; or, in words, why synthetic rows have to answer."""

@@ -247,7 +247,7 @@ def by_sample(
 ) -> Selected:
     """The statement run on synthetic rows: `draw` gives so many for a seed, `size` is the usual number.
 
-    Other samples of as many rows say how far drawing moves each number.
+    Those of seed 0 give the answer, other samples of as many rows say how far drawing moves each number.
     """
     wanted = min(max(0, size), MOST_ROWS) if rows is None else rows
     first = draw(wanted, 0)

@@ -201,3 +201,37 @@ def test_of_many_columns_some_triples_are_looked_at(monkeypatch: pytest.MonkeyPa
     rows = network.sample(ROWS, np.random.default_rng(0), balance=True)
     nearer = aligned(rows, network, views_of(records, known, 2.0), ROWS, np.random.default_rng(1))
     assert distance(nearer, records, 2) < 0.4 * distance(rows, records, 2)
+
+
+@pytest.mark.parametrize(("most", "moved"), [(2, set()), (7, {0, 2}), (17, {0, 1, 2}), (18, {0, 1, 2, 3})])
+def test_columns_of_many_codes_are_left_alone_where_rows_are_many(
+    most: int, moved: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 4, 5, 3 and 6 codes those of fewest have their turn, as long as there is room for them."""
+    monkeypatch.setattr(aligning, "MOST_CHANCES", ROWS * most)
+    known, records = variables(), truth()
+    network = apart(records, known)
+    rows = network.sample(ROWS, np.random.default_rng(0), balance=True)
+    nearer = aligned(rows, network, views_of(records, known, 2.0), ROWS, np.random.default_rng(1))
+    assert {number for number in range(4) if (rows[number] != nearer[number]).any()} == moved
+
+
+@pytest.mark.parametrize(("most", "cells"), [(0, []), (14, [12]), (30, [12, 15]), (47, [12, 15, 20])])
+def test_tables_that_nobody_counted_have_no_more_cells_together_than_there_is_room_for(
+    most: int, cells: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 131,072 rows and 30 columns of 700 codes they took five gigabytes."""
+    monkeypatch.setattr(aligning, "MOST_CELLS", most)
+    monkeypatch.setattr(aligning._Rows, "_uncounted", lambda *_: iter([(0, 2), (1, 2), (0, 1)]))
+    work = aligning._Rows(apart(truth(), variables()), truth())
+    work.keep(100, np.random.default_rng(0))
+    assert [look.excess.size for look in work.looks] == cells
+
+
+def test_views_of_less_than_one_record_ask_for_nothing() -> None:
+    """Of next to no records so many rows would be a number that no float holds."""
+    known, records = variables(), truth()
+    network = apart(records, known)
+    rows = network.sample(50, np.random.default_rng(0))
+    found = aligned(rows, network, views_of(records, known, 2.0), 1e-300, np.random.default_rng(1))
+    assert all((one == two).all() for one, two in zip(found, rows, strict=True))

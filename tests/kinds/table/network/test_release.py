@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from penstock.errors import QueryError, ReleaseError, UsageError
 from penstock.kinds.table.confluence.method import Confluence
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network import release as release_module
+from penstock.kinds.table.network.aligning import aligned
+from penstock.kinds.table.network.network import Network
+from penstock.kinds.table.network.parents import Pair
 from penstock.kinds.table.network.release import NetworkRelease
 from penstock.kinds.table.privbayes.method import PrivBayes
 from penstock.releases import Manifest, Model, load
@@ -234,6 +238,86 @@ def test_wide_questions_are_answered_from_rows(monkeypatch: pytest.MonkeyPatch) 
 
 def _too_wide(*_: Any, **__: Any) -> Any:
     raise release_module.TooWideError
+
+
+# Aligned rows --------------------------------------------------------------------------------------------
+
+
+def _loose() -> NetworkRelease:
+    """A release whose network forgot everything but single columns, so that its counts have much to say."""
+    shares = [RELEASE.marginal([name]) for name in RELEASE.schema.names]
+    numbers = range(len(shares))
+    network = Network(
+        RELEASE.network.variables, tuple(map(Pair, numbers)), tuple(share[None, :] for share in shares)
+    )
+    return replace(RELEASE, network=network)
+
+
+def _calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of rows that are aligned from now on."""
+    found: list[int] = []
+
+    def counted(columns: Any, *rest: Any) -> Any:
+        found.append(len(columns[0]))
+        return aligned(columns, *rest)
+
+    monkeypatch.setattr(release_module, "aligned", counted)
+    return found
+
+
+def test_aligned_rows_are_the_same_after_saving_and_loading(tmp_path: Path) -> None:
+    made = _loose()
+    again = load(made.save(tmp_path / "release"))
+    rows = made.sample(2000, seed=2)
+    assert again.sample(2000, seed=2).equals(rows)
+    assert not made._unaligned.sample(2000, seed=2).equals(rows)  # there was something to align
+
+
+def test_releases_saved_before_rows_were_aligned_draw_balanced_rows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls = _calls(monkeypatch)
+    old = load(
+        replace(RELEASE, parameters={**RELEASE.parameters, "rows": "balanced"}).save(tmp_path / "release")
+    )
+    rows = old.sample(400, seed=3)
+    assert rows.equals(old.draw(400, np.random.default_rng(3)))
+    assert not calls
+    assert RELEASE.sample(400, seed=3).height == 400
+    assert calls == [400]
+
+
+def test_more_rows_than_are_aligned_are_drawn_from_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = _calls(monkeypatch)
+    monkeypatch.setattr(release_module, "MOST_ALIGNED", 500)
+    assert [RELEASE.sample(n, seed=1).height for n in (500, 501)] == [500, 501]
+    assert calls == [500]
+
+
+def test_only_the_sample_that_is_told_is_aligned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others say how far drawing moves a number, and rows that are thrown away need no care."""
+    calls = _calls(monkeypatch)
+    monkeypatch.setattr(release_module.inference, "sample_given", _too_wide)
+    found = RELEASE.sql("select job, median(age) as m from release group by job", rows=900)
+    assert all(set(error) == {"m"} for error in found.errors)
+    assert calls == [900]
+    rows = RELEASE.sample(200, seed=0, where="age < 30")
+    assert rows["age"].max() < 30  # type: ignore[operator]
+    assert calls == [900]
+
+
+@pytest.mark.parametrize("n", [0, 1, 40, 20_000])
+def test_rules_are_kept_by_any_number_of_aligned_rows(n: int) -> None:
+    release = people_release(OURS, RULES, epsilon=1)
+    rows = release.sample(n, seed=5)
+    assert rows.height == n
+    assert not any(rule.holds(rows).any() for rule in release.schema.rules)
+
+
+@pytest.mark.parametrize("records", [0, 1])
+def test_rows_of_next_to_no_records(records: int) -> None:
+    release = OURS.fit(Table.open(people(records), Schema.from_yaml(PEOPLE)), paid(1, 5))
+    assert release.sample(300, seed=1).height == 300
 
 
 # Saving and loading --------------------------------------------------------------------------------------

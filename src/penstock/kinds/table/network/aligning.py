@@ -54,6 +54,12 @@ TRIPLES = 200
 MOST_WORK = 200_000_000
 """Rows times columns of all tables that are looked at, at most: of the views those that ask for most."""
 
+MOST_CHANCES = 1 << 30
+"""Rows times codes of the columns in which codes are proposed, at most: those of fewest codes first."""
+
+MOST_CELLS = 1 << 25
+"""Of all tables together that nobody counted and that are looked at, at most."""
+
 _AT_ONCE = 1 << 21  # rows times codes of a column, or times tables
 _LEAST = 0.5  # rows in a cell, at least, for the variance that the network is off by
 
@@ -67,17 +73,19 @@ def aligned(
 ) -> list[Codes]:
     """These rows of a network, nearer to the views, in which `total` records were counted."""
     rows = len(columns[0]) if columns else 0
-    if not rows or total <= 0:
+    if not rows or total < 1:
         return list(columns)
     order = rng.permutation(rows)  # once: neighbours in memory are then any rows
     shuffled = [codes[order] for codes in columns]
+    proposing = _smallest([variable.size for variable in network.variables], MOST_CHANCES // rows)
     for _ in range(ROUNDS):
         work = _Rows(network, shuffled)
         if not work.ask(views, rows / total):
             break
         work.keep(MOST_WORK // rows - sum(len(look.parts) for look in work.looks), rng)
         for number in rng.permutation(len(columns)):
-            work.propose(int(number), rng)
+            if number in proposing:
+                work.propose(int(number), rng)
     back = np.argsort(order)
     return [codes[back] for codes in shuffled]
 
@@ -156,13 +164,15 @@ class _Rows:
 
     def keep(self, room: int, rng: np.random.Generator) -> None:
         """Also look at tables that nobody counted, as many as there is room for."""
+        cells = MOST_CELLS
         for some in self._uncounted(rng):
             room -= len(some)
             if room < 0:
                 return
             shape = [self.network.variables[number].size for number in some]
-            if prod(shape) > FILLED * self.count:
-                continue  # nearly all of its cells are empty
+            if prod(shape) > min(cells, FILLED * self.count):
+                continue  # nearly all of its cells are empty, or too many others are there
+            cells -= prod(shape)
             parts = tuple(Parent(number) for number in some)
             rows = np.bincount(self.places(parts), minlength=prod(shape)).reshape(shape)
             wanted = rows.astype(np.float64)
@@ -255,6 +265,17 @@ class _Rows:
                 codes[slab[start:end][better]] = proposed[start:end][better]
         for look, start, end in zip(mine, starts[:-1], starts[1:], strict=True):
             look.excess = excess[start:end]
+
+
+def _smallest(sizes: Sequence[int], most: int) -> set[int]:
+    """The places of the smallest numbers that add up to no more than that.
+
+    >>> _smallest([5, 2, 9, 2], 9)
+    {0, 1, 3}
+    """
+    order = np.argsort(sizes, kind="stable")
+    sums = np.cumsum(np.asarray(sizes)[order])
+    return set(order[sums <= most].tolist())
 
 
 def _parts(count: int, parts: int) -> Iterator[tuple[int, int]]:

@@ -117,6 +117,19 @@ class NetworkRelease(TableRelease):
         """The same model, whose rows are drawn from it one by one."""
         return replace(self, parameters={**self.parameters, "rows": "drawn"})
 
+    @cached_property
+    def _unaligned(self) -> Self:
+        """The same model, whose rows are balanced at most: to align them takes most of the time."""
+        if self.parameters.get("rows") != ALIGNED:
+            return self
+        return replace(self, parameters={**self.parameters, "rows": BALANCED})
+
+    def draw_again(self, n: int, rng: np.random.Generator) -> pl.DataFrame:
+        return self._unaligned.draw(n, rng)
+
+    def draw_where(self, where: str, n: int, rng: np.random.Generator) -> pl.DataFrame:
+        return super(NetworkRelease, self._unaligned).draw_where(where, n, rng)
+
     def draw_codes(self, n: int, rng: np.random.Generator) -> Codes:
         rows = self.parameters.get("rows")
         # So many rows hardly differ from the model by chance, and the more there are, the dearer balance is.

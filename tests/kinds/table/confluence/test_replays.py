@@ -1,0 +1,102 @@
+"""Branches that tiny tables never reach, replayed on neighbours: target alone, fine groups, triples."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.kinds.table.tables import schema_of
+
+from penstock.audit.replay import Records, Trial, replay
+from penstock.kinds.table.confluence import method
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import open_seal
+
+SLACK = Fraction(1, 100)
+Rows = NDArray[np.int64]
+
+
+def apart() -> Rows:
+    return np.random.default_rng(0).integers(0, [3, 2, 4], (300, 3))
+
+
+def odd(columns: int, rows: int) -> Rows:
+    """Yes/no columns like the first, but for the last, which is odd where the first two are."""
+    rng = np.random.default_rng(1)
+    found = rng.integers(0, 2, (rows, columns))
+    found[:, 1:] = np.where(rng.random((rows, columns - 1)) < 0.4, found[:, :1], found[:, 1:])
+    found[:, -1] = found[:, 0] ^ found[:, 1]
+    return found
+
+
+def alike() -> Rows:
+    return np.repeat(np.random.default_rng(2).integers(0, 40, (1500, 1)), 2, axis=1)
+
+
+def units(rows: Rows) -> Records:
+    return tuple((tuple(int(code) for code in row),) for row in rows)
+
+
+CASES = {
+    "target": ([3, 2, 4], apart(), 10, 0, {"target": "b"}),
+    "target, replace": ([3, 2, 4], apart(), 10, 0, {"target": "b", "relation": "replace", "size": 300}),
+    "fine groups": ([40, 40], alike(), 100, 0, {}),
+    "triples": ([2] * 3, odd(3, 400), 40, 0, {}),
+    "triples in rho": ([2] * 8, odd(8, 1200), 12, SLACK, {}),
+}
+
+
+def reached(name: str, made: Any) -> bool:
+    """Whether a release went the way that it is meant to try."""
+    triples = [one for one in made.measured if len(one.parts) == 3]
+    return {
+        "target": made.parameters["views"] == "pairs with the target",
+        "fine groups": any(one.counts.shape == (40, 40) for one in made.measured),
+        "triples": made.parameters["views"] == "all pairs" and len(triples) > 0,
+        "triples in rho": made.parameters["views"] == "all pairs" and sum(t.gaussian for t in triples) >= 56,
+    }[name.split(",")[0]]
+
+
+def trial(name: str) -> tuple[Trial, Records, list[Records]]:
+    """A trial, its records, and neighbours of them."""
+    sizes, rows, epsilon, delta, more = CASES[name]
+    first = units(rows)
+    other = ((tuple(size - 1 for size in sizes),),)
+    near: list[Records] = [(*first[1:], *other)] if "size" in more else [first[1:], (*first, *other)]
+    schema = schema_of(sizes, **more)
+    return Trial("confluence", schema, epsilon=Fraction(epsilon), delta=Fraction(delta)), first, near
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_neighbour_changes_more_than_was_paid_for(name: str) -> None:
+    tried, first, near = trial(name)
+    made = tried.release(first, Randomness.seeded(1))
+    assert reached(name, made)
+    assert (made.receipt.epsilon, made.receipt.delta) == (tried.epsilon, tried.delta)
+    for second in near:
+        found = replay(tried, first, second, seed=1)
+        assert not found.problems
+        assert found.share <= 1 + 1e-12
+
+
+BRANCHES = {"target": "_aiming", "fine groups": "_hidden", "triples": "_every_triple"}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_a_branch_that_follows_the_exact_number_of_records_is_found_out(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy that looks at the records without paying: an odd number of them goes another way."""
+    shipped = getattr(method._Fit, BRANCHES[name])
+
+    def peeking(self: Any, *given: Any) -> Any:
+        if open_seal(self.table.size())[0] % 2 == 0:
+            return shipped(self, *given)
+        return {"target": False, "fine groups": 1.0, "triples": []}[name]
+
+    monkeypatch.setattr(method._Fit, BRANCHES[name], peeking)
+    tried, first, near = trial(name)
+    assert all(replay(tried, first, second, seed=1).problems for second in near)
