@@ -181,6 +181,20 @@ def test_a_statement_whose_process_dies_is_refused_in_a_sentence(monkeypatch: py
     assert sql_process._idle == []
 
 
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux to see an environment")
+def test_the_process_is_told_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_PASSWORD", "a secret")
+    worker = sql_process._Worker()
+    try:
+        told = Path(f"/proc/{worker._process.pid}/environ").read_bytes()
+        assert b"PATH=" in told
+        assert b"a secret" not in told
+        facts, found = worker.asked("select count(*) as n from release", ROWS.to_arrow(), 60)
+        assert (facts.get("problem"), found.to_pylist()) == (None, [{"n": ROWS.height}])
+    finally:
+        worker.end()
+
+
 def test_a_limit_does_not_hide_how_far_drawing_moves_a_number() -> None:
     """Groups that are on top in few of the samples would else seem hardly to move."""
     groups = pl.DataFrame({"g": list(range(40)) * 30})

@@ -14,6 +14,10 @@ from penstock.lifetime import can_be_stopped
 from penstock.releases import sql_worker
 from penstock.releases.sql_worker import received, sent
 
+_TOLD = {
+    "PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "HOME",
+    "USERPROFILE", "APPDATA", "SYSTEMROOT", "WINDIR", "TMPDIR", "TEMP", "TMP", "LANG", "LC_ALL", "TZ",
+}  # fmt: skip
 _idle: list[_Worker] = []
 _taking = threading.Lock()
 
@@ -44,6 +48,11 @@ def first_line(problem: object) -> str:
     return (text[0] if text else "no reason was given").rstrip(". ")
 
 
+def _environment() -> dict[str, str]:
+    """What the process is told of ours: where programs and modules are, and no passwords or keys."""
+    return {name: value for name, value in os.environ.items() if name.upper() in _TOLD}
+
+
 class _Worker:
     """A running process, and the one that started it: a fork of that must not talk to it."""
 
@@ -54,6 +63,7 @@ class _Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for us, not for it
+            env=_environment(),
         )
         self._owner = os.getpid()
         can_be_stopped(self, lambda worker: worker._process.kill())
@@ -81,7 +91,7 @@ class _Worker:
         try:
             sent(process.stdin, {"text": text}, rows)
             reply = received(process.stdout)
-        except BrokenPipeError:
+        except OSError:  # it has gone; how that is told differs between systems
             reply = None
         finally:
             watch.cancel()
