@@ -73,6 +73,9 @@ def test_a_draft_of_users_names_their_column() -> None:
     frame = pd.DataFrame({"who": [1, 1, 2], "age": [30, 31, 50]})
     drafted = penstock.draft(frame, user="who", at_most=2)
     assert (drafted.unit.protects, drafted.unit.column, drafted.unit.at_most) == ("user", "who", 2)
+    assert penstock.draft(frame, user="who").unit.at_most == 1
+    with pytest.raises(UsageError, match="leave none"):
+        penstock.draft(frame, user="who", at_most=0)
     for wrong in ({"at_most": 2}, {"user": "who", "unit": drafted.unit}):
         with pytest.raises(UsageError, match="column of users"):
             penstock.draft(frame, **wrong)

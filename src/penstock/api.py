@@ -77,7 +77,7 @@ def draft(
 
     With an `epsilon`, types, bounds and categories are found privately and paid for instead, and need
     no review. `unit` says whose presence is protected, where that is not a single record; `user` names the
-    column of users for short, and `at_most` how many records of each are counted.
+    column of users for short, and `at_most` how many records of each are counted, which is one unless said.
 
     The names of the columns are public too. `header` says where they are in a text file: "first" insists that
     the first row holds them, "none" that there are none, a list gives them. Without it, names that look like
@@ -98,7 +98,9 @@ def draft(
     if user is not None or at_most is not None:
         if unit is not None or user is None:
             raise UsageError("Give the column of users with how many records of each count, or give a unit.")
-        unit = Unit(protects="user", column=user, at_most=at_most)
+        if at_most is not None and at_most < 1:
+            raise UsageError(f"At most {at_most} records of each user leave none; give a whole number from 1 on.")
+        unit = Unit(protects="user", column=user, at_most=at_most or 1)
     if epsilon is None:
         if ledger is not None or account is not None or holds_at_most is not None or delta != 0:
             raise UsageError(
