@@ -29,6 +29,7 @@ def people(rows: int = 600) -> pl.DataFrame:
     return pl.DataFrame({"ward": rng.choice(wards, rows), "grade": rng.choice([1, 2, 7, 8, 9], rows)})
 
 
+@pytest.mark.filterwarnings("error")
 def test_the_mapping_survives_yaml_json_and_python() -> None:
     for again in (
         Schema.from_yaml(SCHEMA.to_yaml()),
@@ -91,7 +92,8 @@ def test_a_mapping_that_makes_no_sense_is_refused_in_a_sentence(field: str, word
 
 def test_spellings_of_one_number_may_be_merged_and_are_read_from_a_column_of_numbers(tmp_path: Path) -> None:
     schema = Schema.from_yaml(
-        "fields:\n- {name: x, constraints: {enum: [low, high]}, merged: {low: ['1', '01'], high: ['2', '3.0']}}"
+        "fields:\n- {name: x, constraints: {enum: [low, high]}, "
+        "merged: {low: ['1', '01'], high: ['2', '3.0']}}"
     )
     frame = pl.DataFrame({"x": [1, 2, 3]})
     frame.write_parquet(tmp_path / "numbers.parquet")

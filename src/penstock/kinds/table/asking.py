@@ -195,7 +195,9 @@ def _within(ask: Callable[..., Told], column: str, where: str | None, by: str | 
     return ask(column, where, by=by)
 
 
-def _undivided(ask: Callable[..., pl.DataFrame], text: str, where: str | None, by: str | None) -> pl.DataFrame:
+def _undivided(
+    ask: Callable[..., pl.DataFrame], text: str, where: str | None, by: str | None
+) -> pl.DataFrame:
     if by is not None:
         raise QueryError(
             f"Histograms and quantiles are not told by {by}; ask for one group at a time with a condition. "

@@ -89,7 +89,7 @@ MOST_PAIR_CELLS = 1 << 22
 """Of the tables of all pairs together, at the levels at which they are looked at."""
 
 MOST_IN_TRIPLES = 8
-"""Columns, of all of whose triples tables may be counted: with more there are many, which pairs often tell."""
+"""Columns, of all of whose triples tables may be counted: of more there are many, which pairs often tell."""
 
 FINEST = SIZES[0]
 """In so many groups an attribute is looked at in pairs, at most."""
