@@ -13,7 +13,7 @@ import pytest
 import penstock
 from penstock import Schema
 from penstock.demo import survey, survey_schema
-from penstock.errors import SchemaError, UsageError
+from penstock.errors import DataError, SchemaError, UsageError
 
 TUTORIAL = Path(__file__).parents[1] / "docs" / "guide" / "tutorial.ipynb"
 
@@ -73,6 +73,13 @@ def test_a_draft_of_users_names_their_column() -> None:
     frame = pd.DataFrame({"who": [1, 1, 2], "age": [30, 31, 50]})
     drafted = penstock.draft(frame, user="who", at_most=2)
     assert (drafted.unit.protects, drafted.unit.column, drafted.unit.at_most) == ("user", "who", 2)
+    assert drafted.names == ("age",)
+    assert "Left out: 'who' identifies people." in drafted.to_yaml()
+    assert penstock.draft(frame, user="who").unit.at_most == 1
+    with pytest.raises(DataError, match="no such column"):
+        penstock.draft(frame, user="whom")
+    with pytest.raises(UsageError, match="leave none"):
+        penstock.draft(frame, user="who", at_most=0)
     for wrong in ({"at_most": 2}, {"user": "who", "unit": drafted.unit}):
         with pytest.raises(UsageError, match="column of users"):
             penstock.draft(frame, **wrong)

@@ -27,6 +27,7 @@ from penstock.engine import Source, read
 from penstock.engine.header import RECORDS, Header, refuse_names_of_categories, refuse_record_among
 from penstock.engine.limits import Limits, limited
 from penstock.errors import (
+    DataError,
     LedgerError,
     PenstockError,
     PenstockWarning,
@@ -76,7 +77,7 @@ def draft(
 
     With an `epsilon`, types, bounds and categories are found privately and paid for instead, and need
     no review. `unit` says whose presence is protected, where that is not a single record; `user` names the
-    column of users for short, and `at_most` how many records of each are counted.
+    column of users for short, and `at_most` how many records of each are counted, which is one unless said.
 
     The names of the columns are public too. `header` says where they are in a text file: "first" insists that
     the first row holds them, "none" that there are none, a list gives them. Without it, names that look like
@@ -97,7 +98,9 @@ def draft(
     if user is not None or at_most is not None:
         if unit is not None or user is None:
             raise UsageError("Give the column of users with how many records of each count, or give a unit.")
-        unit = Unit(protects="user", column=user, at_most=at_most)
+        if at_most is not None and at_most < 1:
+            raise UsageError(f"At most {at_most} records of each user leave none; give 1 or more.")
+        unit = Unit(protects="user", column=user, at_most=at_most or 1)
     if epsilon is None:
         if ledger is not None or account is not None or holds_at_most is not None or delta != 0:
             raise UsageError(
@@ -113,7 +116,7 @@ def draft(
         if unsure:  # a value further down
             refuse_names_of_categories(records.label, proposal, text=records.textual)
         proposal = _names_to_review(records, proposal)
-        return proposal if unit is None else proposal.model_copy(update={"unit": unit})
+        return proposal if unit is None else _of_users(records, proposal, unit)
     if headers_only:
         raise UsageError(
             "Headers alone cost nothing, so there is nothing to pay epsilon for; drop one of them."
@@ -135,6 +138,18 @@ def draft(
     _complete(counting, "the number of records, for a schema")
     _complete(budget, "a schema, drafted privately")
     return _names_to_review(records, schema)
+
+
+def _of_users(records: Source, proposal: Schema, unit: Unit) -> Schema:
+    """The proposal for data of users, without the column that tells them apart."""
+    name, layout = unit.column, proposal.layout
+    if name is not None and name not in records.names:
+        raise DataError(f"{name}: the data has no such column, but the unit protects users by it.")
+    if name in proposal.names and len(proposal.names) > 1 and (layout is None or name not in layout.columns):
+        others = tuple(field for field in proposal.fields if field.name != name)
+        proposal = proposal.model_copy(update={"fields": others})
+        proposal = proposal.with_remark(f"Left out: '{name}' identifies people.")
+    return proposal.model_copy(update={"unit": unit})
 
 
 def _names_to_review(records: Source, proposal: Schema) -> Schema:

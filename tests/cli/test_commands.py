@@ -494,6 +494,8 @@ def test_sums_means_groups_and_sql_are_asked_and_say_what_they_rest_on(cli: Cli,
         (("--sum", "age", "--mean", "age"), "Ask one question"),
         (("--by", "namee"), "did you mean 'name'"),
         (("--quantiles", "age=x"), "no list of shares"),
+        (("--quantiles", "age", "--by", "smoker"), "not told by smoker"),
+        (("--histogram", "age", "--by", "smoker"), "not told by smoker"),
     ):
         refused = cli("query", desk.out, *wrong)
         assert refused.code in (1, 2)

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import threading
 from pathlib import Path
+from typing import IO, Any
 
 import duckdb
 import numpy as np
@@ -15,6 +20,7 @@ from penstock.errors import QueryError
 from penstock.releases import sql, sql_process, sql_worker
 from penstock.releases.sql import Statement, by_sample
 
+ENDLESS = "select levenshtein(repeat('a', 1000000), repeat('b', 1000000)) from release"
 ROWS = pl.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})
 
 ATTACKS = [
@@ -164,7 +170,7 @@ def test_what_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_function_that_duckdb_never_interrupts_is_stopped_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     """One call on one value, which looks for no sign to stop: the end of its process is the end of it."""
-    endless = Statement.read("select levenshtein(repeat('a', 1000000), repeat('b', 1000000)) from release")
+    endless = Statement.read(ENDLESS)
     with monkeypatch.context() as patched:
         patched.setattr(sql, "SECONDS", 0.5)
         with pytest.raises(QueryError, match="took longer"):
@@ -179,6 +185,51 @@ def test_a_statement_whose_process_dies_is_refused_in_a_sentence(monkeypatch: py
     with pytest.raises(QueryError, match="ended the process"):
         Statement.read("select 1").run(ROWS)
     assert sql_process._idle == []
+
+
+@pytest.mark.skipif(not hasattr(signal, "siginterrupt"), reason="needs the signals of POSIX")
+def test_ctrl_c_ends_a_statement_even_where_reading_goes_on_after_a_signal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As Polars has it once it was asked something: its handler of signals lets calls be resumed."""
+
+    def interrupted(pipe: IO[bytes]) -> tuple[dict[str, Any], Any] | None:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return sql_worker.received(pipe)
+
+    killers: list[threading.Thread] = []
+    kill = subprocess.Popen.kill
+
+    def killed(process: subprocess.Popen[bytes]) -> None:
+        killers.append(threading.current_thread())
+        kill(process)
+
+    monkeypatch.setattr(sql_process, "received", interrupted)
+    monkeypatch.setattr(subprocess.Popen, "kill", killed)
+    monkeypatch.setattr(sql, "SECONDS", 10.0)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.siginterrupt(signal.SIGINT, False)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Statement.read(ENDLESS).run(ROWS)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert killers[0] is threading.main_thread(), "nobody heard Ctrl-C before the time was over"
+    assert sql_process._idle == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux to see an environment")
+def test_the_process_is_told_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_PASSWORD", "a secret")
+    worker = sql_process._Worker()
+    try:
+        told = Path(f"/proc/{worker._process.pid}/environ").read_bytes()
+        assert b"PATH=" in told
+        assert b"a secret" not in told
+        facts, found = worker.asked("select count(*) as n from release", ROWS.to_arrow(), 60)
+        assert (facts.get("problem"), found.to_pylist()) == (None, [{"n": ROWS.height}])
+    finally:
+        worker.end()
 
 
 def test_a_limit_does_not_hide_how_far_drawing_moves_a_number() -> None:

@@ -186,3 +186,14 @@ def test_a_codebook_that_makes_no_sense_changes_nothing(sheet: Sheet, tmp_path: 
     with pytest.raises(PenstockError, match="above the maximum"):
         take_in(sheet, written(tmp_path, "codes.csv", "sex,1;2\nage,120..0\n"))
     assert sheet.path.read_text() == DRAFT
+
+
+def test_what_was_merged_stays_merged_when_a_codebook_lists_the_parts(sheet: Sheet, tmp_path: Path) -> None:
+    sheet.do("merge", "sex", "x", "into", "2")
+    (tmp_path / "codebook.csv").write_text("variable,values\nsex,1; 2; 3; x\n")
+    assert take_in(sheet, tmp_path / "codebook.csv").confirmed == ("sex",)
+    assert sheet.schema.field("sex").labels == ("1", "2", "3")
+    assert sheet.schema.field("sex").spellings == {"1": 0, "2": 1, "3": 2, "x": 1}
+    (tmp_path / "numbers.csv").write_text("variable,values\nsex,0..9\n")
+    take_in(sheet, tmp_path / "numbers.csv")
+    assert "merged" not in sheet.path.read_text()

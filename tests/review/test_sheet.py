@@ -104,6 +104,14 @@ def test_merged_categories_are_merged_again_with_all_that_they_mean(sheet: Sheet
     assert "merged" not in sheet.path.read_text()
 
 
+def test_a_category_may_be_called_like_a_word_of_the_action(sheet: Sheet) -> None:
+    """The page always says into what, so that whatever is ticked is merged."""
+    sheet.do("add", "ward", "into")
+    sheet.do("merge", "ward", "annex", "into", "east", "into", "other")
+    assert sheet.schema.field("ward").labels == ("north",)
+    assert sheet.schema.field("ward").outside == "other"
+
+
 def test_grades_are_merged_in_their_place(sheet: Sheet) -> None:
     grades = "{name: grade, type: integer, constraints: {enum: [1, 2, 3, 9]}, categoriesOrdered: true}"
     sheet.path.write_text(f"fields:\n  - {grades}\n")
@@ -244,7 +252,8 @@ def test_a_target_is_set_and_taken_back_in_the_terminal_and_each_step_is_acknowl
     assert "target [FIELD|none]" in told
     assert told.count("3 categories") == 1  # a list of actions leaves the card in sight
     assert "merged into old wards: annex, east" in told
-    monkeypatch.setattr(sys, "stdin", io.StringIO("target none\nq\n"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("target none\nconfirm weight\nq\n"))
     assert Sheet(sheet.path).schema.target == "ward"
     assert run(["review", str(sheet.path), "--terminal"]) == 0
     assert Sheet(sheet.path).schema.target is None
+    assert "weight" not in Sheet(sheet.path).left  # named under the card of another field

@@ -10,7 +10,8 @@ import pytest
 
 import penstock
 from penstock import Schema
-from penstock.errors import QueryError, SchemaError
+from penstock.engine import open_engine
+from penstock.errors import DataError, QueryError, SchemaError
 
 TEXT = """
 fields:
@@ -28,6 +29,7 @@ def people(rows: int = 600) -> pl.DataFrame:
     return pl.DataFrame({"ward": rng.choice(wards, rows), "grade": rng.choice([1, 2, 7, 8, 9], rows)})
 
 
+@pytest.mark.filterwarnings("error")
 def test_the_mapping_survives_yaml_json_and_python() -> None:
     for again in (
         Schema.from_yaml(SCHEMA.to_yaml()),
@@ -79,8 +81,24 @@ def test_a_release_is_the_same_from_memory_and_duckdb_and_speaks_of_categories_a
             "cannot be merged where others are clamped",
         ),
         ("type: integer, constraints: {enum: [1, 2]}, merged: {1: [x]}", "is not a whole number"),
+        ("constraints: {enum: [a, b]}, merged: {a: [other]}, outside: other", "values outside are called"),
+        ("constraints: {enum: [a, b]}, taxonomy: {all: [a, b]}, merged: {a: [all]}", "'all' is a group of"),
     ],
 )
 def test_a_mapping_that_makes_no_sense_is_refused_in_a_sentence(field: str, words: str) -> None:
     with pytest.raises(SchemaError, match=words):
         Schema.from_yaml(f"fields:\n- {{name: x, {field}}}")
+
+
+def test_spellings_of_one_number_may_be_merged_and_are_read_from_a_column_of_numbers(tmp_path: Path) -> None:
+    schema = Schema.from_yaml(
+        "fields:\n- {name: x, constraints: {enum: [low, high]}, "
+        "merged: {low: ['1', '01'], high: ['2', '3.0']}}"
+    )
+    frame = pl.DataFrame({"x": [1, 2, 3]})
+    frame.write_parquet(tmp_path / "numbers.parquet")
+    for source, engine in ((frame, "memory"), (tmp_path / "numbers.parquet", "duckdb")):
+        assert open_engine(source, schema, engine=engine).counts([("x",)])[0].tolist() == [1, 2]
+    apart = schema.with_field("x", merged={"low": ["1"], "high": ["01"]})
+    with pytest.raises(DataError, match="'1' and '01' are the same number"):
+        open_engine(frame, apart)

@@ -88,9 +88,9 @@ def _obey(sheet: Sheet, name: str, line: str) -> None:
     action = ACTIONS.get("confirm" if first in ("c", "y") else first)
     if action is None:
         sheet.do(first, *words)
-    elif action.words.partition(" ")[0] == _FIELD:
+    elif action.words.startswith(f"{_FIELD} "):
         sheet.do(action.name, name, *words)
-    elif action.words.startswith(_FIELD):
+    elif action.words.startswith(_FIELD):  # and nothing else, so that another may be named
         sheet.do(action.name, *(words or [name]))
     else:
         sheet.do(action.name, *words)

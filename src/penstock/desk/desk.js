@@ -118,8 +118,8 @@
     const hint = make("p", { class: "hint", text: "Under a name of its own, the old names stay in the schema, which is public; in 'other' they are gone." });
     into.hidden = hint.hidden = true;
     const merge = button("Merge the ticked", function () {
-      const name = into.value.trim();
-      if (chosen().length) act.apply(null, ["merge", facts.name].concat(chosen(), name ? ["into", name] : []));
+      // said in any case, since a category may be called "into"
+      if (chosen().length) act.apply(null, ["merge", facts.name].concat(chosen(), ["into", into.value.trim() || "other"]));
     });
     merge.id = id + "-merge";
     merge.disabled = true;

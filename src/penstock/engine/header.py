@@ -125,7 +125,8 @@ def refuse_record_among(label: str, names: Sequence[str], records: pl.DataFrame,
 
 def refuse_names_of_categories(label: str, schema: Schema, *, text: bool) -> None:
     """Raise DataError where a field is called like one of its own categories; looks at the schema alone."""
-    fields = [field for field in schema.fields if field.kind == "categorical" and field.name in field.labels]
+    listed = [field for field in schema.fields if field.kind == "categorical"]
+    fields = [field for field in listed if field.name in field.spellings]
     if fields and not _counts([field.name for field in schema.fields if _reads_as_value(field.name)]):
         place = schema.names.index(fields[0].name) + 1
         raise _refusal(label, f"field {place} of the schema is called like one of its categories", text=text)

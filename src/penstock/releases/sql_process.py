@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 from penstock.errors import QueryError
@@ -14,6 +15,12 @@ from penstock.lifetime import can_be_stopped
 from penstock.releases import sql_worker
 from penstock.releases.sql_worker import received, sent
 
+_TOLD = {
+    "PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "HOME",
+    "USERPROFILE", "APPDATA", "SYSTEMROOT", "WINDIR", "TMPDIR", "TEMP", "TMP", "LANG", "LC_ALL", "TZ",
+}  # fmt: skip
+_LOOK = 0.1
+"""Seconds until we look for Ctrl-C: a library may have set that reading goes on after it, unheard."""
 _idle: list[_Worker] = []
 _taking = threading.Lock()
 
@@ -44,6 +51,11 @@ def first_line(problem: object) -> str:
     return (text[0] if text else "no reason was given").rstrip(". ")
 
 
+def _environment() -> dict[str, str]:
+    """What the process is told of ours: where programs and modules are, and no passwords or keys."""
+    return {name: value for name, value in os.environ.items() if name.upper() in _TOLD}
+
+
 class _Worker:
     """A running process, and the one that started it: a fork of that must not talk to it."""
 
@@ -54,6 +66,7 @@ class _Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for us, not for it
+            env=_environment(),
         )
         self._owner = os.getpid()
         can_be_stopped(self, lambda worker: worker._process.kill())
@@ -68,8 +81,6 @@ class _Worker:
 
     def asked(self, text: str, rows: Any, seconds: float) -> tuple[dict[str, Any], Any]:
         process, late = self._process, threading.Event()
-        assert process.stdin is not None
-        assert process.stdout is not None
 
         def kill() -> None:
             late.set()
@@ -78,13 +89,17 @@ class _Worker:
         watch = threading.Timer(seconds, kill)
         watch.daemon = True
         watch.start()
-        try:
-            sent(process.stdin, {"text": text}, rows)
-            reply = received(process.stdout)
-        except BrokenPipeError:
-            reply = None
-        finally:
-            watch.cancel()
+        with ThreadPoolExecutor(1) as talking:
+            told = talking.submit(self._replied, text, rows)
+            try:
+                while not told.done():
+                    wait([told], timeout=_LOOK)
+            except BaseException:
+                process.kill()  # or the thread would go on listening to it
+                raise
+            finally:
+                watch.cancel()
+        reply = told.result()
         if reply is not None:
             return reply
         if late.is_set():
@@ -92,6 +107,15 @@ class _Worker:
         raise QueryError(
             "The SQL ended the process that it ran in, perhaps for lack of memory; ask for less."
         )
+
+    def _replied(self, text: str, rows: Any) -> tuple[dict[str, Any], Any] | None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            sent(self._process.stdin, {"text": text}, rows)
+            return received(self._process.stdout)
+        except OSError:  # it has gone; how that is told differs between systems
+            return None
 
     def end(self) -> None:
         """Kill it, unless it belongs to the process that this one was forked from."""

@@ -271,6 +271,16 @@ class Field(Fact):
                     raise SchemaError(
                         f"{self.name}: '{key}' is in the enum and merged into '{name}'. Remove one of them."
                     )
+                if key == OTHER and self.outside == OTHER and self.type == "string":
+                    raise SchemaError(
+                        f"{self.name}: '{key}' is merged into '{name}', and values outside are called the "
+                        "same. Add it to the enum, or remove 'outside: other'."
+                    )
+                if self.taxonomy is not None and key in self.taxonomy.inner_labels():
+                    raise SchemaError(
+                        f"{self.name}: '{key}' is a group of the taxonomy and merged into '{name}'. Rename "
+                        "the group."
+                    )
                 if key in seen:
                     raise SchemaError(f"{self.name}: '{key}' is merged twice. Remove one of the two.")
                 seen[key] = name

@@ -151,12 +151,12 @@ def _marked(numbers: pl.Series, marker: str) -> pl.Series:
 def numeric_labels(field: Field) -> dict[float, str]:
     """Categories written as numbers, by their value: what a typed numeric column is matched against."""
     found: dict[float, str] = {}
-    for label in field.spellings:
+    for label, code in field.spellings.items():
         try:
             value = number(label)
         except NotAValueError:
             continue
-        if value in found:
+        if value in found and field.spellings[found[value]] != code:
             raise DataError(
                 f"{field.name}: the column holds numbers, but the categories '{found[value]}' and '{label}' "
                 "are the same number. Store the column as text."

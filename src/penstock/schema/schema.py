@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from pydantic import (
+    PlainSerializer,
     PlainValidator,
     PrivateAttr,
     SerializeAsAny,
@@ -84,7 +85,7 @@ class Schema(Fact):
     impossible: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
     target: str | None = None
-    ground: Annotated[Ground, PlainValidator(checked)] = ()
+    ground: Annotated[Ground, PlainValidator(checked), PlainSerializer(list)] = ()
     drafted: Drafted | None = None
     layout: SerializeAsAny[Layout] | None = None
 

@@ -23,6 +23,7 @@ from penstock.schema import Schema
 
 ITEMS = 12
 WORDS = [f"i{number}" for number in range(ITEMS)]
+MERGED = ", merged: {i3: ['?'], i4: [i20, i21]}"
 USER = "unit: {protects: user, column: who, at_most: %d}\n"
 
 
@@ -60,6 +61,8 @@ CASES = {
     "texts of users, shortened": (schema(", largest: 3", USER % 2), as_text),
     "rows": (schema(", transaction: b"), as_rows),
     "rows of users, shortened": (schema(", transaction: b, largest: 5", USER % 20), as_rows),
+    "merged items": (schema("", field=MERGED), as_text),
+    "rows of merged items, shortened": (schema(", transaction: b, largest: 3", field=MERGED), as_rows),
 }
 
 

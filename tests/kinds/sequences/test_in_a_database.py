@@ -23,6 +23,8 @@ from penstock.schema import Schema
 OWNER = "unit: {protects: user, column: who, at_most: 2}\n"
 SYMBOLS = ["a", "b", "c d", *(f"s{number}" for number in range(9))]
 
+MERGED = ", merged: {c d: ['?'], s8: [u1, u2]}"
+
 
 def schema(layout: str, *, top: str = "", times: str = "", field: str = ", outside: other") -> Schema:
     symbols = ", ".join(f"'{symbol}'" for symbol in SYMBOLS)
@@ -73,6 +75,11 @@ CASES = {
         schema("user: v, time: at"),
         lambda: events().with_columns(pl.from_epoch("at").alias("at")),
     ),
+    "merged symbols": (
+        schema("separator: ';'", field=MERGED),
+        lambda: pl.DataFrame({"s": [";".join(row) for row in drawn(150)]}),
+    ),
+    "events of merged symbols": (schema("user: v, time: at", times=TIMES, field=MERGED), events),
 }
 
 

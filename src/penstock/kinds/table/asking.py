@@ -152,7 +152,7 @@ class AskedTable(Release):
                 "the bins of a column are counted",
                 self.histogram,
                 example=first,
-                narrowed=lambda text, where, by: self.histogram(text, where),
+                narrowed=partial(_undivided, self.histogram),
             ),
             **self._of_numbers(),
         }
@@ -174,7 +174,7 @@ class AskedTable(Release):
                 "quantiles of a column are told",
                 self._quantiles_written,
                 example=numbers[0],
-                narrowed=lambda text, where, by: self._quantiles_written(text, where),
+                narrowed=partial(_undivided, self._quantiles_written),
             )
         }
 
@@ -194,3 +194,14 @@ class AskedTable(Release):
 
 def _within(ask: Callable[..., Told], column: str, where: str | None, by: str | None) -> Told:
     return ask(column, where, by=by)
+
+
+def _undivided(
+    ask: Callable[..., pl.DataFrame], text: str, where: str | None, by: str | None
+) -> pl.DataFrame:
+    if by is not None:
+        raise QueryError(
+            f"Histograms and quantiles are not told by {by}; ask for one group at a time with a condition. "
+            "Counts, sums and means are told by one or two columns."
+        )
+    return ask(text, where)

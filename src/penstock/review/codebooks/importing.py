@@ -106,6 +106,12 @@ def _confirmed(text: str, where: marks.Path, entry: Entry, source: str) -> str:
     facts: dict[str, Any] = entry.facts()
     typed = document.as_typed(text)["fields"][where[1]]
     numeric = facts["type"] in ("integer", "number")
+    merged: dict[str, list[str]] = typed.get("merged", {})
+    if entry.values and merged:  # which somebody has decided, and the codebook lists what they are made of
+        means = {value: name for name, values in merged.items() for value in values}
+        listed = [*(means.get(value, value) for value in entry.values), *merged]
+        facts["constraints"] = {"enum": list(dict.fromkeys(listed))}
+        facts["merged"] = merged
     for key in [key for key in typed if key not in facts and key not in _KEPT]:
         text = marks.remove(text, (*where, key))
     for key, value in facts.items():
