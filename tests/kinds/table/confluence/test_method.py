@@ -24,10 +24,14 @@ from tests.kinds.table.tables import (
 
 import penstock
 from penstock.errors import UsageError
+from penstock.kinds.table.confluence import method
 from penstock.kinds.table.confluence.assembly import Limits
 from penstock.kinds.table.confluence.knobs import Knobs
 from penstock.kinds.table.confluence.method import Confluence, fit_with
+from penstock.kinds.table.confluence.pairs import choose
 from penstock.kinds.table.data import Table
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.randomness.generator import Randomness
 
 
 def test_tables_without_choices_to_make() -> None:
@@ -202,6 +206,29 @@ def test_a_target_has_a_counted_pair_with_every_other_column() -> None:
     assert partners(with_target) == {0, 1, 2, 4}
     assert partners(without) < {0, 1, 2, 4}  # nothing depends on it, so nothing needs to be counted with it
     assert with_target.receipt.epsilon == 1
+
+
+def test_pairs_with_the_target_are_no_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain paid in rho: once a tree is counted, all is left but what was chosen for it."""
+    calls: list[tuple[int, int]] = []
+
+    def counted(*given: Any, **named: Any) -> Any:
+        chosen = choose(*given, **named)
+        calls.append((named["most"], len(chosen) - len(named["given"])))
+        return chosen
+
+    monkeypatch.setattr(method, "choose", counted)
+    rng, columns, size = np.random.default_rng(1), 14, 4
+    rows = rng.integers(0, size, (10000, columns))
+    for column in range(1, columns):
+        kept = rng.random(len(rows)) < 0.6
+        rows[:, column] = np.where(kept, rows[:, column - 1], rows[:, column])
+    schema = schema_of([size] * columns).model_copy(update={"target": "h"})
+    budget = Budget(1, Fraction(1, 10**6), randomness=Randomness.seeded(1))
+    release = fit_with(Knobs(plane=1e9), table_of(rows, schema), budget)
+    (most, first), (left, _) = calls
+    assert left == most - first - 1 > 0
+    assert (release.receipt.epsilon, release.receipt.delta) == (1, Fraction(1, 10**6))
 
 
 def test_pairs_with_the_target_are_counted_even_where_no_others_are() -> None:

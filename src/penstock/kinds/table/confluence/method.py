@@ -349,6 +349,7 @@ class _Fit:
     ) -> list[ParentSet]:
         """The pairs that seem worth counting; those that a tree tells anyway are not."""
         sizes = [variable.sizes for variable in self.variables]
+        given = self._aimed(sizes)
         alone = [view_of((part,), sizes, self.tier.power) for part in self.seen]
         sparse = mean_gap < self.knobs.sparse * 2 * self.n * strength
         tree_first = self.knobs.tree and self.tier.gaussian and sparse
@@ -371,10 +372,10 @@ class _Fit:
             scale=self.tier.noise(self.sensitivity, after),
             apparent=self.knobs.apparent * apparent,
             tree=self.knobs.tree,
-            given=self._aimed(sizes),
+            given=given,
             only_tree=tree_first,
         )
-        left = most - len(chosen) - 1  # one may have gone to find that nothing more connects
+        left = most - (len(chosen) - len(given)) - 1  # one may have gone to find that nothing more connects
         if not tree_first or left <= 0 or not chosen:
             return chosen
         share = self.knobs.first * after
