@@ -48,7 +48,7 @@ class Arrangement:
 
     def finest(self) -> list[int]:
         """The level of each variable at which pairs are looked at; a fine one where noise hides nothing."""
-        most = FINEST
+        most = max(FINEST, self.knobs.finest)
         while True:
             levels = self.within(most)
             width = np.array([each[level] for each, level in zip(self.sizes, levels, strict=True)], float)
