@@ -342,7 +342,7 @@ def test_uuids_and_types_that_somebody_made_are_read_as_texts(postgres: Postgres
         "lpad((i % 40)::text, 32, '0')::uuid, i FROM generate_series(1, 200) AS i",
     )
     facts = Schema.from_yaml(
-        "kind: sequences\nunit: {protects: user, column: who, at_most: 2}\nsequence: {symbol: s, longest: 3}\n"
+        f"kind: sequences\n{OWNED}sequence: {{symbol: s, longest: 3}}\n"
         "fields:\n  - {name: s, constraints: {enum: [a, b]}}\n"
     )
     models = [
@@ -354,6 +354,28 @@ def test_uuids_and_types_that_somebody_made_are_read_as_texts(postgres: Postgres
     assert models[0].json == models[1].json
     assert all(table.equals(models[1].tables[name]) for name, table in models[0].tables.items())
     assert penstock.draft(postgres.url, table="typed").names == ("s", "who", "at")
+
+
+def test_decimals_name_users_only_where_their_places_are_declared(postgres: PostgresServer) -> None:
+    """Of others PostgreSQL writes 1.5 and 1.50 for equal numbers, and Arrow nine places for each."""
+    facts = Schema.from_yaml(
+        f"{OWNED}fields:\n  - {{name: s, type: integer, constraints: {{enum: [0, 1, 2]}}}}\n"
+    )
+    postgres.execute(
+        "CREATE TABLE decimals AS SELECT (i * i % 3)::bigint AS s, "
+        "((i % 120) * 0.5)::numeric(9, 2) AS who FROM generate_series(1, 900) AS i"
+    )
+    ours, theirs = (
+        open_engine(postgres.url, facts, table="decimals", engine=engine, order_key=b"key").counts([("s",)])[
+            0
+        ]
+        for engine in ("auto", "memory")
+    )
+    assert np.array_equal(ours, theirs)
+    gc.collect()
+    postgres.execute("ALTER TABLE decimals ALTER COLUMN who TYPE numeric")
+    with pytest.raises(DataError, match=r"decimals nobody declared.*Nothing was spent"):
+        open_engine(postgres.url, facts, table="decimals")
 
 
 def test_an_empty_table_has_nothing_to_compare_with(postgres: PostgresServer) -> None:
