@@ -17,7 +17,7 @@ from tests.test_one_release_on_every_engine import POINTS, TABLE, files, records
 import penstock
 from penstock.engine import Within, open_engine
 from penstock.engine.stored import database_of
-from penstock.errors import DataError, PenstockError
+from penstock.errors import DataError, PenstockError, PenstockWarning
 from penstock.schema import Schema
 
 USERS = f"unit: {{protects: user, column: who, at_most: 2}}\n{TABLE}"
@@ -331,3 +331,57 @@ def test_drafts_and_evaluations_of_large_tables_look_at_what_the_database_draws(
     found = penstock.evaluate(made, postgres.url, table="people", learning=False)
     assert found.details["records"]["of"] == 400
     assert 30 < found.details["records"]["compared"] < 200
+
+
+def test_uuids_and_types_that_somebody_made_are_read_as_texts(postgres: PostgresServer) -> None:
+    """Users are UUIDs and symbols of a type of listed names, as databases like to have them."""
+    postgres.execute(
+        "CREATE TYPE page AS ENUM ('a', 'b')",
+        "CREATE TABLE typed (s page, who uuid, at bigint)",
+        "INSERT INTO typed SELECT (ARRAY['a', 'b'])[1 + i * i / 3 % 2]::page, "
+        "lpad((i % 40)::text, 32, '0')::uuid, i FROM generate_series(1, 200) AS i",
+    )
+    facts = Schema.from_yaml(
+        f"kind: sequences\n{OWNED}sequence: {{symbol: s, longest: 3}}\n"
+        "fields:\n  - {name: s, constraints: {enum: [a, b]}}\n"
+    )
+    models = [
+        penstock.release(
+            postgres.url, facts, table="typed", epsilon=100, method="n-gram", engine=engine, seed=8
+        ).model()
+        for engine in ("memory", "auto")
+    ]
+    assert models[0].json == models[1].json
+    assert all(table.equals(models[1].tables[name]) for name, table in models[0].tables.items())
+    assert penstock.draft(postgres.url, table="typed").names == ("s", "who", "at")
+
+
+def test_decimals_name_users_only_where_their_places_are_declared(postgres: PostgresServer) -> None:
+    """Of others PostgreSQL writes 1.5 and 1.50 for equal numbers, and Arrow nine places for each."""
+    facts = Schema.from_yaml(
+        f"{OWNED}fields:\n  - {{name: s, type: integer, constraints: {{enum: [0, 1, 2]}}}}\n"
+    )
+    postgres.execute(
+        "CREATE TABLE decimals AS SELECT (i * i % 3)::bigint AS s, "
+        "((i % 120) * 0.5)::numeric(9, 2) AS who FROM generate_series(1, 900) AS i"
+    )
+    ours, theirs = (
+        open_engine(postgres.url, facts, table="decimals", engine=engine, order_key=b"key").counts([("s",)])[
+            0
+        ]
+        for engine in ("auto", "memory")
+    )
+    assert np.array_equal(ours, theirs)
+    gc.collect()
+    postgres.execute("ALTER TABLE decimals ALTER COLUMN who TYPE numeric")
+    with pytest.raises(DataError, match=r"decimals nobody declared.*Nothing was spent"):
+        open_engine(postgres.url, facts, table="decimals")
+
+
+def test_an_empty_table_has_nothing_to_compare_with(postgres: PostgresServer) -> None:
+    facts = Schema.from_yaml(VISITS)
+    empty = pl.DataFrame(schema={"page": pl.String, "visit": pl.Int64, "at": pl.Int64})
+    with pytest.warns(PenstockWarning, match="no records"):
+        made = penstock.release(empty, facts, epsilon=1, method="n-gram", seed=8)
+    with pytest.raises(DataError, match="no sequences"):
+        penstock.evaluate(made, postgres.table(empty), learning=False)

@@ -44,7 +44,7 @@ PAIRS = BASKETS.replace("largest: 4", "largest: 2")
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
     pytest.importorskip("pyspark", reason="Spark is not installed (penstock[spark])")
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         pytest.skip("Spark needs Java, and there is none (Debian: openjdk-17-jre-headless)")
     from penstock.engine.spark import connected
 

@@ -178,9 +178,11 @@ def refuse_uncalled(table: ir.Table, user: str, name: str) -> None:
     """DataError where databases write the names of users in different ways, so that a seed would not give the
     same sample everywhere: for times, and for numbers that are not whole."""
     kind = table[user].type()
-    whole = kind.is_integer() or kind.is_decimal() or kind.is_boolean()
+    whole = kind.is_integer() or kind.is_boolean()
     alike = whole or kind.is_string() or kind.is_uuid() or kind.is_date() or kind.is_floating()
-    what = None if alike else "times, or by values of another odd type"
+    what = None if alike or kind.is_decimal() else "times, or by values of another odd type"
+    if kind.is_decimal() and kind.scale is None:
+        what = "decimal numbers whose decimals nobody declared"
     if kind.is_floating():
         import ibis
 

@@ -44,5 +44,7 @@ def part_of(
             else:
                 marks = rng.random(piece.height)
             kept.append(apart(piece[np.flatnonzero(marks < share)]))
+    if not kept:
+        return records, None  # a database hands out no piece where there is no record
     frame = pl.concat(kept)
     return FrameSource(frame, records.label), (frame.height, seen)

@@ -111,6 +111,25 @@ class Postgres(SeveralTables):
         return sha256(convert_to(text, "UTF8"))
 
 
+def texts_as_text(table: ir.Table) -> ir.Table:
+    """The table with its texts of every kind as plain ones: Ibis takes types that somebody made, of listed
+    names for instance, for text, but PostgreSQL finds no function of text for them; and no UUID reaches
+    Arrow."""
+    import ibis
+
+    @ibis.udf.scalar.builtin(name="text", signature=(("string",), "string"))  # type: ignore[untyped-decorator]
+    def as_text(given: Any) -> Any:
+        """A type of PostgreSQL, called like a function."""
+
+    changed: dict[str, Any] = {}
+    for name, kind in table.schema().items():
+        if kind.is_string():
+            changed[name] = as_text(table[name])
+        elif kind.is_uuid():
+            changed[name] = table[name].cast("string")
+    return table.mutate(**changed) if changed else table
+
+
 def _ended(connection: Any) -> None:
     """End the transaction; a connection that is broken or closed has none."""
     with suppress(Exception):

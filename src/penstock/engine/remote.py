@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from penstock.engine.connection import Duck, first_line, lost
@@ -51,7 +52,16 @@ class DatabaseSource(Source):
         return super().failure(problem)
 
     def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
-        return self._table if names is None else self._table.select(*names)
+        return self._plain if names is None else self._plain.select(*names)
+
+    @cached_property
+    def _plain(self) -> ir.Table:
+        """The table in types that every engine knows."""
+        if self._table.get_backend().name != "postgres":
+            return self._table
+        from penstock.engine.postgres import texts_as_text
+
+        return texts_as_text(self._table)
 
     @property
     def empty(self) -> bool:

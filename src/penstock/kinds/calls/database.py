@@ -1,8 +1,8 @@
 """Calls inside a database: grouped counts over Ibis, in DuckDB by default.
 
 The twin of `reading.InMemory`, number for number. The source is read once: calls are kept as small whole
-numbers in a temporary table of the database, and so is one row for every caller. What comes back are grouped
-counts; calls never leave it.
+numbers in a temporary table of the database, and so is one row for every caller. What comes back are these
+rows, without the names of callers, and grouped counts; calls never leave it.
 """
 
 from __future__ import annotations
