@@ -16,6 +16,7 @@ from penstock.errors import UsageError
 from penstock.evaluation.matches import CAUTION, matches
 from penstock.evaluation.metrics import distances
 from penstock.evaluation.telling_apart import propensity
+from penstock.kinds.points import evaluation as of_points
 from penstock.kinds.table import evaluation as of_tables
 from penstock.kinds.table.accuracy import accuracies, choose_targets, ranked
 from penstock.kinds.table.findings import slices, spikes, violations
@@ -232,6 +233,40 @@ def test_points_and_sequences_are_told_apart_and_matched_too(frame: pl.DataFrame
     ]
     with pytest.raises(UsageError, match="k-marginal score is for whole tables"):
         penstock.evaluate(release, frame, k_marginal=True)
+
+
+def test_the_region_of_points_that_is_wrong_is_the_worst_one() -> None:
+    """Synthetic points are the original ones, but for one corner, where they are spread evenly."""
+    rng = np.random.default_rng(3)
+    low, high = np.zeros(2), np.array([8.0, 4.0])
+    points = low + (high - low) * rng.beta(2, 2, size=(8000, 2))
+    here = (points[:, 0] >= 4) & (points[:, 0] < 6) & (points[:, 1] < 1)
+    spread = points.copy()
+    spread[here] = np.column_stack([np.full(here.sum(), 4.01), rng.uniform(0, 1, here.sum())])
+    even = low + (high - low) * rng.random((8000, 2))
+    found = of_points._worst_region(points, {"release": spread, "floor": even, "ceiling": points}, low, high)
+    assert found is not None
+    assert (found.place, found.records) == (2 * of_points.REGIONS, int(here.sum()))
+    assert of_points._region_of(found.place, ["x", "y"], low, high) == "x from 4 to 6 and y from 0 to 1"
+    assert found.distance["release"] > 0.5 > found.distance["ceiling"] == 0
+    one = of_points._worst_region(
+        points[:, :1],
+        {key: each[:, :1] for key, each in (("release", spread), ("floor", even), ("ceiling", points))},
+        low[:1],
+        high[:1],
+    )
+    assert one is not None
+    assert one.place == 2
+    few = {"release": points[:30], "floor": points[:30], "ceiling": points[:30]}
+    assert of_points._worst_region(points[:30], few, low, high) is None
+
+
+def test_sequences_that_begin_alike_are_slices() -> None:
+    frame = visits(600)
+    found = penstock.evaluate(made(frame, Schema.from_yaml(visits_schema())), frame, learning=False)
+    slice_ = found.score("worst slice")
+    assert 0 <= slice_.ceiling <= slice_.value <= 1
+    assert "sequences that begin with" in slice_.note
 
 
 def test_a_crowd_on_one_place_is_told() -> None:

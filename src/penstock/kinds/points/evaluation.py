@@ -18,6 +18,7 @@ from penstock.evaluation.findings import Evaluator, Findings, Options, compared_
 from penstock.evaluation.matches import matched_section, matches
 from penstock.evaluation.metrics import tvd
 from penstock.evaluation.score import Score
+from penstock.evaluation.slices import Worst, worst
 from penstock.evaluation.telling_apart import apart_score, propensity
 from penstock.kinds.points.box import Boxes, Reals, random_boxes
 from penstock.kinds.points.release import PointsRelease
@@ -42,6 +43,8 @@ QUERIES = 500
 SMOOTHING = 0.001
 MAP_SIDE = 64
 PROFILE_BINS = 48
+REGIONS = 4
+"""Parts of each of the first two axes, each looked at by itself."""
 MOST_COMPARED = 1 << 21
 """Points that a release is compared with: more are drawn at random, and the evaluation says so."""
 MOST_SYNTHETIC = 2_000_000
@@ -106,6 +109,11 @@ class PointsEvaluation(Evaluator):
                 step(1)
         scores.append(_density_score(points, synthetic, ceiling, low, high))
         even = low + (high - low) * rng.random((min(len(points), MOST_SYNTHETIC), len(low)))
+        region = _worst_region(points, {"release": synthetic, "floor": even, "ceiling": ceiling}, low, high)
+        if region is not None:
+            where = _region_of(region.place, names, low, high)
+            what = f"total variation distance of where the {region.records:,} points with {where} lie"
+            scores.append(region.score("worst region", what))
         if options.learning:
             sets = {"release": synthetic, "floor": even, "ceiling": ceiling}
             numbers = [False] * len(names)
@@ -217,6 +225,31 @@ def _density_score(points: Reals, synthetic: Reals, ceiling: Reals, low: Reals, 
         floor=tvd(truth, np.ones_like(truth)),
         ceiling=tvd(truth, _density(ceiling, low, high, axes, MAP_SIDE)),
         note=f"total variation distance of the shares of points in {shape} cells; floor: even spread",
+    )
+
+
+def _worst_region(points: Reals, others: Mapping[str, Reals], low: Reals, high: Reals) -> Worst | None:
+    """Of a few even regions of the map, that in which the cells are furthest off."""
+    axes = list(range(min(2, len(low))))
+
+    def by_region(which: Reals) -> Reals:
+        shape = [part for _ in axes for part in (REGIONS, MAP_SIDE // REGIONS)]
+        cells = _density(which, low, high, axes, MAP_SIDE).reshape(shape)
+        order = [*range(0, len(shape), 2), *range(1, len(shape), 2)]
+        return np.asarray(cells.transpose(order).reshape(REGIONS ** len(axes), -1))
+
+    truth = by_region(points)
+    return worst(truth, {key: by_region(each) for key, each in others.items()}, truth.sum(axis=1))
+
+
+def _region_of(place: int, names: Sequence[str], low: Reals, high: Reals) -> str:
+    """The bounds of a region in words."""
+    axes = range(min(2, len(low)))
+    steps = np.unravel_index(place, [REGIONS] * len(axes))
+    edges = [low[axis] + (high[axis] - low[axis]) * np.arange(REGIONS + 1) / REGIONS for axis in axes]
+    return " and ".join(
+        f"{names[axis]} from {edges[axis][steps[axis]]:.6g} to {edges[axis][steps[axis] + 1]:.6g}"
+        for axis in axes
     )
 
 

@@ -20,6 +20,7 @@ from penstock.evaluation.findings import Evaluator, Findings, Options, compared_
 from penstock.evaluation.matches import Matches, matched_section, matches
 from penstock.evaluation.metrics import tvd
 from penstock.evaluation.score import Score
+from penstock.evaluation.slices import worst
 from penstock.evaluation.telling_apart import apart_score, propensity
 from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.markov import Markov, String
@@ -45,6 +46,7 @@ MOST_SYNTHETIC = 1_000_000
 MOST_MATCHED = 200_000
 MOST_SYMBOLS = 30
 MOST_CATEGORIES = 254
+MOST_BEGINNINGS = 1024
 SHOWN = 20
 SHOWN_LENGTHS = 60
 _SEQUENCE = "sequence"
@@ -145,6 +147,7 @@ class SequencesEvaluation(Evaluator):
                 scores += _shape_scores(text, original, synthetic, ceiling, guessed)
                 pictures.append(_length_picture(original.lengths, synthetic.lengths))
                 tables = {"release": synthetic, "floor": guessed, "ceiling": ceiling}
+                scores += _slice_score(original, tables, release)
                 apart = told_apart(original, tables, alphabet, seed) if options.learning else None
                 scores += [] if apart is None else [apart]
                 equal = matches(_whole(original), _whole(synthetic), _whole(guessed), [_SEQUENCE])
@@ -165,6 +168,42 @@ class SequencesEvaluation(Evaluator):
             sections.append(matched_section(equal, "Whole sequences, symbol by symbol"))
         remarks = (*(() if part is None else compared_with(*part)), *remarks)
         return Findings(tuple(scores), len(original.lengths), details, sections, remarks=remarks)
+
+
+def _slice_score(original: Symbols, tables: Mapping[str, Symbols], release: MarkovRelease) -> list[Score]:
+    """Among the sequences that begin alike: how far their symbols are off, where that is worst."""
+    alphabet = len(release.alphabet)
+    if alphabet > MOST_BEGINNINGS:
+        return []
+    first = beginnings(original)
+    sequences = np.bincount(first[first >= 0], minlength=alphabet).astype(np.float64)
+    symbols = {key: _by_beginning(table, alphabet) for key, table in {"": original, **tables}.items()}
+    found = worst(symbols.pop(""), symbols, sequences)
+    if found is None:
+        return []
+    what = (
+        f"total variation distance of the symbols of the {found.records:,} sequences that begin with "
+        f"{release.written((found.place,))}"
+    )
+    return [found.score("worst slice", what)]
+
+
+def _by_beginning(symbols: Symbols, alphabet: int) -> NDArray[np.float64]:
+    """For each first symbol how often each symbol occurs in the sequences that begin with it."""
+    begin = np.repeat(beginnings(symbols), symbols.lengths)
+    cells = begin * alphabet + symbols.codes.astype(np.int64)
+    return np.bincount(cells, minlength=alphabet**2).astype(np.float64).reshape(alphabet, alphabet)
+
+
+def beginnings(symbols: Symbols) -> Counts:
+    """The first symbol of each sequence; -1 for one without any.
+
+    >>> beginnings(Symbols(np.array([2, 0, 1], dtype=np.uint8), np.array([2, 0, 1]))).tolist()
+    [2, -1, 1]
+    """
+    codes = np.append(symbols.codes.astype(np.int64), -1)
+    starts = np.cumsum(symbols.lengths) - symbols.lengths
+    return np.where(symbols.lengths > 0, codes[np.minimum(starts, len(codes) - 1)], -1)
 
 
 def _whole(symbols: Symbols) -> pl.DataFrame:
@@ -194,7 +233,7 @@ def _features(symbols: Symbols, common: Counts) -> NDArray[np.float32]:
     ends = np.cumsum(lengths)
     owner = np.repeat(np.arange(len(lengths)), lengths)
     codes = np.append(symbols.codes.astype(np.int64), -1)
-    first = np.where(lengths > 0, codes[np.minimum(ends - lengths, len(codes) - 1)], -1)
+    first = beginnings(symbols)
     last = np.where(lengths > 0, codes[ends - 1], -1)
     counts = [np.bincount(owner[codes[:-1] == each], minlength=len(lengths)) for each in common.tolist()]
     return np.column_stack([lengths, first + 1, last + 1, *counts]).astype(np.float32)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from penstock.engine import MemoryEngine
 from penstock.evaluation.matches import Matches, matched_section
 from penstock.evaluation.metrics import Codes, cells
+from penstock.evaluation.slices import enough, given
 from penstock.report.numbers import percent
 from penstock.report.page import Section, Table
 from penstock.schema.reading import read
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-FEWEST = 50
-"""Records of a slice that is looked at, and at least a hundredth of all."""
 MOST_PAIRS = 1000
 MOST_CELLS = 1 << 20
 WORST_SHOWN = 12
@@ -71,11 +70,11 @@ def slices(schema: Schema, original: Codes, others: Mapping[str, Codes], seed: i
         }
         for axis, name in enumerate(pair):
             seen[name] += 1
-            truth = _given(np.moveaxis(tables[""], axis, 0))
+            truth = given(np.moveaxis(tables[""], axis, 0))
             for key in others:
-                sums[name][key] += np.abs(truth - _given(np.moveaxis(tables[key], axis, 0))).sum(axis=1) / 2
+                sums[name][key] += np.abs(truth - given(np.moveaxis(tables[key], axis, 0))).sum(axis=1) / 2
     rows = len(original[names[0]])
-    least = max(FEWEST, rows / 100)
+    least = enough(rows)
     found = []
     for name in names:
         counts = np.bincount(original[name], minlength=sizes[name])
@@ -84,12 +83,6 @@ def slices(schema: Schema, original: Codes, others: Mapping[str, Codes], seed: i
             label = schema.attribute(name).labels[code]
             found.append(Slice(name, label, int(counts[code]), distance))
     return sorted(found, key=lambda one: one.distance["ceiling"] - one.distance["release"])
-
-
-def _given(table: Reals) -> Reals:
-    """The distribution of the second column for each value of the first; nothing where there is no record."""
-    mass = table.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(table, mass, out=np.zeros_like(table), where=mass > 0))
 
 
 def violations(schema: Schema, frames: Mapping[str, pl.DataFrame]) -> list[tuple[str, dict[str, float]]]:
