@@ -9,7 +9,7 @@ import numpy as np
 from penstock.engine.connection import explained
 from penstock.engine.opening import AUTO, in_memory, most_held
 from penstock.engine.records import Source
-from penstock.engine.sampling import apart
+from penstock.engine.sampling import copied
 from penstock.engine.source import FrameSource
 from penstock.engine.streaming import streamed
 from penstock.schema.values import BLANKS
@@ -43,7 +43,7 @@ def part_of(
                 marks = piece.select(together).with_columns(texts).hash_rows(seed).to_numpy() / 2.0**64
             else:
                 marks = rng.random(piece.height)
-            kept.append(apart(piece[np.flatnonzero(marks < share)]))
+            kept.append(copied(piece[np.flatnonzero(marks < share)]))
     if not kept:
         return records, None  # a database hands out no piece where there is no record
     frame = pl.concat(kept)

@@ -36,7 +36,7 @@ def drawn(pieces: Iterable[pl.DataFrame], most: int, seed: int) -> tuple[pl.Data
         seen += piece.height
         (low,) = np.nonzero(own < limit)
         if len(low) < piece.height:
-            piece, own = apart(piece[low]), own[low]
+            piece, own = copied(piece[low]), own[low]
         held.append(piece)
         marks.append(own)
         waiting += len(own)
@@ -53,10 +53,10 @@ def _lowest(
     if len(marks) <= most:
         return frame, marks
     chosen = np.sort(np.argpartition(marks, most)[:most])
-    return apart(frame[chosen]), marks[chosen]
+    return copied(frame[chosen]), marks[chosen]
 
 
-def apart(frame: pl.DataFrame) -> pl.DataFrame:
+def copied(frame: pl.DataFrame) -> pl.DataFrame:
     """The same records in memory of their own: chosen texts would keep the whole piece alive."""
     import polars as pl
 

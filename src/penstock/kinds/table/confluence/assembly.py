@@ -9,7 +9,7 @@ therefore be far larger than any table that was paid for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -254,24 +254,35 @@ class Assembly:
             for level, groups in enumerate(variable.sizes)
         }
 
+    @property
+    def _clearest(self) -> Iterator[tuple[Measured, Parent, Parent]]:
+        """The views of each pair of variables; where all pairs have tables of their own, these alone.
+
+        Triples that were counted beside them would have luck look at every pair many times.
+        """
+        own = {frozenset(part.variable for part in view.parts) for view in self.views if len(view.parts) == 2}
+        all_ = len(own) == len(self.variables) * (len(self.variables) - 1) // 2
+        for view in self.views:
+            for one, two in combinations(view.parts, 2) if len(view.parts) == 2 or not all_ else ():
+                yield view, one, two
+
     @cached_property
     def ties(self) -> dict[tuple[int, int], tuple[float, int]]:
         """For (child, parent) the strength beyond noise, and the finest level at which it was seen."""
         seen: list[tuple[Parent, Parent]] = []
         excess: list[float] = []
         deviation: list[float] = []
-        for view in self.views:
-            for one, two in combinations(view.parts, 2):
-                counts = added_up(self._reals[id(view)], view.parts, (one, two), self.variables)
-                away = counts - self.expected(one, two)
-                # what is left of it is about dependence; rows and columns as such only add noise
-                away -= away.mean(axis=0) + away.mean(axis=1, keepdims=True) - away.mean()
-                free = max(1, (counts.shape[0] - 1) * (counts.shape[1] - 1))
-                noise = _MEAN * view.deviation * sqrt(view.counts.size * free)
-                alone = hypot(noise, self.apparent(one, two))
-                seen.append((one, two))
-                excess.append(float(np.abs(away).sum()) - alone)
-                deviation.append(max(alone * _SPREAD / sqrt(free), 1e-9))
+        for view, one, two in self._clearest:
+            counts = added_up(self._reals[id(view)], view.parts, (one, two), self.variables)
+            away = counts - self.expected(one, two)
+            # what is left of it is about dependence; rows and columns as such only add noise
+            away -= away.mean(axis=0) + away.mean(axis=1, keepdims=True) - away.mean()
+            free = max(1, (counts.shape[0] - 1) * (counts.shape[1] - 1))
+            noise = _MEAN * view.deviation * sqrt(view.counts.size * free)
+            alone = hypot(noise, self.apparent(one, two))
+            seen.append((one, two))
+            excess.append(float(np.abs(away).sum()) - alone)
+            deviation.append(max(alone * _SPREAD / sqrt(free), 1e-9))
         likely, doubt = believed(np.array(excess), np.array(deviation))
         found: dict[tuple[int, int], tuple[float, int]] = {}
         group = np.arange(len(self.variables))
