@@ -60,5 +60,5 @@ def copied(frame: pl.DataFrame) -> pl.DataFrame:
     """The same records in memory of their own: chosen texts would keep the whole piece alive."""
     import polars as pl
 
-    copied: Any = pl.from_arrow(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
-    return frame.clear() if copied.is_empty() else copied.cast(dict(frame.schema))
+    found: Any = pl.from_arrow(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    return frame.clear() if found.is_empty() else found.cast(dict(frame.schema))
