@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,15 @@ def test_whoever_is_swept_before_it_holds_begins_anew(tmp_path: Path) -> None:
     os.close(held)
 
 
+@pytest.fixture
+def usual_interrupt() -> Iterator[None]:
+    """Ctrl-C as Python hears it by itself: whoever starts Spark in this process has Spark hear it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("usual_interrupt")
 def test_a_signal_waits_for_the_end_of_the_block() -> None:
     done = []
 
@@ -104,6 +114,7 @@ def test_a_signal_waits_for_the_end_of_the_block() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.usefixtures("usual_interrupt")
 def test_other_threads_have_no_signals_to_put_off() -> None:
     seen = []
 
