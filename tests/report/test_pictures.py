@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -132,6 +133,17 @@ def test_a_network_without_cycles_is_layered_and_one_with_cycles_is_round() -> N
     assert len(round_one.figure.layout.annotations) == 2
     with pytest.raises(UsageError, match="not one of its nodes"):
         diagrams.network("n", ["a"], [("a", "z")])
+
+
+def test_long_edges_of_a_network_stay_within_its_picture() -> None:
+    """Edges over many layers bow out to the right, beyond all nodes."""
+    nodes = [f"n{number}" for number in range(12)]
+    edges = [*pairwise(nodes), (nodes[0], nodes[11]), (nodes[1], nodes[10])]
+    figure = diagrams.network("n", nodes, edges, strengths=[0.5] * len(edges)).figure
+    low, high = figure.layout.xaxis["range"]
+    drawn = [place for trace in figure.data for place in trace.x if place is not None]
+    assert low <= min(drawn)
+    assert max(drawn) < high
 
 
 def test_a_tree_keeps_the_fullest_nodes_with_their_ancestors() -> None:

@@ -83,12 +83,14 @@ def network(
     low, high = min(y for _, y in spots.values()), max(y for _, y in spots.values())
     left, right = min(x for x, _ in spots.values()), max(x for x, _ in spots.values())
     room = 0.14 * ((right - left) or 1.0)
+    bows = [place for place in x if place is not None]
+    first, last = min([left - room, *bows]), max([right + room, *(place + 0.3 * room for place in bows)])
     drawn = figure(
         traces,
         showlegend=False,
         height=min(760, 70 + 84 * depth),
         annotations=names,
-        xaxis={"visible": False, "range": [left - room, right + room]},
+        xaxis={"visible": False, "range": [first, last]},
         yaxis={"visible": False, "range": [low - 0.35, high + 0.35]},
         narrow=_arcs([node for layer in layers for node in layer] if layers else nodes, edges, strengths),
     )
