@@ -28,6 +28,7 @@ from penstock.audit.targets import every_audit
 from penstock.catalogue import OptionInfo
 from penstock.cli import query
 from penstock.cli import run as command
+from penstock.cli.app import commands
 from penstock.schema import Schema
 
 
@@ -35,11 +36,15 @@ from penstock.schema import Schema
 def ballots() -> Iterator[None]:
     """Ballots are in the catalogue, and what was read from it before is read again."""
     with catalogue.extended(kinds=(KIND,), methods=(METHOD,), forms=(FORM,)):
-        targets.cache_clear()
-        query.with_options()
+        _read_again()
         yield
+    _read_again()
+
+
+def _read_again() -> None:
     targets.cache_clear()
     query.with_options()
+    commands.cache_clear()
 
 
 @pytest.mark.usefixtures("ballots")
