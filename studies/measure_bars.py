@@ -123,7 +123,7 @@ def values_of(data: Dataset, name: str) -> NDArray[np.float64]:
     assert data.records is not None
     found = data.records[name].cast(pl.Float64, strict=False).to_numpy().astype(np.float64)
     low, high = (float(field.edges.values[end]) for end in (0, -1))
-    return np.clip(found, low, high)
+    return np.asarray(np.clip(found, low, high), dtype=np.float64)
 
 
 def numeric(data: Dataset) -> list[str]:
