@@ -2,7 +2,8 @@
 
 What is public about a table, its columns and their domains, is written down here or follows from how it is
 made; nothing is read off the records. A number after the name is a subsample: ``load("bank 2000")``. The
-knobs of `confluence` were chosen on the tables of CHOOSING. Those of CONFIRMING were run when that was done.
+knobs of `confluence` were chosen on the tables of CHOOSING. Those of CONFIRMING were run when that was done;
+docs/studies/suite.md names the one choice in which two of them had a say.
 """
 
 from __future__ import annotations
