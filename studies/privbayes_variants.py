@@ -86,7 +86,6 @@ CONFLUENCE: dict[str, Method] = {
     "views however weak the dependence": changed(worth=-inf, hopeless=inf),
     "views for strong dependence only": changed(worth=5.0),
     "no tree first": changed(tree=False),
-    "gaps as they seem": changed(apparent=0.0),
     "few choices whatever the mean gap": changed(choice_gap=0.0),
     "the same budget for every table": changed(even=True),
     "choices that ignore the noise": changed(caution=0.0),

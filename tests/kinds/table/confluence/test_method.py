@@ -160,7 +160,8 @@ def test_knobs_that_are_tried_in_the_study_keep_the_budget() -> None:
     for knobs in (
         Knobs(worth=-1e9),
         Knobs(worth=1e9),
-        Knobs(tree=False, apparent=0.0, detail=0.5),
+        Knobs(tree=False, detail=0.5),
+        Knobs(plane=1e9, choice_finely=1.0),
         Knobs(pack=False),
         Knobs(plane=0.0),
         Knobs(plane=1e9),
@@ -194,7 +195,7 @@ def test_a_target_has_a_counted_pair_with_every_other_column() -> None:
     rng = np.random.default_rng(0)
     rows = rng.integers(0, sizes, size=(20000, 5))
     rows[:, 1] = np.where(rng.random(20000) < 0.8, rows[:, 0] * 4, rows[:, 1])
-    knobs = Knobs(plane=1e9, worth=-1e9, caution=50.0, refining=50.0)
+    knobs = Knobs(plane=1e9, worth=-1e9, caution=50.0)
     with_target, without = (
         fit_with(knobs, table_of(rows, each), paid(1)) for each in (schema, schema_of(sizes))
     )

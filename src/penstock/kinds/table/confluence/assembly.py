@@ -229,7 +229,11 @@ class Assembly:
         n p (1 - p) q (1 - q), and the sum of the roots is a product.
         """
         chance = self._chances[one] * self._chances[two] * sqrt(self.total)
-        return _MEAN * sqrt(chance**2 + self._errors[one] ** 2 + self._errors[two] ** 2)
+        return hypot(_MEAN * chance, self.blurred(one, two))
+
+    def blurred(self, one: Parent, two: Parent) -> float:
+        """About the gap that the noise of the one-way counts alone would show: no record is behind it."""
+        return _MEAN * hypot(self._errors[one], self._errors[two])
 
     @cached_property
     def _parts(self) -> list[Parent]:

@@ -26,13 +26,14 @@ class Knobs:
     had the first time. There are at most `choices_each` choices for each attribute, fewer where a tree may
     tell everything: 1, and `beyond` times what the mean gap of all pairs, over that along a tree, exceeds
     `treelike` by, over the expected error; and no more than keep the noise of one of them below
-    `choice_noise` of all records or `choice_gap` of the mean gap. With `tree` they first connect what is not
-    connected; under rho, where the mean gap of all pairs is below `sparse` times that along a tree, what
-    connects is counted for `first` of what is left before others
-    are chosen. After that, a choice must exceed `luck` times
-    what chance would give the best of all candidates. `caution` is the part of its expected noise
-    that a gap must exceed to be counted, `refining` that once all is connected, beyond `apparent` times what
-    chance and the noise of the one-way counts alone would show; `plane` is that of the noise of all pairs
+    `choice_noise` of all records or `choice_gap` of the mean gap. Where a tree does not tell everything there
+    are more, as long as that noise stays below `choice_finely` of all records. With `tree` they first
+    connect what is not connected; under rho, where the mean gap of all pairs is below `sparse` times that
+    along a tree, what connects is counted for `first` of what is left before others are chosen. After that,
+    a choice must exceed `luck` times what chance would give the best of all candidates. `caution` is the part
+    of its expected noise that a gap must exceed to be counted, beyond what the noise of the one-way counts
+    alone would show. What chance does to independent columns counts as a gap: it is in the table, and a count
+    tells it where noise is smaller. `plane` is the part of the noise of all pairs
     which the mean gap must exceed for counting them all, `singly` times as much where each pair needs a table
     of its own; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with the
     target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups
@@ -47,7 +48,7 @@ class Knobs:
     unsure: float = 1.0
     hopeless: float = 0.25
     dependence: Fraction = Fraction(1, 25)
-    worth: float = 2.5
+    worth: float = 2.0
     many: int = 25
     doubt: float = 0.5
     plainly: float = 0.005
@@ -61,17 +62,16 @@ class Knobs:
     treelike: float = 0.2
     beyond: float = 0.1
     choice_noise: float = 0.05
+    choice_finely: float = 0.02
     choice_gap: float = 0.25
     sparse: float = 0.5
     first: Fraction = Fraction(1, 4)
     tree: bool = True
-    luck: float = 0.7
+    luck: float = 0.3
     aimed: int = 8
     detail: float = 1.0
     again: float = 1.0
-    apparent: float = 1.0
     caution: float = 0.5
-    refining: float = 0.3
     finest: int = 32
     clearly: float = 0.01
     threes: float = 0.5

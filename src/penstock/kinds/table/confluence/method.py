@@ -295,7 +295,7 @@ class _Fit:
             for one, two in gaps.couples
         }
         sealed = gaps.of_all(expected)
-        apparent = np.array([known.apparent(*pair) for pair in gaps.candidates])
+        blurred = np.array([known.blurred(*pair) for pair in gaps.candidates])
         looked_at = [known.apparent(Parent(a, finest[a]), Parent(b, finest[b])) for a, b in gaps.couples]
         told = self.tier.number(gaps.together(sealed), "mean gap", self.knobs.gap)
         mean_gap = (told - sum(looked_at)) / len(gaps.couples)
@@ -314,7 +314,7 @@ class _Fit:
             self.parameters["views"] = "all pairs"
             coarse = [view for view in alone if finest[view.parts[0].variable] > view.parts[0].level]
             return everything + arranged.triples(everything) + coarse
-        chosen = self._chosen(measured, gaps, sealed, apparent, most, strength, mean_gap)
+        chosen = self._chosen(measured, gaps, sealed, blurred, most, strength, mean_gap)
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
         return self._packed(chosen)
 
@@ -342,7 +342,7 @@ class _Fit:
         measured: list[Measured],
         gaps: PairGaps,
         sealed: Sealed[Counts],
-        apparent: Reals,
+        blurred: Reals,
         most: int,
         strength: float,
         mean_gap: float,
@@ -360,7 +360,6 @@ class _Fit:
             tier=self.tier,
             share=self.knobs.choices / most,
             caution=self.knobs.caution,
-            refining=self.knobs.refining,
             method=self.knobs.choice,
             beside=self._beside(alone),
             luck=self.knobs.luck,
@@ -370,7 +369,7 @@ class _Fit:
             sealed,
             most=most,
             scale=self.tier.noise(self.sensitivity, after),
-            apparent=self.knobs.apparent * apparent,
+            apparent=blurred,
             tree=self.knobs.tree,
             given=given,
             only_tree=tree_first,
@@ -388,7 +387,7 @@ class _Fit:
             again,
             most=left,
             scale=self.tier.noise(self.sensitivity, after - share),
-            apparent=self.knobs.apparent * np.array([known.apparent(*pair) for pair in gaps.candidates]),
+            apparent=np.array([known.blurred(*pair) for pair in gaps.candidates]),
             given=chosen,
             label="second choice",
         )
@@ -413,13 +412,21 @@ class _Fit:
         ]
 
     def _most_choices(self, total: float, mean_gap: float, strength: float, gaps: PairGaps) -> int:
-        """Few beyond a tree where pairs at large are close to independent against those of a tree."""
+        """Few beyond a tree where pairs at large are close to independent against those of a tree.
+
+        More than a few for each attribute only where they can be told apart that finely.
+        """
         bearable = max(self.knobs.choice_noise * total, self.knobs.choice_gap * mean_gap)
         beyond = max(0.0, mean_gap / (2 * self.n * strength) - self.knobs.treelike)
         each = min(self.knobs.choices_each, 1 + self.knobs.beyond * beyond / self.error)
-        wanted = min(len(gaps.couples), ceil(each * len(self.variables)))
-        paid = self.tier.most(gaps.sensitivity, self.knobs.choices, bearable)
-        return max(1, min(wanted, int(min(paid, 1e9))))
+        paid, finely = (
+            int(min(self.tier.most(gaps.sensitivity, self.knobs.choices, apart), 1e9))
+            for apart in (bearable, self.knobs.choice_finely * total)
+        )
+        wanted = ceil(each * len(self.variables))
+        if each == self.knobs.choices_each:
+            wanted = max(wanted, finely)
+        return max(1, min(wanted, paid, len(gaps.couples)))
 
     def _again(self, views: Sequence[View], measured: Sequence[Measured]) -> list[View]:
         """Without single columns that would be counted with more noise than they have been.

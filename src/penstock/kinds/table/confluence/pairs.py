@@ -169,7 +169,6 @@ def choose(
     share: Fraction,
     scale: float,
     caution: float,
-    refining: float | None = None,
     method: choice.Method = "permute-and-flip",
     apparent: Reals | None = None,
     beside: float = 0.0,
@@ -190,7 +189,7 @@ def choose(
 
     With `tree`, pairs that connect what is not connected yet come first: the candidates are those between
     different groups of attributes until there is one group, or none of them seems worth its noise, and all
-    others after that, with `refining` in place of `caution`; while they connect, stopping has score 0. With
+    others after that; while they connect, stopping has score 0. With
     `only_tree` nothing is chosen after that. Pairs that are `given` are among the chosen without a choice.
     """
     weights = np.array([(sizes[a][i] * sizes[b][j]) ** tier.power for (a, i), (b, j) in candidates])
@@ -213,8 +212,7 @@ def choose(
         if not len(places) or (only_tree and not connecting):
             break
         dilution = scale * ((total + weights[places]) ** (1 / tier.power) - total ** (1 / tier.power))
-        care = caution if connecting or refining is None else refining
-        prices = np.rint(care * dilution + seeming[places])
+        prices = np.rint(caution * dilution + seeming[places])
         costs = np.minimum(prices, float(_FITS)).astype(np.int64)  # a difference must not wrap around
 
         seems = luck * log(len(places)) * tier.resolution(gaps.sensitivity, share)
