@@ -135,9 +135,13 @@ def data_of(name: str) -> Any:
         return LOADERS[whole]()
     from frame.suite import SUITE  # which is made of what is defined here
 
-    if whole not in SUITE:
-        raise KeyError(f"no dataset {name!r}; there are {', '.join([*LOADERS, *SUITE])}")
-    return SUITE[whole].load()
+    if whole in SUITE:
+        return SUITE[whole].load()
+    from frame.unseen import has, load_unseen
+
+    if has(whole):
+        return load_unseen(whole)
+    raise KeyError(f"no dataset {name!r}; there are {', '.join([*LOADERS, *SUITE])}")
 
 
 def load_own(name: str) -> Dataset:

@@ -265,6 +265,30 @@ def test_where_a_tree_may_tell_everything_few_pairs_are_chosen_beyond_it() -> No
         assert (fewer < more) == (rows is chain)
 
 
+def test_more_pairs_are_chosen_where_choices_are_clear() -> None:
+    """A class behind 14 columns: few pairs for each column with some budget, most of all with a large one."""
+    rng, columns, size = np.random.default_rng(2), 14, 5
+    hidden = rng.integers(0, size, 20000)[:, None]
+    rows = np.where(rng.random((20000, columns)) < 0.5, hidden, rng.integers(0, size, (20000, columns)))
+    table = table_of(rows, schema_of([size] * columns))
+    few, all_but_few, never = (
+        fit_with(Knobs(plane=1e9, choice_finely=finely), table, paid(epsilon)).parameters["pairs"]
+        for epsilon, finely in ((1, 0.02), (20, 0.02), (20, 0.0))
+    )
+    assert few <= never == 4 * columns < all_but_few
+
+
+def test_what_chance_does_to_a_pair_is_counted_where_noise_is_smaller() -> None:
+    """Independent columns beside two that are not: at a large budget counts tell what chance did to them."""
+    rng, sizes = np.random.default_rng(3), [6, 6, 8, 5, 7, 9]
+    rows = np.column_stack([rng.integers(0, size, 3000) for size in sizes])
+    rows[:, 1] = np.where(rng.random(3000) < 0.7, rows[:, 0], rows[:, 1])
+    table = table_of(rows, schema_of(sizes))
+    knobs = Knobs(plane=1e9)
+    poor, rich = (fit_with(knobs, table, paid(epsilon)) for epsilon in ("1/2", 10))
+    assert poor.parameters["pairs"] < rich.parameters["pairs"] == 15  # all that there are
+
+
 def test_pairs_of_few_columns_of_many_records_are_counted_in_fine_groups() -> None:
     rows = mixed_rows(60000, [120, 120, 3])
     clear, noisy = (

@@ -24,6 +24,8 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
    noise-aware choices find worth counting (`pairs`), until none is, or none more than luck would show;
    stopping is one of the candidates, and what it is worth is public. The first choices connect attributes
    that nothing connects yet, and few follow where the number of 2. says that a tree may tell everything.
+   Elsewhere as many follow as can be told apart, and what chance did to a pair is worth as much as what it
+   depends by: both are in the table.
    Under rho, where all pairs together have small gaps against those along a tree, the pairs that connect are
    counted for a part of what is left, and the gaps of the others are looked at once more, from what these
    counts pass on along the tree (`implied`) instead of from independence: the expectation is as public, the
