@@ -42,8 +42,8 @@ def units(rows: Rows) -> Records:
 
 
 CASES = {
-    "target": ([3, 2, 4], apart(), 10, 0, {"target": "b"}),
-    "target, replace": ([3, 2, 4], apart(), 10, 0, {"target": "b", "relation": "replace", "size": 300}),
+    "target": ([3, 2, 4], apart(), 4, 0, {"target": "b"}),
+    "target, replace": ([3, 2, 4], apart(), 4, 0, {"target": "b", "relation": "replace", "size": 300}),
     "fine groups": ([40, 40], alike(), 100, 0, {}),
     "triples": ([2] * 3, odd(3, 400), 40, 0, {}),
     "triples in rho": ([2] * 8, odd(8, 1200), 12, SLACK, {}),

@@ -18,7 +18,8 @@ class Knobs:
     tells it to `plainly`. Bins are counted in groups only where there are too few records even if there are
     `unsure` times the noise of their number. The least views that connect all
     columns are a tree of coarse pairs. `worth` times the expected error of these and of the columns, if they
-    got everything, is what the strength of dependence must reach, less `doubt` times its own noise; beyond
+    got everything, is what the strength of dependence must reach, less `doubt` times its own noise; up to
+    `starved` times that error more where the budget pays for fewer choices than a tree has pairs; beyond
     `many` columns, of whose pairs a tree holds few, more by the square root. Where that is above `hopeless`,
     nobody asks. The share of the one-way counts grows with their expected error: it is 1 / (1 + sqrt(balance
     / (2 error))); the views get the rest, and beside them, with the weight `detail`, the one-way counts of
@@ -48,7 +49,8 @@ class Knobs:
     unsure: float = 1.0
     hopeless: float = 0.25
     dependence: Fraction = Fraction(1, 25)
-    worth: float = 2.0
+    worth: float = 1.0
+    starved: float = 1.5
     many: int = 25
     doubt: float = 0.5
     plainly: float = 0.005

@@ -231,7 +231,7 @@ class _Fit:
             return None
         tables = 2 * len(self.variables) - 1
         self.error = min(self.start.totals(*self._planned(len(self.variables) - 1))) / (2 * n * tables)
-        least = self.knobs.worth * max(1.0, sqrt(len(self.variables) / self.knobs.many)) * self.error
+        least = self._worth(n) * max(1.0, sqrt(len(self.variables) / self.knobs.many)) * self.error
         if least > self.knobs.hopeless:
             return None
         dependence = Dependence(self.table, self.table.attributes)
@@ -240,6 +240,12 @@ class _Fit:
             share /= 2
         found = dependence.strength(self.tier, share, n)
         return found if found - self.knobs.doubt * dependence.doubt(self.tier, share, n) > least else None
+
+    def _worth(self, n: int) -> float:
+        """The expected errors that dependence must reach: more where choices do not do for a tree."""
+        moves = Sensitivity.scores(self.sensitivity.l1, candidates=2)
+        paid = self.start.most_of_either(moves, self.knobs.choices, self.knobs.choice_noise * n)
+        return self.knobs.worth + self.knobs.starved * max(0.0, 1 - paid / (len(self.variables) - 1))
 
     def _aiming(self) -> bool:
         """Whether pairs with the schema's target are counted where nothing else is: not in noise alone."""

@@ -52,6 +52,11 @@ def _price(areas: Sequence[float], power: float) -> float:
     return float(sum(area**power for area in areas) ** (1 / power))
 
 
+def _choices(rho: Fraction, sensitivity: Sensitivity, bearable: float) -> float:
+    """How many choices this pays for if each may tell apart scores that differ by `bearable`."""
+    return 8 * float(rho) * (bearable / float(sensitivity.spread)) ** 2
+
+
 class Tier(ABC):
     """A budget in parts of what was there at the start."""
 
@@ -123,14 +128,23 @@ class PureTier(Tier):
 
         Under rho other tables may be counted for the same columns: those of `apart`.
         """
-        epsilon, delta = self.budget.left
-        pure = float(sensitivity.l1 / epsilon) * _price(areas, PureTier.power)
-        try:
-            rho = rho_of(epsilon, delta) if delta else Fraction(0)
-        except BudgetError:  # too little to buy any
-            rho = Fraction(0)
+        rho = self._buys()
+        pure = float(sensitivity.l1 / self.budget.left[0]) * _price(areas, PureTier.power)
         concentrated = _price(areas if apart is None else apart, RhoTier.power)
         return pure, _gaussian(rho, sensitivity) * concentrated if rho else inf
+
+    def _buys(self) -> Fraction:
+        """The rho that all that is left would buy."""
+        epsilon, delta = self.budget.left
+        try:
+            return rho_of(epsilon, delta) if delta else Fraction(0)
+        except BudgetError:  # too little to buy any
+            return Fraction(0)
+
+    def most_of_either(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
+        """How many choices this share pays for, in epsilon or in the rho that it buys."""
+        concentrated = _choices(self._buys() * share, sensitivity, bearable)
+        return max(self.most(sensitivity, share, bearable), concentrated)
 
     def least_noisy(
         self, areas: Sequence[float], sensitivity: Sensitivity, apart: Sequence[float] | None = None
@@ -182,7 +196,7 @@ class RhoTier(Tier):
         return float(sensitivity.spread) / sqrt(8 * float(self.rho.rho * share))
 
     def most(self, sensitivity: Sensitivity, share: Fraction, bearable: float) -> float:
-        return 8 * float(self.rho.rho * share) * (bearable / float(sensitivity.spread)) ** 2
+        return _choices(self.rho.rho * share, sensitivity, bearable)
 
     def number(self, sealed: Sealed[NDArray[np.int64]], label: str, share: Fraction) -> int:
         return int(noise.gaussian(sealed, pay=self.part(label, share))[0])
