@@ -311,13 +311,13 @@ def test_synthetic_calls_have_a_column_of_dates_where_the_records_have_one() -> 
 
 
 def test_samples_for_any_days_are_written_piece_by_piece(tmp_path: Path) -> None:
-    from penstock.cli.app import app
+    from penstock.cli.app import commands
 
     made = release(crowd(), SCHEMA, epsilon=1, parameters={"depth": 2}, seed=3)
     folder = str(made.save(tmp_path / "release"))
     asked = ["sample", folder, "-n", "4500", "--days", "2", "--seed", "1", "-o"]
     for name in ("calls.csv", "calls.parquet"):
-        app([*asked, str(tmp_path / name)], standalone_mode=False)
+        commands()([*asked, str(tmp_path / name)], standalone_mode=False)
     text = pl.read_csv(tmp_path / "calls.csv", try_parse_dates=True)
     rows = pl.read_parquet(tmp_path / "calls.parquet")
     assert rows.height == text.height > 4096
