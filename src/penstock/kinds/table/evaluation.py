@@ -34,7 +34,7 @@ from penstock.evaluation.score import Score
 from penstock.evaluation.telling_apart import Propensity, apart_score, propensity
 from penstock.kinds.table.accuracy import Accuracy, accuracies, choose_targets
 from penstock.kinds.table.findings import Slice, found_sections, remarks_of, slices, spikes, violations
-from penstock.kinds.table.release import AnswersMarginals
+from penstock.kinds.table.release import AnswersMarginals, drawn_columns
 from penstock.progress import progress
 from penstock.releases.release import Release
 from penstock.report.page import Block, Gallery, Section, Table, Text
@@ -259,11 +259,15 @@ def _sections(
     found: dict[int, tuple[list[Subset], dict[str, NDArray[np.float64]]]],
     learned: Sequence[Accuracy],
 ) -> list[Section]:
+    off = _per_column(found[1])
+    shown = drawn_columns(schema, sorted(off, key=lambda name: -off[name]))
+    every = len(shown) == len(schema.names)
+    which = "" if every else f" These are the {len(shown)} of {len(schema.names):,} that are furthest off."
     sections = [
         Section(
             "Column by column",
-            [Gallery([_column(schema, name, original, synthetic) for name in schema.names])],
-            lead="Each column of the original beside a synthetic sample of the same size.",
+            [Gallery([_column(schema, name, original, synthetic) for name in shown])],
+            lead=f"Each column of the original beside a synthetic sample of the same size.{which}",
             short="Columns",
         ),
     ]
