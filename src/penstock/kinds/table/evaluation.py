@@ -55,6 +55,11 @@ _LEARNING = (
     "not seen. Beside it: always answering the most frequent class, and training on original rows."
 )
 
+_BOUNDED = (
+    "Of {1:,} other columns it learned from {0}: those that say most of the predicted one in the original, "
+    "and so did the classifier that was trained on original rows."
+)
+
 
 class TableEvaluation(Evaluator):
     """How far marginals, columns and what a classifier learns are from the original's."""
@@ -121,6 +126,10 @@ class TableEvaluation(Evaluator):
                 {"column": one.column, "value": one.value, "records": one.records, **one.distance}
                 for one in cut[:WORST_SHOWN]
             ],
+            "learned": {
+                one.target: {"columns": one.features, "of": one.others, "classes": one.classes}
+                for one in learned
+            },
             "told_apart": {key: asdict(each) for key, each in (apart or {}).items() if each is not None},
             "broken_rules": [{"rule": text, **shares} for text, shares in broken],
             "spikes": [asdict(one) for one in piled],
@@ -136,6 +145,8 @@ class TableEvaluation(Evaluator):
 
 def _learned_scores(one: Accuracy) -> list[Score]:
     trained = "on held-out original rows after training on synthetic ones"
+    if one.features < one.others:
+        trained += f" with the {one.features} of {one.others:,} columns that say most of it"
     scores = [
         Score(
             f"predicting {one.target}",
@@ -327,8 +338,10 @@ def _learned(learned: Sequence[Accuracy]) -> list[Block]:
         ]
         for one in learned
     ]
+    some = [one for one in learned if one.features < one.others]
+    bounded = [_BOUNDED.format(one.features, one.others) for one in some[:1]]
     return [
-        Text([_LEARNING]),
+        Text([_LEARNING, *bounded]),
         Table(
             [
                 "predicted",
