@@ -7,7 +7,6 @@ records, so none is shown unless `--debug` asks.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import warnings
@@ -191,7 +190,4 @@ def _explain_usage(problem: Exception) -> int:
 
 def main() -> None:
     """The entry point of the `penstock` script."""
-    code = run(sys.argv[1:])
-    # What is there now ends with the process: it need not be looked through for cycles, a tenth of a second.
-    gc.freeze()
-    sys.exit(code)
+    sys.exit(run(sys.argv[1:]))
