@@ -28,7 +28,7 @@ def daily_ranges(caller: Numbers, day: Numbers, x: Reals, y: Reals, region: Regi
     one, _ = days.farthest(*middle)
     two, known = days.farthest(days.x[one], days.y[one])
     between = (days.x[one] + days.x[two]) / 2, (days.y[one] + days.y[two]) / 2
-    outside = days.apart(*between) * 2 * (1 + _SLACK) >= known[days.group]
+    outside = days.off(*between) * 2 * (1 + _SLACK) >= known[days.group]
     return days.widest(outside, known)
 
 
@@ -42,13 +42,13 @@ class _Days:
         self.group = np.repeat(np.arange(len(self.begins)), self.sizes)
         self.x, self.y, self.region = x, y, region
 
-    def apart(self, x: Reals, y: Reals) -> Reals:
+    def off(self, x: Reals, y: Reals) -> Reals:
         """How far every place is from a point of its day."""
         return self.region.miles(self.x, self.y, x[self.group], y[self.group])
 
     def farthest(self, x: Reals, y: Reals) -> tuple[Numbers, Reals]:
         """The place of each day that is farthest from a point of the day, and how far that is."""
-        apart = self.apart(x, y)
+        apart = self.off(x, y)
         most = np.maximum.reduceat(apart, self.begins)
         places = np.flatnonzero(apart == most[self.group])
         return places[np.searchsorted(places, self.begins)], most
