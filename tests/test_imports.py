@@ -1,5 +1,6 @@
 """What importing costs, and that the front door offers what it promises."""
 
+import gc
 import inspect
 import json
 import os
@@ -12,6 +13,7 @@ import pytest
 
 import penstock
 from penstock.cli import LIBRARIES, run
+from penstock.cli.loading import loading
 
 HEAVY = (
     "numpy",
@@ -116,7 +118,9 @@ def test_a_release_of_a_small_file_loads_what_it_needs_and_no_more(tmp_path: Pat
 def test_a_release_loads_no_other_command(tmp_path: Path) -> None:
     loaded = loaded_by_a_release(tmp_path, "independent")
     commands = {name for name in loaded if name.startswith("penstock.cli.")}
-    assert commands == {f"penstock.cli.{name}" for name in ("app", "options", "release", "screen", "signals")}
+    assert commands == {
+        f"penstock.cli.{name}" for name in ("app", "loading", "options", "release", "screen", "signals")
+    }
 
 
 def test_the_default_method_is_described_without_the_library_it_computes_with() -> None:
@@ -128,6 +132,24 @@ def test_the_default_method_is_described_without_the_library_it_computes_with() 
 def test_a_misspelt_command_is_still_told_from_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["relase", "people.csv"]) == 2
     assert "release" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_nobody_looks_for_cycles_while_modules_are_loaded_and_everybody_does_afterwards(on: bool) -> None:
+    seen: list[str] = []
+    before = gc.isenabled()
+    (gc.enable if on else gc.disable)()
+    gc.callbacks.append(lambda phase, _: seen.append(phase))
+    try:
+        with loading():
+            made = [[number] for number in range(100_000)]
+            looked = len(seen)
+        assert looked == 0
+        assert gc.isenabled() is on
+        assert len(made) == 100_000
+    finally:
+        gc.callbacks.pop()
+        (gc.enable if before else gc.disable)()
 
 
 MAIN = """
