@@ -34,10 +34,10 @@ print(json.dumps({
 """
 SAMPLE = """
 import json, resource, sys, time
-from penstock.cli.app import app
+from penstock.cli.app import commands
 begun = time.perf_counter()
 words = ["sample", sys.argv[1], "-n", "100000", "--days", "30", "-o", sys.argv[2], "--force"]
-app(words, standalone_mode=False)
+commands()(words, standalone_mode=False)
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps({
     "seconds": time.perf_counter() - begun,

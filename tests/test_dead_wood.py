@@ -27,6 +27,7 @@ NOT_YET: dict[str, str] = {
 is used; that of a common name is found by reading."""
 
 BY_OTHERS = {
+    "cli/audit.py audit": "the command line finds a command by its name",
     "learn/classification/cells.py replicated_table": "users whose learners take no weights",
     "kinds/itemsets/release.py compact": "users of the library: sets with how often each of them occurs",
     "learn/clusters/estimator.py transform": "scikit-learn's pipelines call it",

@@ -15,6 +15,7 @@ from tests.browser.rendering import assert_reads_well, assert_renders
 from tests.conformance.examples import examples, fitted
 from tests.conformance.test_living import ask
 from tests.conformance.test_living import opened as stream
+from tests.releases.test_wide_reports import COLUMNS, records, released
 
 import penstock
 from penstock import catalogue
@@ -61,6 +62,15 @@ def test_the_report_of_every_form_of_release(form: str, browser: Page, tmp_path:
     info = next(info for info in catalogue.methods() if info.form == form)
     (tmp_path / "report.html").write_text(fitted(info, examples(info)[-1]).report(), encoding="utf-8")
     looked_at(browser, tmp_path / "report.html")
+
+
+def test_the_report_and_the_evaluation_of_a_table_of_more_columns_than_a_page_draws(
+    browser: Page, tmp_path: Path
+) -> None:
+    made, frame = released(COLUMNS, "confluence"), records(COLUMNS)
+    (tmp_path / "report.html").write_text(made.report(), encoding="utf-8")
+    looked_at(browser, tmp_path / "report.html")
+    looked_at(browser, penstock.evaluate(made, frame, learning=False).save(tmp_path / "evaluation.html"))
 
 
 def test_the_page_of_every_living_release(browser: Page, tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+import penstock
+from penstock import Schema
 from penstock.engine import opening, read, records
 from penstock.engine.files import ParquetSource, TextSource
 from penstock.engine.part import part_of
@@ -101,3 +103,22 @@ def test_a_part_of_the_records_holds_all_of_somebody_or_nothing(
     assert part == (people["len"].sum(), 3000)
     single, _ = part_of(source, ["who", "age"], [], 1)
     assert set(single.frame().group_by("who").len()["len"]) > {1, 2}, "records on their own"
+
+
+EMPTY = Schema.from_yaml("fields: [{name: age, type: integer, constraints: {minimum: 0, maximum: 9}}]")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+def test_a_long_file_without_any_record_is_told_in_a_sentence(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "WHOLE", -1)
+    monkeypatch.setattr(opening, "IN_MEMORY_UP_TO", -1)
+    path, frame = tmp_path / f"nobody.{ending}", pl.DataFrame({"age": []}, schema={"age": pl.Int64})
+    {"csv": frame.write_csv, "parquet": frame.write_parquet, "arrow": frame.write_ipc}[ending](path)
+    assert read(path).sampled(["age"], 5)[0].columns == ["age"]
+    with pytest.raises(DataError, match=r"^The data has no records to draft from\. Use .*\.$"):
+        penstock.draft(path)
+    made = penstock.release(pl.DataFrame({"age": [1, 2, 3]}), EMPTY, epsilon=1, seed=1)
+    with pytest.raises(DataError, match=r"^The data to compare with has no records\.$"):
+        penstock.evaluate(made, path)

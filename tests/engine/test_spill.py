@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import stat
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
+from penstock.engine import compact
 from penstock.engine.connection import Duck, stopped
+from penstock.engine.ibis import IbisEngine
 from penstock.engine.limits import Limits, limited
 from penstock.engine.opening import open_engine
 from penstock.errors import DataError
@@ -224,3 +229,58 @@ def test_a_disk_that_fills_meanwhile_is_named_and_leaves_nothing(tmp_path: Path)
     assert told.startswith("The disk is full where DuckDB writes records")
     assert "No space left on device" in told or "failed to offload" in told
     assert left == "[] False"
+
+
+CODES = Schema.from_yaml(
+    "fields:\n" + "\n".join(f"- {{name: c{n}, constraints: {{enum: [a, b, c]}}}}" for n in range(8))
+)
+EVERY = [(f"c{n}",) for n in range(8)] + [("c0", "c7")]
+
+
+def letters(folder: Path, kind: str) -> Path:
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame({f"c{n}": rng.choice(["a", "b", "c"], 60_000) for n in range(8)})
+    path = folder / f"letters.{kind}"
+    frame.write_parquet(path) if kind == "parquet" else frame.write_csv(path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_codes_that_fill_the_memory_are_packed_into_a_file_and_counted_there(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Temporary tables of DuckDB are not compressed: pushed out and read back, they take twice the time."""
+    monkeypatch.setattr(compact, "_PART", 1 << 12)  # what takes a quarter of a megabyte of the gibibyte
+    path, place = letters(tmp_path, kind), tmp_path / "spill"
+    place.mkdir()
+    engine = open_engine(path, CODES, engine="duckdb", spill=place)
+    assert isinstance(engine, IbisEngine)
+    (folder,) = place.iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    (file,) = folder.glob("*.duckdb")
+    assert 0 < file.stat().st_size < 8 * 60_000  # a byte for each value, where two bits would do
+    reference = open_engine(path, CODES, engine="memory")
+    for ours, theirs in zip(engine.counts(EVERY), reference.counts(EVERY), strict=True):
+        assert ours.tolist() == theirs.tolist()
+    backend = engine._database.backend
+    asked = "SELECT count(*) FROM duckdb_tables()"
+    assert backend.con.execute(asked).fetchall() == [(1,)]
+    del engine, ours, theirs
+    gc.collect()
+    assert backend.con.execute(asked).fetchall() == [(0,)]
+    del backend
+    gc.collect()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("part", [2, 1 << 12])
+def test_codes_that_fit_or_must_not_be_written_stay_where_they_are(
+    part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compact, "_PART", part)
+    path, place = letters(tmp_path, "parquet"), tmp_path / "spill"
+    place.mkdir()
+    with limited(Limits(spill=False if part > 2 else place)):
+        engine = open_engine(path, CODES, engine="duckdb")
+    assert sum(int(count) for count in engine.counts([("c0",)])[0]) == 60_000
+    assert not list(place.rglob("*.duckdb"))

@@ -324,3 +324,38 @@ def test_of_long_files_whole_people_are_compared(
     told = found.remarks[0]
     assert told.startswith("Compared with ")
     assert f"of the {frame.height:,} records, drawn at random." in told
+
+
+@pytest.mark.parametrize("layout", ["lines", "rows"])
+def test_of_long_files_of_item_sets_a_part_is_compared_with_as_much_of_the_release(
+    layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole sets, and counts beside the share of them: a release of the truth is as good as on all of it."""
+    from penstock import api
+    from penstock.engine import opening
+
+    rng, names = np.random.default_rng(2), ["tea", "milk", "bread", "jam"]
+    sets = [[name for name in names if rng.random() < 0.4] or ["tea"] for _ in range(6000)]
+    if layout == "lines":
+        frame = pl.DataFrame({"basket": [" ".join(each) for each in sets]})
+        items = "{item: basket}"
+    else:
+        frame = pl.DataFrame({"basket": sets}).with_row_index("bill").explode("basket")
+        items = "{item: basket, transaction: bill}"
+    enum = "{name: basket, constraints: {enum: [tea, milk, bread, jam]}}"
+    schema = Schema.from_yaml(f"kind: itemsets\nitems: {items}\nfields: [{enum}]")
+    path = tmp_path / "baskets.csv"
+    frame.write_csv(path)
+    made = api.release(path, schema, epsilon=50, seed=1)
+    whole = api.evaluate(made, path, queries=20)
+    assert not whole.remarks
+    monkeypatch.setattr(opening, "IN_MEMORY_UP_TO", path.stat().st_size // 3)
+    found = api.evaluate(made, path, queries=20)
+    (told,) = found.remarks
+    compared = found.to_dict()["details"]["records"]
+    assert told == f"Compared with {compared['compared']:,} of the {frame.height:,} records, drawn at random."
+    assert told in found.report()
+    assert 1500 < found.rows < 2500
+    for name in ("sets up to 20 %", "top 10 sets of items"):
+        one, two = found.score(name), whole.score(name)
+        assert one.value == pytest.approx(two.value, abs=0.1), name  # without the share: 2 and 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -13,12 +14,14 @@ import penstock
 from penstock import Schema
 from penstock.demo import rides, rides_schema, visits, visits_schema
 from penstock.errors import UsageError
+from penstock.evaluation import telling_apart
 from penstock.evaluation.matches import CAUTION, matches
 from penstock.evaluation.metrics import distances
 from penstock.evaluation.telling_apart import propensity
 from penstock.kinds.points import evaluation as of_points
+from penstock.kinds.table import accuracy
 from penstock.kinds.table import evaluation as of_tables
-from penstock.kinds.table.accuracy import accuracies, choose_targets, ranked
+from penstock.kinds.table.accuracy import MOST_FEATURES, accuracies, choose_targets, ranked
 from penstock.kinds.table.findings import slices, spikes, violations
 
 FIELDS = """
@@ -139,6 +142,43 @@ def test_what_is_the_same_cannot_be_told_apart() -> None:
     assert same.pmse < 0.05
     assert (round(other.auc, 3), round(other.pmse, 3)) == (1.0, 0.25)
     assert propensity(one[:10], two, [False] * 3) is None
+
+
+def test_of_many_columns_fewer_rows_are_looked_at_to_tell_tables_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(telling_apart, "MOST_CELLS", 300)
+    one, two = np.random.default_rng(3).normal(size=(2, 1500, 3)).astype(np.float32)
+    found = propensity(one, two, [False] * 3)
+    assert found is not None
+    assert found.rows == 100
+
+
+def test_of_hundreds_of_columns_a_classifier_learns_from_those_that_say_most_and_the_page_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Chosen by the original's rows, the same for the release and the ceiling."""
+    rng, columns, rows = np.random.default_rng(6), MOST_FEATURES + 60, 400
+    values = rng.random((columns, rows)) < 0.5
+    values[-1] = values[0] ^ (rng.random(rows) < 0.1)
+    frame = pl.DataFrame({f"c{n}": column for n, column in enumerate(values)})
+    fields = "".join(f"- {{name: c{n}, type: boolean}}\n" for n in range(columns))
+    made = penstock.release(
+        frame, Schema.from_yaml(f"fields:\n{fields}"), epsilon=50, method="independent", seed=1
+    )
+    widths, plain = [], accuracy.boosted
+
+    def counted(categorical: Sequence[bool]) -> Any:
+        widths.append(len(categorical))
+        return plain(categorical)
+
+    monkeypatch.setattr(accuracy, "boosted", counted)
+    found = penstock.evaluate(made, frame, target="c0")
+    assert widths == [MOST_FEATURES, MOST_FEATURES]
+    assert found.score("predicting c0").ceiling > 0.8  # the last column is among them
+    assert found.to_dict()["details"]["learned"]["c0"]["columns"] == MOST_FEATURES
+    assert f"Of {columns - 1} other columns it learned from {MOST_FEATURES}" in found.report()
+    assert f"{MOST_FEATURES} of {columns - 1} columns" in found.score("predicting c0").note
 
 
 def related(seed: int, rows: int) -> dict[str, Any]:

@@ -12,29 +12,12 @@ import sys
 import warnings
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from penstock import __version__
-from penstock.cli import (
-    audit,
-    demo,
-    draft,
-    evaluate,
-    explain,
-    inspect,
-    ledger,
-    methods,
-    predict,
-    query,
-    recover,
-    release,
-    review,
-    sample,
-    select,
-    stream,
-)
 from penstock.cli.screen import complain, paragraphs
 from penstock.cli.signals import Heard, listening
 from penstock.errors import PenstockError, PenstockWarning, UsageError
@@ -42,14 +25,25 @@ from penstock.errors import PenstockError, PenstockWarning, UsageError
 WRONG_INPUT, WRONG_USAGE, BUG, INTERRUPTED = 1, 2, 70, 130
 _NO = ("", "0", "f", "false", "n", "no", "off")  # as the parser reads an environment variable
 
-app = typer.Typer(
-    name="penstock",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Documentation is in docs/; every command has examples: [bold]penstock release --help[/bold].",
-)
+PANELS = {
+    "draft": "Release",
+    "review": "Release",
+    "release": "Release",
+    "select": "Release",
+    "recover": "Release",
+    "inspect": "Use a release",
+    "sample": "Use a release",
+    "query": "Use a release",
+    "predict": "Use a release",
+    "evaluate": "Keep watch",
+    "audit": "Keep watch",
+    "explain": "Find out",
+    "methods": "Find out",
+    "demo": "Find out",
+    "ledger": "Keep watch",
+    "stream": "Release",
+}
+"""Every command, a module of this room each, and where the help lists it."""
 
 # The family of exceptions that the command-line parser raises; its home differs between versions of Typer.
 _ParserError: type[Exception] = next(
@@ -94,34 +88,35 @@ def penstock(
     """
 
 
-app.callback(help=paragraphs(penstock.__doc__))(penstock)
-for _module, _panel in (
-    (draft, "Release"),
-    (review, "Release"),
-    (release, "Release"),
-    (select, "Release"),
-    (recover, "Release"),
-    (inspect, "Use a release"),
-    (sample, "Use a release"),
-    (query, "Use a release"),
-    (predict, "Use a release"),
-    (evaluate, "Keep watch"),
-    (audit, "Keep watch"),
-    (explain, "Find out"),
-    (methods, "Find out"),
-    (demo, "Find out"),
-):
-    _name = _module.__name__.rpartition(".")[2]
-    _command = getattr(_module, _name)
-    app.command(_name, rich_help_panel=_panel, help=paragraphs(_command.__doc__))(_command)
-app.add_typer(ledger.app, name="ledger", rich_help_panel="Keep watch")
-app.add_typer(stream.app, name="stream", rich_help_panel="Release")
-
-
 @cache
-def commands() -> Any:
-    """All commands, put together once: whoever runs several in one process need not wait for it again."""
+def commands(only: str | None = None) -> Any:
+    """All commands, or the one of a name: whoever asks for one need not wait for the others to be loaded.
+
+    Put together once: whoever runs several in one process need not wait for it again.
+    """
+    app = typer.Typer(
+        name="penstock",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog="Documentation is in docs/; every command has examples: [bold]penstock release --help[/bold].",
+    )
+    app.callback(help=paragraphs(penstock.__doc__))(penstock)
+    for name in PANELS if only is None else (only,):
+        module = import_module(f"penstock.cli.{name}")
+        if hasattr(module, "app"):
+            app.add_typer(module.app, name=name, rich_help_panel=PANELS[name])
+        else:
+            command = getattr(module, name)
+            app.command(name, rich_help_panel=PANELS[name], help=paragraphs(command.__doc__))(command)
     return typer.main.get_command(app)
+
+
+def asked(arguments: Sequence[str]) -> Any:
+    """What is to read a command line: one command where it names one, else all, who know what it may mean."""
+    first = next((word for word in arguments if not word.startswith("-")), None)
+    return commands(first if first in PANELS else None)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -144,7 +139,7 @@ def _remark(message: Warning | str, *_: object, **__: object) -> None:
 
 def _run(arguments: Sequence[str], *, debug: bool, heard: Heard) -> int:
     try:
-        code = commands()(list(arguments), prog_name="penstock", standalone_mode=False)
+        code = asked(arguments)(list(arguments), prog_name="penstock", standalone_mode=False)
         sys.stdout.flush()
     except PenstockError as problem:
         if debug:

@@ -216,7 +216,7 @@ def _ending(out: str, evaluation: Path | None) -> None:
 
 def step(remark: str, *arguments: str) -> None:
     """Print a command the way a user would type it, and run it."""
-    from penstock.cli.app import app
+    from penstock.cli.app import asked
     from penstock.cli.screen import ACCENT, clean, screen
     from penstock.releases.public_report import typed
 
@@ -224,7 +224,7 @@ def step(remark: str, *arguments: str) -> None:
     if remark:
         out.print(f"\n[bold]{remark}[/]")
     out.print(f"[{ACCENT}]$ penstock {clean(' '.join(map(typed, arguments)))}[/]", soft_wrap=True)
-    app(list(arguments), prog_name="penstock", standalone_mode=False)
+    asked(arguments)(list(arguments), prog_name="penstock", standalone_mode=False)
 
 
 @dataclass(frozen=True)

@@ -96,16 +96,19 @@ def release(
         penstock release postgresql://host/db --table people \\
             -s people.schema.yaml -e 1 -o people-release
     """
-    from penstock.api import release as make
+    from penstock.cli.loading import loading
     from penstock.cli.options import header as names
     from penstock.cli.options import note_caveats, parameters, spilling_to
     from penstock.cli.screen import ACCENT, clean, note, progress_bars
-    from penstock.releases.formulas import formulas
-    from penstock.schema import Schema
 
-    described = Schema.load(schema)
-    info = catalogue.default_method(described.kind) if method is None else catalogue.method(method)
-    chosen = parameters(param or (), info)
+    with loading():
+        from penstock.api import release as make
+        from penstock.releases.formulas import formulas
+        from penstock.schema import Schema
+
+        described = Schema.load(schema)
+        info = catalogue.default_method(described.kind) if method is None else catalogue.method(method)
+        chosen = parameters(param or (), info)  # which loads the method
     with progress_bars():
         made = make(
             file,

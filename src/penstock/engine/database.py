@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.compact import compacted, forget
 from penstock.engine.expressions import through
 from penstock.errors import DataError
 
@@ -51,6 +52,10 @@ class Database:
     def dropped(self, name: str) -> None:
         """Remove what was kept."""
         self.backend.raw_sql(f"DROP TABLE IF EXISTS {name}")
+
+    def settled(self, table: ir.Table) -> ir.Table:
+        """What was kept, where it is best asked again and again."""
+        return table
 
     def computed(self, table: ir.Table) -> ir.Table:
         """A query whose columns are computed once, however often an outer one names them."""
@@ -124,6 +129,13 @@ class DuckDB(Database):
 
     # Its GROUPING SETS were measured, too: slower than a few supersets, one after the other.
     cells = 1 << 12
+
+    def settled(self, table: ir.Table) -> ir.Table:
+        return compacted(self.backend, table)
+
+    def dropped(self, name: str) -> None:
+        super().dropped(name)
+        forget(self.backend, name)
 
 
 class SQLite(Database):

@@ -86,7 +86,7 @@ class IbisEngine:
         self._database = self._asked(lambda: database_of(source))
         key = order_key or fresh_key()
         self._stored, self._length = self._asked(lambda: self._bounded(records, schema, key))
-        self._table = self._stored.table
+        self._table = self._asked(self._stored.settled)
         self._whole: Rows | None = None
 
     def rows(self) -> int:

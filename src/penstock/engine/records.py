@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from penstock.engine.connection import Duck, explained, first_line
@@ -70,7 +71,10 @@ class Source(ABC):
         from penstock.engine.sampling import drawn
 
         with explained(self.failure):
-            return drawn([self.cells(names)] if self.length <= WHOLE else self.pieces(names), most, seed)
+            pieces = iter(() if self.length <= WHOLE else self.pieces(names))
+            first = next(pieces, None)
+            # a file in which no record stands has no piece, however long it is
+            return drawn([self.cells(names)] if first is None else chain([first], pieces), most, seed)
 
     def pieces(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Raw: these columns, some records at a time and in their order."""

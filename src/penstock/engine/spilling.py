@@ -9,7 +9,7 @@ from pathlib import Path
 from penstock.errors import DataError
 from penstock.lifetime import made_and_held, marked, remove, sweep
 
-_SPILLED = "penstock-spill-"
+SPILLED = "penstock-spill-"
 
 
 class SpillFolder:
@@ -18,7 +18,7 @@ class SpillFolder:
     def __init__(self, parent: str | Path | None) -> None:
         place = Path(tempfile.gettempdir() if parent is None else parent)
         try:
-            sweep(place, _SPILLED)
+            sweep(place, SPILLED)
             self.path, self._held = made_and_held(lambda: self._made(place))
         except OSError as problem:
             raise DataError(
@@ -27,7 +27,7 @@ class SpillFolder:
 
     @staticmethod
     def _made(place: Path) -> Path:
-        path = place / f"{_SPILLED}{marked()}"
+        path = place / f"{SPILLED}{marked()}"
         path.mkdir(mode=0o700)
         return path
 

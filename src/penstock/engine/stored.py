@@ -54,6 +54,12 @@ class Stored:
         # When the interpreter ends, so does the connection: nothing to do then.
         weakref.finalize(self, _drop, database, self.table.get_name()).atexit = False
 
+    def settled(self) -> ir.Table:
+        """The table, moved to where it is best asked again and again."""
+        if self._database.keeps:
+            self.table = self._database.settled(self.table)
+        return self.table
+
 
 def _drop(database: Database, name: str) -> None:
     # The connection may be closed or broken by now; its temporary tables are gone with it.

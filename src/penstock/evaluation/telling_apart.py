@@ -19,6 +19,8 @@ from penstock.evaluation.score import Score
 
 MOST_ROWS = 20_000
 """Rows of each side that are looked at."""
+MOST_CELLS = 10_000_000
+"""Of the rows of one side: of hundreds of columns fewer rows are looked at."""
 FEWEST_ROWS = 40
 
 
@@ -28,6 +30,8 @@ class Propensity:
 
     auc: float
     pmse: float
+    rows: int = 0
+    """Of each side that were looked at."""
 
 
 def propensity(
@@ -43,7 +47,7 @@ def propensity(
     from sklearn.metrics import roc_auc_score
 
     rng = np.random.default_rng(seed)
-    many = min(len(original), len(other), MOST_ROWS)
+    many = min(len(original), len(other), MOST_ROWS, max(FEWEST_ROWS, MOST_CELLS // len(categorical)))
     if many < FEWEST_ROWS:
         return None
     sides = [side[rng.permutation(len(side))[:many]] for side in (original, other)]
@@ -53,7 +57,7 @@ def propensity(
     model = boosted(categorical).fit(known, np.repeat([0, 1], half))
     chance = model.predict_proba(asked)[:, 1]
     truth = np.repeat([0, 1], many - half)
-    return Propensity(float(roc_auc_score(truth, chance)), float(np.mean((chance - 0.5) ** 2)))
+    return Propensity(float(roc_auc_score(truth, chance)), float(np.mean((chance - 0.5) ** 2)), many)
 
 
 def apart_score(found: Mapping[str, Propensity | None]) -> Score | None:
@@ -67,5 +71,6 @@ def apart_score(found: Mapping[str, Propensity | None]) -> Score | None:
         floor=floor.pmse,
         ceiling=ceiling.pmse,
         note="propensity score (pMSE) of a classifier that tells synthetic from original records: 0 where it "
-        f"cannot, 0.25 where it always can; its AUC is {release.auc:.3f}",
+        f"cannot, 0.25 where it always can; its AUC is {release.auc:.3f} "
+        f"(for {release.rows:,} records of each)",
     )

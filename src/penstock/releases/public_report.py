@@ -36,6 +36,8 @@ from penstock.schema import Field, Relation, Schema
 
 WEAK_EPSILON = 5
 FEW_CATEGORIES = 12
+MOST_FIELDS = 200
+"""Rows of the table of fields; the schema in the folder has them all."""
 
 _SEEDED = (
     "Not publishable: made with a fixed seed. Whoever knows the seed can subtract the noise, so this release "
@@ -84,7 +86,7 @@ def _sections(release: Published, folder: str) -> list[Section]:
         ),
         Section(
             "The released data",
-            [Gallery(pictures)],
+            [Gallery(pictures), *_not_drawn(release)],
             lead="Drawn from the release alone. Noise was added to whatever was counted, so small "
             "amounts are uncertain.",
             short="Pictures",
@@ -108,6 +110,14 @@ def _pictures(release: Published) -> tuple[list[Picture], list[str]]:
         return [over_ground(each, release.schema.ground) for each in release.pictures()], []
     except (QueryError, UsageError) as problem:
         return [], [f"This release has no pictures. {problem}"]
+
+
+def _not_drawn(release: Published) -> list[Block]:
+    """That a page does not show all that there is, and where the rest of it is."""
+    if not release.not_drawn:
+        return []
+    rest = "One more field is" if release.not_drawn == 1 else f"{release.not_drawn:,} more fields are"
+    return [Text([f"{rest} in the release and not drawn: there would be too much for a page."])]
 
 
 def belief(epsilon: Fraction) -> tuple[float, float]:
@@ -207,9 +217,11 @@ def _shown(value: Any) -> str:
 def _fields_table(schema: Schema) -> Table:
     rows = [
         [_named(field), field.kind, _domain(field), _cut(schema, field), _strays(field)]
-        for field in schema.fields
+        for field in schema.fields[:MOST_FIELDS]
     ]
-    return Table(["field", "kind", "domain", "seen as", "other values"], rows)
+    cut = f"The first {MOST_FIELDS} of {len(schema.fields):,} fields; schema.yaml has all"
+    caption = cut if len(schema.fields) > MOST_FIELDS else ""
+    return Table(["field", "kind", "domain", "seen as", "other values"], rows, caption=caption)
 
 
 def _named(field: Field) -> str:

@@ -133,6 +133,11 @@ class Published(ABC):
         """Pictures for the public report, drawn from the release alone."""
         return ()
 
+    @property
+    def not_drawn(self) -> int:
+        """How many fields have no picture, because there are too many of them for a page."""
+        return 0
+
     def explain(self) -> Sequence[str]:
         """Paragraphs for the report: what the model is, in plain words."""
         return ()

@@ -16,6 +16,7 @@ from penstock.report.picture import Picture
 from penstock.report.theme import PALETTE, figure, ink_on, mixed, safe
 
 FEW_LINES = 40
+MOST_LINES = 200
 THIN = 0.016
 """Parts of a receipt below this share of the whole are drawn together."""
 _DEEP = "#0a2a43"
@@ -54,7 +55,8 @@ def short(amount: Fraction) -> str:
 
 def receipt_blocks(receipt: Receipt) -> list[Block]:
     """The chart and the table."""
-    found = lines(receipt)
+    every = lines(receipt)
+    found = every[:MOST_LINES]
     slack = bool(receipt.budget_delta)
     rows = [[line.label, line.sensitivity, line.epsilon] + [line.delta] * slack for line in found]
     for name, epsilon, delta in (
@@ -63,6 +65,9 @@ def receipt_blocks(receipt: Receipt) -> list[Block]:
     ):
         rows.append([name, "", short(epsilon)] + [short(delta)] * slack)
     many = len(found) > FEW_LINES
+    which = f"All {len(found)} lines of the receipt"
+    if len(every) > MOST_LINES:
+        which = f"The first {MOST_LINES} of {len(every):,} lines of the receipt; receipt.json has all"
     table = Table(
         ["what was looked at", "sensitivity", "epsilon"] + ["delta"] * slack,
         rows,
@@ -71,9 +76,9 @@ def receipt_blocks(receipt: Receipt) -> list[Block]:
         strong=[len(found)],
         right=[1, 2, 3],
         folded=many,
-        caption=f"All {len(found)} lines of the receipt" if many else "",
+        caption=which if many else "",
     )
-    blocks: list[Block] = [receipt_picture(receipt, found), table] if receipt.epsilon else [table]
+    blocks: list[Block] = [receipt_picture(receipt, every), table] if receipt.epsilon else [table]
     if any("≈" in line.epsilon + line.how for line in found):
         blocks.append(Text([_ROUNDED], tone="quiet"))
     return blocks

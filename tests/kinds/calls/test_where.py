@@ -7,11 +7,14 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import exp, log
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from scipy.stats import chisquare
+from tests import effort
 from tests.kinds.calls.town import SCHEMA, TOWN, call, crowd, frame, in_two, opened, planted
 
 from penstock import load, release
@@ -220,6 +223,42 @@ def test_the_daily_range_of_many_calls_is_that_of_all_pairs() -> None:
     assert found == pytest.approx(expected, rel=1e-12)
 
 
+def test_a_daily_range_takes_a_few_looks_at_each_call_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Callers who go to work and back: all pairs would be 99 distances for each call, or 49 with care."""
+    measured, plain = 0, Region.miles
+
+    def counted(self: Region, x: Any, *others: Any) -> Any:
+        nonlocal measured
+        measured += np.size(x)
+        return plain(self, x, *others)
+
+    rng, callers, many = np.random.default_rng(4), 40, 100
+    caller = np.repeat(np.arange(callers), many)
+    at_work = rng.random(len(caller)) < 0.4
+    ends = rng.random((2, callers, 2))
+    x, y = ((ends[at_work.astype(int), caller] + rng.random((len(caller), 2)) / 50) * (1 << 19)).T
+    monkeypatch.setattr(Region, "miles", counted)
+    found = daily_ranges(caller, np.zeros(len(caller), dtype=np.int64), x, y, REGION)
+    assert len(found) == callers
+    assert measured < 15 * len(caller)
+
+
+def test_looking_for_work_in_a_fine_grid_takes_memory_for_the_cells_where_somebody_works() -> None:
+    """A table of all cells in whole numbers would be 8 bytes for each of them; of true and false it is 1."""
+    side = 1500
+    work = np.zeros(side**2)
+    work[:: side * 50 + 7] = 1.0
+    fine: Any = SimpleNamespace(side=side, work=work / work.sum())
+    home, distance = np.full(50, side**2 // 2), np.full(50, 3.0)
+    assert effort.peak(lambda: _workplaces(fine, REGION, home, distance, np.random.default_rng(1))) < (
+        3 * side**2
+    )
+    found = _workplaces(fine, REGION, home, distance, np.random.default_rng(1))
+    assert (work[found[found != home]] > 0).all()
+
+
 # The sampler -------------------------------------------------------------------------------------------
 
 
@@ -311,13 +350,13 @@ def test_synthetic_calls_have_a_column_of_dates_where_the_records_have_one() -> 
 
 
 def test_samples_for_any_days_are_written_piece_by_piece(tmp_path: Path) -> None:
-    from penstock.cli.app import app
+    from penstock.cli.app import commands
 
     made = release(crowd(), SCHEMA, epsilon=1, parameters={"depth": 2}, seed=3)
     folder = str(made.save(tmp_path / "release"))
     asked = ["sample", folder, "-n", "4500", "--days", "2", "--seed", "1", "-o"]
     for name in ("calls.csv", "calls.parquet"):
-        app([*asked, str(tmp_path / name)], standalone_mode=False)
+        commands()([*asked, str(tmp_path / name)], standalone_mode=False)
     text = pl.read_csv(tmp_path / "calls.csv", try_parse_dates=True)
     rows = pl.read_parquet(tmp_path / "calls.parquet")
     assert rows.height == text.height > 4096

@@ -6,6 +6,7 @@ import gzip
 import os
 import sqlite3
 from pathlib import Path
+from typing import cast
 
 import networkx as nx
 import numpy as np
@@ -17,6 +18,8 @@ from hypothesis import strategies as st
 from tests.kinds.graph.known import DATA, networkx_graph
 
 import penstock
+from penstock.engine.records import Source
+from penstock.engine.remote import DatabaseSource
 from penstock.errors import DataError, PenstockError, SchemaError, UsageError
 from penstock.kinds.graph import reading
 from penstock.kinds.graph.data import Graph
@@ -126,6 +129,57 @@ def test_files_tables_and_objects_give_the_same_graph(tmp_path: Path) -> None:
     plain = Schema.from_yaml("{kind: graph, edges: {nodes: 34, header: false}}")
     assert shape(tmp_path / "k.parquet", plain) == expected  # whose columns always have names
     assert shape(f"sqlite:///{tmp_path / 'k.db'}", schema, table="links") == expected
+
+
+@pytest.mark.parametrize(
+    "address", ["spark:///data/edges.parquet", "sc://someone:secret@cluster:15002", "Spark://"]
+)
+def test_spark_is_refused_for_graphs_before_it_is_started_and_before_anything_is_spent(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `--engine spark` is: the edges would come into memory, where Spark is for those that do not fit."""
+
+    def started(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("penstock.engine.connection._connected", started)
+    schema = Schema.from_yaml("{kind: graph, edges: {nodes: 34}}")
+    with pytest.raises(
+        DataError, match=r"graphs are not counted on Spark.*Write the edges to a file"
+    ) as caught:
+        penstock.release(address, schema, epsilon=1, table="links", out=tmp_path / "out")
+    assert "secret" not in str(caught.value)
+    with pytest.raises(DataError, match="graphs are not counted on Spark"):
+        reading._refuse_too_many(cast(Source, OnSpark()))
+    assert not list(tmp_path.iterdir())
+
+
+class OnSpark:
+    """A table of Spark that somebody hands over from Python."""
+
+    label = "the Ibis table"
+    name = "pyspark"
+
+    def table(self) -> OnSpark:
+        return self
+
+    def get_backend(self) -> OnSpark:
+        return self
+
+
+def test_a_table_of_more_edges_than_memory_is_meant_for_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sqlite3.connect(tmp_path / "k.db") as base:
+        base.execute('create table links ("from" int, "to" int)')
+        base.executemany("insert into links values (?, ?)", [(0, 1), (1, 2), (2, 3)])
+    base.close()
+    schema, url = Schema.from_yaml("{kind: graph, edges: {nodes: 34}}"), f"sqlite:///{tmp_path / 'k.db'}"
+    assert shape(url, schema, table="links")[1] == 3
+    monkeypatch.setattr(reading, "MOST_EDGES", 2)
+    monkeypatch.setattr(DatabaseSource, "frame", lambda *_: pytest.fail("the edges were read"))
+    with pytest.raises(DataError, match="has 3 rows, and a graph is held in memory, which takes at most 2"):
+        penstock.release(url, schema, epsilon=1, table="links")
 
 
 def test_nodes_are_never_read_off_the_edges() -> None:

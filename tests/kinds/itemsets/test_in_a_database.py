@@ -11,8 +11,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from penstock import release
 from penstock.engine import open_engine
 from penstock.engine.connection import Duck
+from penstock.engine.database import DuckDB
 from penstock.engine.remote import DatabaseSource
 from penstock.errors import DataError
 from penstock.kinds.itemsets.database import SetsInDatabase
@@ -141,3 +143,36 @@ def test_refused_items_and_records_of_no_set_or_nobody(
 ) -> None:
     with pytest.raises(DataError, match=words):
         in_duckdb(as_rows().with_columns(**change), facts)
+
+
+@pytest.mark.parametrize("method", ["diffpart", "privtree-sets"])
+def test_a_database_keeps_the_sets_and_the_tables_of_two_waves_however_many_there_are(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wave before is dropped when the next is there: on Spark each takes memory of the cluster."""
+    live: set[str] = set()
+    most: list[int] = []
+    kept, dropped = DuckDB.kept, DuckDB.dropped
+
+    def counted(database: DuckDB, *given: Any, **named: Any) -> Any:
+        found = kept(database, *given, **named)
+        live.add(found.get_name())
+        most.append(len(live))
+        return found
+
+    def gone(database: DuckDB, name: str) -> None:
+        live.discard(name)
+        dropped(database, name)
+
+    monkeypatch.setattr(DuckDB, "lists", True)
+    monkeypatch.setattr(DuckDB, "kept", counted)
+    monkeypatch.setattr(DuckDB, "dropped", gone)
+    frame, facts = as_text(), schema("")
+    table = Duck().copied(frame.to_arrow(), "given")
+    inside = release(table, facts, epsilon=100, method=method, parameters={"fan_out": 2}, seed=1)
+    assert len(most) > 6
+    assert max(most) <= 3
+    outside = release(frame, facts, epsilon=100, method=method, parameters={"fan_out": 2}, seed=1)
+    assert inside.model().json == outside.model().json
+    for name, rows in outside.model().tables.items():
+        assert inside.model().tables[name].equals(rows)

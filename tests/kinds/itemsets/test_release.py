@@ -278,6 +278,28 @@ def test_a_universe_that_is_too_large_is_refused() -> None:
         SetHistogram().check(schema)
 
 
+@given(st.lists(st.integers(-3, 6), min_size=16, max_size=16), st.integers(1, 12), st.integers(1, 3))
+def test_frequent_sets_of_a_table_of_all_sets_are_those_that_mining_finds(
+    counts: list[int], many: int, smallest: int
+) -> None:
+    """Ties to the smaller, then to smaller codes, as where sets are searched."""
+    release = replace(made("set-histogram"), counts=np.array(counts))
+    for largest in (None, smallest, smallest + 1):
+        found = release.frequent(many, smallest=smallest, largest=largest)
+        assert found == frequent(release.synthetic, 4, many, smallest=smallest, largest=largest)
+
+
+def test_the_report_of_a_table_of_all_sets_searches_none_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are half a million of them over twenty items, and each search goes through most."""
+
+    def searched(*_: object) -> None:
+        raise AssertionError
+
+    release = made("set-histogram")
+    monkeypatch.setattr(WeightedSets, "weights_of_items", searched)
+    assert "Most frequent pairs" in release.report()
+
+
 # --- evaluation and loading ---
 
 

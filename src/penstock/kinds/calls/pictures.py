@@ -47,12 +47,13 @@ def edges(release: CallsRelease, side: int) -> tuple[Reals, Reals]:
 def _map(release: CallsRelease, title: str, shares: Reals) -> Picture:
     tables, layout = release.tables, CallsLayout.of(release.schema)
     side = min(tables.side, MAP_SIDE)
-    cells = coarser(np.arange(tables.side**2), tables.side, side)
-    counts = np.bincount(cells, weights=shares, minlength=side**2).reshape(side, side).T * tables.callers
+    lived = np.flatnonzero(shares)  # of millions of cells that may be few
+    cells = coarser(lived, tables.side, side)
+    counts = np.bincount(cells, weights=shares[lived], minlength=side**2).reshape(side, side).T
     return grid_map(
         title,
         *edges(release, side),
-        counts,
+        counts * tables.callers,
         amount="callers",
         x_name=layout.longitude,
         y_name=layout.latitude,

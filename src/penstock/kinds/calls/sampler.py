@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from math import erfc, sqrt
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from penstock.kinds.calls.region import STEPS, Numbers, Reals, Region, coarser
@@ -106,46 +105,52 @@ def _workplaces(
 ) -> Numbers:
     """A cell of work for everybody, by the shares of work among the cells about that far from home."""
     side = min(tables.side, LARGEST_SIDE)
-    coarse = coarser(np.arange(tables.side**2), tables.side, side)
-    shares = np.bincount(coarse, weights=tables.work, minlength=side * side)
-    taken = shares > 0
+    worked = np.flatnonzero(tables.work > 0)  # of millions of cells that may be few
+    coarse = coarser(worked, tables.side, side)
+    shares = np.bincount(coarse, weights=tables.work[worked], minlength=side * side)
+    taken = np.flatnonzero(shares > 0)
     wide, high = region.cell_size(side)
     apart = np.arange(1 - side, side)
-    # a window of this table has the distances of all cells from one of them
-    windows = sliding_window_view(np.hypot(apart * wide, (apart * high)[:, None]), (side, side))[::-1, ::-1]
+    # the distances of all cells from one of them lie in a square of this table, which begins `first` before
+    table = np.hypot(apart * wide, (apart * high)[:, None]).ravel()
+    across = len(apart)
+    first, places = (side - 1) * (across + 1), taken // side * across + taken % side
     start = coarser(home, tables.side, side)
+    begins = first - (start // side * across + start % side)
     found = np.full(len(home), -1, dtype=np.int64)
     left = np.arange(len(home))
     tolerance = float(np.hypot(wide, high)) / 2
     while left.size and tolerance <= max(FURTHEST_MILES, 2 * float(np.hypot(wide, high))):
         for begin in range(0, left.size, CHUNK):
             some = left[begin : begin + CHUNK]
-            off = windows[start[some] // side, start[some] % side].reshape(len(some), -1)
+            off = table[begins[some, None] + places]
             off -= distance[some, None]
-            row, cell = np.nonzero((np.abs(off, out=off) <= tolerance) & taken)
-            rungs = np.append(0.0, np.cumsum(shares[cell]))
+            row, cell = np.nonzero(np.abs(off, out=off) <= tolerance)
+            rungs = np.append(0.0, np.cumsum(shares[taken[cell]]))
             ends = np.searchsorted(row, np.arange(len(some) + 1))
             low, top = rungs[ends[:-1]], rungs[ends[1:]]
             aim = low + rng.random(len(some)) * (top - low)
             place = np.clip(np.searchsorted(rungs, aim, side="right") - 1, ends[:-1], ends[1:] - 1)
-            found[some] = np.where(ends[1:] > ends[:-1], np.append(cell, -1)[place], -1)
+            found[some] = np.where(ends[1:] > ends[:-1], np.append(taken[cell], -1)[place], -1)
         left = left[found[left] < 0]
         tolerance *= 2
     at_home = found < 0
     if side == tables.side:
         return np.where(at_home, home, found)
-    return np.where(at_home, home, _finer(tables, coarse, np.maximum(found, 0), rng))
+    return np.where(at_home, home, _finer(tables.work, worked, coarse, np.maximum(found, 0), rng))
 
 
-def _finer(tables: Tables, coarse: Numbers, chosen: Numbers, rng: np.random.Generator) -> Numbers:
-    """A cell inside each chosen one of the coarser grid, by its share of work."""
+def _finer(
+    work: Reals, worked: Numbers, coarse: Numbers, chosen: Numbers, rng: np.random.Generator
+) -> Numbers:
+    """A cell where somebody works inside each chosen one of the coarser grid, by its share of work."""
     order = np.argsort(coarse, kind="stable")
-    rungs = np.cumsum(tables.work[order])
-    ends = np.searchsorted(coarse[order], np.arange(coarse.max() + 2))
+    rungs = np.cumsum(work[worked[order]])
+    ends = np.searchsorted(coarse[order], np.arange(max(int(coarse.max()), int(chosen.max())) + 2))
     low = np.where(ends[chosen] > 0, rungs[ends[chosen] - 1], 0.0)
     high = rungs[ends[chosen + 1] - 1]
     place = np.searchsorted(rungs, low + (high - low) * rng.random(len(chosen)), side="right")
-    return order[np.clip(place, ends[chosen], ends[chosen + 1] - 1)]
+    return worked[order[np.clip(place, ends[chosen], ends[chosen + 1] - 1)]]
 
 
 def at_home(tables: Tables, people: People, hour: NDArray[np.int64] | int) -> Reals:

@@ -17,11 +17,12 @@ from typing import IO, Any, cast
 import numpy as np
 import polars as pl
 
+from penstock.engine.connection import explained
 from penstock.engine.delimited import GZIP
 from penstock.engine.header import Header
 from penstock.engine.records import Source
 from penstock.engine.source import FrameSource, read
-from penstock.errors import DataError
+from penstock.errors import DataError, without_password
 from penstock.kinds.graph.layout import EdgeLayout, first_number, nodes_of
 from penstock.kinds.graph.simple import Numbers, SimpleGraph
 from penstock.schema import Schema
@@ -34,8 +35,16 @@ _NEVER = "\x1f"
 _MARKS = "#%"
 _SEPARATORS = "\t,;|"
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
+_SPARK = re.compile(r"^(spark|sc)://", re.IGNORECASE)
+_NOT_ON_SPARK = (
+    "{}: graphs are not counted on Spark, because triangles and cliques need the common neighbours of any "
+    "two nodes at hand. Write the edges to a file, and give that."
+)
 _SNIFFED = 1 << 16
 _PARQUET = b"PAR1"
+
+MOST_EDGES = 100_000_000
+"""Rows of a table in a database that are read as edges: some gibibytes of numbers."""
 
 
 def read_edges(source: Any, schema: Schema, *, table: str | None = None, header: Header = None) -> Source:
@@ -50,7 +59,26 @@ def read_edges(source: Any, schema: Schema, *, table: str | None = None, header:
         return _from_matrix(source, schema)
     if not layout.header and table is None and _is_text(source):
         return read_lines(source, layout.ends)
-    return read(source, table=table, header=header)
+    if isinstance(source, str) and _SPARK.match(source):  # before a session is begun for it
+        raise DataError(_NOT_ON_SPARK.format(without_password(source)))
+    found = read(source, table=table, header=header)
+    if found.remote:
+        _refuse_too_many(found)
+    return found
+
+
+def _refuse_too_many(records: Source) -> None:
+    """Edges of a database come into memory: what is built for more than that is refused, and so is Spark."""
+    table = records.table()
+    if table.get_backend().name == "pyspark":
+        raise DataError(_NOT_ON_SPARK.format(records.label))
+    with explained(records.failure):
+        rows = int(table.count().to_pyarrow().as_py())
+    if rows > MOST_EDGES:
+        raise DataError(
+            f"{records.label}: the table has {rows:,} rows, and a graph is held in memory, which takes at "
+            f"most {MOST_EDGES:,} from a database. Give a view of fewer edges."
+        )
 
 
 def _is_text(source: Any) -> bool:

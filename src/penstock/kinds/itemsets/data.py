@@ -132,10 +132,8 @@ class SetLevel(Handle):
         self, tree: ItemTree, cuts: Sequence[Cut], whole: Parts, parts: Sequence[Any], moves: Sensitivity
     ) -> None:
         self._tree, self._whole, self._parts, self._moves = tree, whole, parts, moves
+        self._sizes = np.array([whole.size_of(part) for part in parts], dtype=np.int64)
         self.cuts = cuts
-
-    def _size(self, place: int) -> int:
-        return self._whole.size_of(self._parts[place])
 
     def _operation(self, place: int) -> Operation:
         cut = self.cuts[place]
@@ -154,7 +152,7 @@ class SetLevel(Handle):
     def scores(self, asked: NDArray[np.int64]) -> Sealed[NDArray[np.int64]]:
         """How many sets each part holds."""
         return Sealed(
-            np.array([self._size(place) for place in asked.tolist()], dtype=np.int64),
+            self._sizes[asked],
             self._moves,
             Relation.ADD_REMOVE,
             because="a set lies in one part of each depth, which it alone decides: a unit raises counts "
@@ -162,6 +160,8 @@ class SetLevel(Handle):
         )
 
     def children(self, split: NDArray[np.int64]) -> SetLevel:
+        """The parts of those that are split. This level then lets go of its records: it is asked once, and
+        a database keeps a table for every level that holds some."""
         cuts: list[Cut] = []
         parts: list[Any] = []
         asked = [(self._parts[place], self._operation(place)) for place in split.tolist()]
@@ -172,6 +172,7 @@ class SetLevel(Handle):
             for choice in range(1, 1 << len(operation.members)):
                 cuts.append(operation.cut_of(choice))
                 parts.append(found.of(choice))
+        self._parts = ()
         return SetLevel(self._tree, cuts, self._whole, parts, self._moves)
 
 
@@ -271,7 +272,7 @@ class ItemSets(Data):
         """How many sets have no item, and then how many are in each part that was not divided."""
         counts = [self._recorded.lacking]
         for level, leaves in zip(growth.levels, growth.leaves, strict=True):
-            counts += [level._size(place) for place in leaves.tolist()]
+            counts += level._sizes[leaves].tolist()
         return Sealed(
             np.array(counts, dtype=np.int64),
             self._per_set,

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import DataError, UsageError
-from penstock.evaluation.findings import Evaluator, Findings, Options
+from penstock.evaluation.findings import Evaluator, Findings, Options, compared_with
 from penstock.evaluation.metrics import tvd
 from penstock.evaluation.score import Score
 from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.mining import ItemSet, frequent, supports_of, utility
-from penstock.kinds.itemsets.reading import read_itemsets
+from penstock.kinds.itemsets.reading import read_itemsets, some_records
 from penstock.kinds.itemsets.release import ItemSetsRelease
 from penstock.kinds.itemsets.weighted import WeightedSets
 from penstock.progress import progress
@@ -71,31 +71,36 @@ class ItemSetsEvaluation(Evaluator):
         bounded = ItemSetLayout.of(schema)
         if bounded.largest is not None:  # nor any item: which ones are kept is chance, and no truth
             schema = schema.model_copy(update={"layout": bounded.model_copy(update={"largest": None})})
-        found = read_itemsets(source, schema, table=options.table)
+        records, part = some_records(source, schema, table=options.table, seed=options.seed)
+        share = 1.0 if part is None else part[0] / max(1, part[1])
+        found = read_itemsets(records, schema)
         truth = WeightedSets.counted(found.sizes, found.items)
         if not truth.total:
             raise DataError("The data to compare with has no items of the universe.")
         rng = np.random.default_rng(options.seed)
         again = _resampled(truth, rng)
         with progress("comparing", total=3) as step:
-            scores = _counts(release, truth, again, found.size, options.queries, rng)
+            scores = _counts(release, truth, again, found.size, options.queries, rng, share)
             step(1)
-            scores += _tops(release, truth, again)
+            scores += _tops(release, truth, again, share)
             step(1)
             sizes, released = truth.of_sizes(), release.sizes()["count"].to_numpy()
             sizes[0] = found.size - truth.total
             scores.append(_size_score(sizes, released, again.of_sizes()))
             step(1)
-        details = {
+        details: dict[str, Any] = {
             "sets": found.size,
             "estimated_sets": release.number.value,
             "different_sets": len(truth),
             "different_released": len(release.synthetic),
         }
-        pictures = [_item_picture(release, truth), _size_picture(sizes, released)]
+        if part is not None:
+            details["records"] = {"compared": part[0], "of": part[1]}
+        pictures = [_item_picture(release, truth, share), _size_picture(sizes, released)]
         lead = "The original beside the release."
         section = Section("What the sets are like", [Gallery(pictures)], short="Sets", lead=lead)
-        return Findings(tuple(scores), found.size, details, [section])
+        remarks = () if part is None else tuple(compared_with(*part))
+        return Findings(tuple(scores), found.size, details, [section], remarks=remarks)
 
 
 def _resampled(truth: WeightedSets, rng: np.random.Generator) -> WeightedSets:
@@ -113,7 +118,9 @@ def _counts(
     records: int,
     queries: int,
     rng: np.random.Generator,
+    share: float,
 ) -> list[Score]:
+    """`share` is the part of the records that the truth is of: so much of what was released is right."""
     universe, longest = len(release.universe), int(truth.sizes.max())
     scores = []
     for number, asked in enumerate(workload(universe, longest, queries, rng), 1):
@@ -121,7 +128,7 @@ def _counts(
         scores.append(
             Score(
                 f"sets up to {number * 100 // GROUPS} %",
-                relative_error(right, release.estimates(asked), records),
+                relative_error(right, share * release.estimates(asked), records),
                 floor=relative_error(right, np.zeros(len(asked)), records),
                 ceiling=relative_error(right, supports_of(again, universe, asked), records),
                 note=f"mean relative error of the counts of {len(asked)} random sets of items, each of up to "
@@ -131,7 +138,7 @@ def _counts(
     return scores
 
 
-def _tops(release: ItemSetsRelease, truth: WeightedSets, again: WeightedSets) -> list[Score]:
+def _tops(release: ItemSetsRelease, truth: WeightedSets, again: WeightedSets, share: float) -> list[Score]:
     universe = len(release.universe)
     found = frequent(truth, universe, max(MANY))
     scores = []
@@ -140,7 +147,7 @@ def _tops(release: ItemSetsRelease, truth: WeightedSets, again: WeightedSets) ->
         scores.append(
             Score(
                 f"top {many} sets of items",
-                utility(right, dict(release.frequent(many))),
+                utility(right, {items: share * count for items, count in release.frequent(many)}),
                 floor=0.0,
                 ceiling=utility(right, dict(frequent(again, universe, many))),
                 lower_is_better=False,
@@ -165,11 +172,11 @@ def _size_score(truth: NDArray[Any], released: NDArray[Any], again: NDArray[Any]
     )
 
 
-def _item_picture(release: ItemSetsRelease, truth: WeightedSets) -> Picture:
+def _item_picture(release: ItemSetsRelease, truth: WeightedSets, share: float) -> Picture:
     universe = len(release.universe)
     shown = [items[0] for items, _ in frequent(truth, universe, SHOWN, largest=1)]
     series = {
-        "original": truth.supports(universe)[shown],
+        "original": truth.supports(universe)[shown] / share,
         "release": release.estimates([(item,) for item in shown]),
     }
     labels = [release.universe[item] for item in shown]

@@ -153,7 +153,7 @@ def rules(sets: WeightedSets, universe: int, total: int, many: int) -> list[Rule
     return sorted(made, key=lambda rule: (-rule.confidence, -rule.support, rule.given, rule.then))[:many]
 
 
-def utility(truth: Iterable[tuple[ItemSet, int]], found: Mapping[ItemSet, int]) -> float:
+def utility(truth: Iterable[tuple[ItemSet, int]], found: Mapping[ItemSet, float]) -> float:
     """1 minus the mean relative error of the supports of the most frequent sets; one not found counts as 0.
 
     1 means the same list with the same supports, 0 two lists that share nothing.

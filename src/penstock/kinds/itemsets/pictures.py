@@ -91,10 +91,10 @@ def _groups(release: ItemSetsRelease) -> Picture | None:
     if tree.root < tree.size:
         return None
     sets = release.synthetic
-    place = np.zeros(tree.size, dtype=np.int64)
+    place = np.zeros(tree.size, dtype=np.min_scalar_type(tree.size))
     place[tree.order] = np.arange(tree.size)
     at = place[sets.items]
-    order = np.argsort(at)
+    order = np.argsort(at, kind="stable")
     at, owners = at[order], sets.owners[order]
     declared = _declared(release)
     parents, names, values = [-1], ["all items"], [float(sets.total)]

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from penstock.engine.bound import fresh_key, identified, numbered_users
 from penstock.engine.lines import LineSource
 from penstock.engine.opening import AUTO, counts_lists, in_memory, placed
+from penstock.engine.part import part_of
 from penstock.engine.records import Source
 from penstock.engine.source import read
 from penstock.engine.streaming import streamed
@@ -77,6 +78,20 @@ def read_itemsets(
     users = None if schema.unit.column is None else schema.unit.records
     digits = Digits(len(schema.field(columns.item).labels))
     return found.at_most(users, columns.largest, order_key or fresh_key(), names, digits)
+
+
+def some_records(
+    source: Any, schema: Schema, *, table: str | None = None, seed: int = 0
+) -> tuple[Source, tuple[int, int] | None]:
+    """Raw: the records, or a part of those that are too many for memory, and how many of how many it is.
+
+    A set is in the part with all of its rows, or with none: its counts are then a share of all.
+    """
+    columns = ItemSetLayout.of(schema)
+    records = _records(source, columns, table)
+    rows_of_sets = () if columns.transaction is None else (columns.transaction, schema.unit.column)
+    together = [name for name in rows_of_sets if name is not None]
+    return part_of(records, _needed(records, schema, columns), together, seed)
 
 
 def _records(source: Any, columns: ItemSetLayout, table: str | None) -> Source:

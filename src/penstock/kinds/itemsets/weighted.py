@@ -110,8 +110,8 @@ class WeightedSets:
     @cached_property
     def _by_item(self) -> tuple[Numbers, list[int]]:
         """The sets that hold each item, ascending, item after item, and where those of each item begin."""
-        order = np.argsort(self.items, kind="stable")
         last = int(self.items.max(initial=-1)) + 1
+        order = np.argsort(self.items.astype(np.min_scalar_type(last)), kind="stable")
         return self.owners[order], np.searchsorted(self.items[order], np.arange(last + 1)).tolist()
 
     def holders(self, item: int) -> Numbers:

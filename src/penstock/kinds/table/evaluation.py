@@ -34,7 +34,7 @@ from penstock.evaluation.score import Score
 from penstock.evaluation.telling_apart import Propensity, apart_score, propensity
 from penstock.kinds.table.accuracy import Accuracy, accuracies, choose_targets
 from penstock.kinds.table.findings import Slice, found_sections, remarks_of, slices, spikes, violations
-from penstock.kinds.table.release import AnswersMarginals
+from penstock.kinds.table.release import AnswersMarginals, drawn_columns
 from penstock.progress import progress
 from penstock.releases.release import Release
 from penstock.report.page import Block, Gallery, Section, Table, Text
@@ -53,6 +53,11 @@ K = 2
 _LEARNING = (
     "A gradient boosting classifier was trained on synthetic rows and asked about original rows that it had "
     "not seen. Beside it: always answering the most frequent class, and training on original rows."
+)
+
+_BOUNDED = (
+    "Of {1:,} other columns it learned from {0}: those that say most of the predicted one in the original, "
+    "and so did the classifier that was trained on original rows."
 )
 
 
@@ -121,6 +126,10 @@ class TableEvaluation(Evaluator):
                 {"column": one.column, "value": one.value, "records": one.records, **one.distance}
                 for one in cut[:WORST_SHOWN]
             ],
+            "learned": {
+                one.target: {"columns": one.features, "of": one.others, "classes": one.classes}
+                for one in learned
+            },
             "told_apart": {key: asdict(each) for key, each in (apart or {}).items() if each is not None},
             "broken_rules": [{"rule": text, **shares} for text, shares in broken],
             "spikes": [asdict(one) for one in piled],
@@ -136,6 +145,8 @@ class TableEvaluation(Evaluator):
 
 def _learned_scores(one: Accuracy) -> list[Score]:
     trained = "on held-out original rows after training on synthetic ones"
+    if one.features < one.others:
+        trained += f" with the {one.features} of {one.others:,} columns that say most of it"
     scores = [
         Score(
             f"predicting {one.target}",
@@ -259,11 +270,15 @@ def _sections(
     found: dict[int, tuple[list[Subset], dict[str, NDArray[np.float64]]]],
     learned: Sequence[Accuracy],
 ) -> list[Section]:
+    off = _per_column(found[1])
+    shown = drawn_columns(schema, sorted(off, key=lambda name: -off[name]))
+    every = len(shown) == len(schema.names)
+    which = "" if every else f" These are the {len(shown)} of {len(schema.names):,} that are furthest off."
     sections = [
         Section(
             "Column by column",
-            [Gallery([_column(schema, name, original, synthetic) for name in schema.names])],
-            lead="Each column of the original beside a synthetic sample of the same size.",
+            [Gallery([_column(schema, name, original, synthetic) for name in shown])],
+            lead=f"Each column of the original beside a synthetic sample of the same size.{which}",
             short="Columns",
         ),
     ]
@@ -323,8 +338,10 @@ def _learned(learned: Sequence[Accuracy]) -> list[Block]:
         ]
         for one in learned
     ]
+    some = [one for one in learned if one.features < one.others]
+    bounded = [_BOUNDED.format(one.features, one.others) for one in some[:1]]
     return [
-        Text([_LEARNING]),
+        Text([_LEARNING, *bounded]),
         Table(
             [
                 "predicted",

@@ -9,7 +9,7 @@ post-processing.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
@@ -32,7 +32,7 @@ from penstock.schema import any_of, parse
 if TYPE_CHECKING:
     import polars as pl
 
-    from penstock.schema import Condition
+    from penstock.schema import Condition, Schema
 
 Reals = NDArray[np.float64]
 Codes = dict[str, NDArray[Any]]
@@ -41,6 +41,20 @@ ROUNDS = 1000  # of rejection sampling before a condition counts as one that the
 PATIENCE = 200  # rounds in which values are drawn for the same codes
 CHECKED = 1 << 14  # rows by which it is estimated how many would break a rule
 MOST_TERMS = 64  # alternatives of a condition that are drawn one by one
+
+
+MOST_DRAWN = 60
+"""Columns with a picture of their own: a page of hundreds is read by nobody, and is a megabyte."""
+
+
+def drawn_columns(schema: Schema, first: Iterable[str] = ()) -> list[str]:
+    """The columns that a page draws, in the order of the schema: all, or so many that it can be read.
+
+    The one that others will be asked to predict is among them, then those that are named first.
+    """
+    target = () if schema.target is None else (schema.target,)
+    chosen = list(dict.fromkeys([*target, *first, *schema.names]))[:MOST_DRAWN]
+    return [name for name in schema.names if name in set(chosen)]
 
 
 @runtime_checkable
@@ -272,9 +286,16 @@ class TableRelease(AskedTable):
         return example_query(self.schema)
 
     def pictures(self) -> Sequence[Picture]:
-        return [
-            distribution(self.schema, name, self.total * self.marginal([name])) for name in self.schema.names
-        ]
+        shown = drawn_columns(self.schema, self.telling() if self.not_drawn else ())
+        return [distribution(self.schema, name, self.total * self.marginal([name])) for name in shown]
+
+    def telling(self) -> Sequence[str]:
+        """The columns to be drawn first where there are too many for a page."""
+        return ()
+
+    @property
+    def not_drawn(self) -> int:
+        return max(0, len(self.schema.names) - MOST_DRAWN)
 
 
 _PLACE = "\x00place"

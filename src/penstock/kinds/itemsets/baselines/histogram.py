@@ -24,7 +24,7 @@ from penstock.contracts.method import Method
 from penstock.errors import SchemaError
 from penstock.kinds.itemsets.data import ItemSets
 from penstock.kinds.itemsets.layout import ItemSetLayout
-from penstock.kinds.itemsets.mining import superset_sums
+from penstock.kinds.itemsets.mining import ItemSet, superset_sums
 from penstock.kinds.itemsets.release import ItemSetsRelease
 from penstock.kinds.itemsets.weighted import Numbers, WeightedSets
 from penstock.kinds.itemsets.writing import refuse_unwritable, universe_of
@@ -132,8 +132,9 @@ class SetTableRelease(ItemSetsRelease):
     @cached_property
     def synthetic(self) -> WeightedSets:
         rows = np.flatnonzero(self.counts[1:] > 0) + 1
-        has = rows[:, None] >> np.arange(len(self.universe)) & 1
-        return WeightedSets(has.sum(axis=1), np.nonzero(has)[1], self.counts[rows])
+        bits = np.unpackbits(rows.astype("<u4").view(np.uint8), bitorder="little")
+        has = bits.reshape(len(rows), 32)[:, : len(self.universe)]
+        return WeightedSets(has.sum(axis=1, dtype=np.int64), np.nonzero(has)[1], self.counts[rows])
 
     @property
     def without_items(self) -> int:
@@ -153,6 +154,27 @@ class SetTableRelease(ItemSetsRelease):
 
     def estimates(self, asked: Sequence[Sequence[int]]) -> NDArray[np.float64]:
         return self._sums[[sum(1 << item for item in items) for items in asked]].astype(np.float64)
+
+    def frequent(
+        self, many: int, *, smallest: int = 1, largest: int | None = None
+    ) -> list[tuple[ItemSet, int]]:
+        """As of any sets, but nothing is searched: all sets are counted, and are added up at once."""
+        items = len(self.universe)
+        supports = superset_sums(np.maximum(self.counts, 0))
+        sizes, ranks = np.zeros((2, len(supports)), dtype=np.int64)
+        for item in range(items):  # sets of one size are in order when their first items are
+            half = 1 << item
+            sizes[half : 2 * half] = sizes[:half] + 1
+            ranks[half : 2 * half] = ranks[:half] - (1 << (items - 1 - item))
+        listed = np.flatnonzero((supports > 0) & (sizes >= max(1, smallest)) & (sizes <= (largest or items)))
+        if len(listed) > many:
+            least = np.partition(supports[listed], -many)[-many]
+            listed = listed[supports[listed] >= least]
+        best = listed[np.lexsort([ranks[listed], sizes[listed], -supports[listed]])[:many]]
+        return [
+            (tuple(item for item in range(items) if number >> item & 1), count)
+            for number, count in zip(best.tolist(), supports[best].tolist(), strict=True)
+        ]
 
     def explain(self) -> Sequence[str]:
         return [

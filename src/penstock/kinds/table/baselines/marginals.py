@@ -17,6 +17,7 @@ from penstock.errors import QueryError, ReleaseError, UsageError
 from penstock.kinds.table.answering import spread_evenly
 from penstock.kinds.table.baselines.workload import Subset, workload
 from penstock.kinds.table.counted import CountedTable, answered, identity
+from penstock.kinds.table.release import MOST_DRAWN, drawn_columns
 from penstock.kinds.table.support import Support
 from penstock.postprocessing import clamped
 from penstock.releases import Answer, Manifest, Model, Release
@@ -136,9 +137,12 @@ class MarginalsRelease(Release):
         return example_query(self.schema, min(2, self.way))
 
     def pictures(self) -> Sequence[Picture]:
-        return [
-            distribution(self.schema, name, self.total * self.marginal([name])) for name in self.schema.names
-        ]
+        shown = drawn_columns(self.schema)
+        return [distribution(self.schema, name, self.total * self.marginal([name])) for name in shown]
+
+    @property
+    def not_drawn(self) -> int:
+        return max(0, len(self.schema.names) - MOST_DRAWN)
 
     def model(self) -> Model:
         import polars as pl

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammainc, gammaln, ndtri
 
 from penstock.postprocessing import onto_simplex
 
@@ -105,6 +104,8 @@ class _Posterior:
     """
 
     def __init__(self, column: Noisy, total: float) -> None:
+        from scipy.special import gammainc, gammaln
+
         self.counts, self.scale = column.counts, column.scale
         self.small = self.counts < _REACH * self.scale
         mean = total / len(self.counts)
@@ -164,6 +165,8 @@ def _levelled(posteriors: Sequence[_Posterior], shapes: Reals, total: float) -> 
 
 def _quantile(level: Reals, gaussian: NDArray[np.bool_]) -> Reals:
     """Of the noise of each column, in scales."""
+    from scipy.special import ndtri
+
     normal = np.sqrt(2) * ndtri(np.clip(level, 1e-9, 1 - 1e-9))
     laplace = np.log(np.maximum(2 * np.minimum(level, 1 - level), 1e-12)) * np.sign(0.5 - level)
     return np.asarray(np.where(gaussian, normal, laplace))

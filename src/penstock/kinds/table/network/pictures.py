@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from penstock.kinds.table.release import MOST_DRAWN
 from penstock.report.picture import Picture
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def pictures(release: NetworkRelease) -> list[Picture]:
     from penstock.report import diagrams
     from penstock.report.pictures import heatmap
 
-    known = strengths(release)
+    known = release.strengths
     if not known:
         return []
     shown = list(known)[:MOST_EDGES]
@@ -47,10 +48,13 @@ def pictures(release: NetworkRelease) -> list[Picture]:
         f"The number at an edge is its strength, from 0 (independent) to 1; the strongest is {parent} to "
         f"{child}, {strongest:.2f}." + (f" The {hidden} weakest edges are not drawn." if hidden else "")
     )
+    names = release.schema.names
+    if len(names) > MOST_DRAWN:  # only those with an edge, which are few
+        names = tuple(name for name in names if any(name in edge for edge in shown))
     drawn = [
         diagrams.network(
             "Which attributes depend on which",
-            release.schema.names,
+            names,
             shown,
             caption=caption,
             strengths=[known[edge] for edge in shown],

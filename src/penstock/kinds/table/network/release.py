@@ -318,6 +318,17 @@ class NetworkRelease(TableRelease):
         alone = np.multiply.outer(joint.sum(axis=1), joint.sum(axis=0))
         return float(np.abs(joint - alone).sum() / 2)
 
+    @cached_property
+    def strengths(self) -> Mapping[tuple[str, str], float]:
+        """The edges between attributes, from parent to child, strongest first."""
+        from penstock.kinds.table.network.pictures import strengths
+
+        return strengths(self)
+
+    def telling(self) -> Sequence[str]:
+        """The columns that depend most on one another."""
+        return [name for edge in self.strengths for name in edge]
+
     def pictures(self) -> Sequence[Picture]:
         from penstock.kinds.table.network.pictures import pictures
 
