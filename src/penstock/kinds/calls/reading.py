@@ -17,7 +17,6 @@ from penstock.engine.coordinates import Coordinate
 from penstock.engine.opening import AUTO, in_memory, placed
 from penstock.engine.records import Source
 from penstock.engine.source import read as read_source
-from penstock.errors import DataError
 from penstock.kinds.calls import moments
 from penstock.kinds.calls.callers import (
     PACKED,
@@ -34,7 +33,6 @@ from penstock.kinds.calls.callers import (
 from penstock.kinds.calls.layout import CallsLayout
 from penstock.kinds.calls.region import BITS, DAY, HOURS, Groups, Numbers, Region, cell_of
 from penstock.schema import Codec, Schema
-from penstock.schema.fact import nearest
 from penstock.schema.reading import read
 
 if TYPE_CHECKING:
@@ -45,12 +43,7 @@ def open_calls(source: Any, schema: Schema, *, table: str | None = None, engine:
     """Raw: the calls of a source, gathered by caller; what the schema refuses stops here."""
     layout, region = CallsLayout.of(schema), Region.of(schema)
     records = placed(read_source(source, table=table), engine)
-    for name in layout.columns:
-        if name not in records.names:
-            raise DataError(
-                f"{name}: the data has no such column{nearest(name, records.names)}. "
-                "Correct the name in the schema."
-            )
+    records.required(layout.columns)
     if in_memory(engine, records):
         return InMemory(records, schema, layout, region)
     from penstock.kinds.calls.database import InDatabase
