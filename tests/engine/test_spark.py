@@ -22,6 +22,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from tests.engine.test_postgres import BASKETS, OWNED, VISITS
+from tests.kinds.calls.town import SCHEMA, commuters
 from tests.test_one_release_on_every_engine import POINTS, TABLE
 
 import penstock
@@ -131,6 +132,59 @@ LISTS: list[tuple[str, str, dict[str, Any], int, int, int | None]] = [
 ]
 
 
+# Of calls: so many jobs, and so many more for each round of 2-means.
+CALLS: list[tuple[str, dict[str, Any], int, int, int]] = [
+    ("dp-where", {"depth": 3, "rounds": 2}, 36, 2, 2),
+    (
+        "dp-where-published",
+        {"side": 8, "commute_side": 1, "most_mean": 9, "most_deviation": 9, "rounds": 2},
+        36,
+        2,
+        2,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CALLS, ids=[case[0] for case in CALLS])
+def test_spark_counts_calls_and_no_result_has_a_line_for_a_caller(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: tuple[Any, ...]
+) -> None:
+    method, parameters, most, each, rounds = case
+    lengths = []
+    plain = Spark.numbers
+
+    def numbers(database: Spark, expression: Any) -> dict[str, Numbers]:
+        found = plain(database, expression)
+        lengths.append(max(len(column) for column in found.values()))
+        return found
+
+    monkeypatch.setattr(Spark, "numbers", numbers)
+    commuters(500).write_parquet(tmp_path / "calls.parquet")
+    asked: dict[str, Any] = {"epsilon": 9, "method": method, "seed": 8, "parameters": parameters}
+    before = jobs(spark)
+    made = penstock.release(f"spark://{tmp_path}/calls.parquet", SCHEMA, **asked)
+    taken = jobs(spark) - before
+    expected = penstock.release(tmp_path / "calls.parquet", SCHEMA, engine="memory", **asked)
+    assert made.model().json == expected.model().json
+    assert all(table.equals(made.model().tables[name]) for name, table in expected.model().tables.items())
+    assert taken <= most + each * rounds
+    assert 5 < len(lengths) < 25
+    assert max(lengths) <= 24 * 64  # of calls by the hour and cell; all else is shorter than the callers
+    assert sorted(lengths)[-2] < 450
+
+
+def test_spark_is_handed_a_long_list_of_items_for_as_long_as_it_needs_it(spark: Any, visits: Path) -> None:
+    """More categories than are compared one by one."""
+    pages = ", ".join(f"p{number}" for number in range(300))
+    for schema, method, parameters in ((BASKETS, "select-items", {"c": 3}), (VISITS, "n-gram", {})):
+        facts = Schema.from_yaml(re.sub(r"enum: \[[^\]]*\]", f"enum: [{pages}]", schema))
+        assert len(facts.field("page").labels) == 300
+        asked: dict[str, Any] = {"epsilon": 60, "method": method, "seed": 8, "parameters": parameters}
+        made = penstock.release(spark.read_parquet(str(visits)), facts, **asked)
+        expected = penstock.release(visits, facts, engine="memory", **asked)
+        assert made.model().json == expected.model().json
+
+
 def test_the_guide_says_how_many_jobs_a_method_takes() -> None:
     page = (ROOT / "docs" / "guide" / "cluster.md").read_text(encoding="utf-8")
     table = page.split("| method | jobs at most |", 1)[1].split("\n\n", 1)[0]
@@ -142,6 +196,7 @@ def test_the_guide_says_how_many_jobs_a_method_takes() -> None:
     ]
     held = [(method, most, 0) for method, _, most in BOUNDS]
     held += [(method, most, each) for method, _, _, most, each, _ in LISTS]
+    held += [(method, most, each) for method, _, most, each, _ in CALLS]
     assert sorted(said) == sorted(held)
 
 

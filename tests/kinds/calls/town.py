@@ -60,6 +60,18 @@ def crowd(callers: int = 60, seed: int = 0) -> pl.DataFrame:
     return frame(*rows)
 
 
+def commuters(callers: int, seed: int = 4) -> pl.DataFrame:
+    """Callers with a home and a place of work each, most of them in the middle of a cell of the rule."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for caller in range(callers):
+        home, work = rng.integers(0, 16, 2) + 0.5, rng.integers(0, 64, 2) / 4
+        for number in range(int(rng.integers(1, 6))):
+            rows.append(call(f"c{caller}", number % 4, 20.25 + number % 2, *home))
+            rows.append(call(f"c{caller}", number % 2, 14.5, *work))
+    return frame(*rows)
+
+
 def planted() -> Tables:
     """Six distributions that can be recognised in a sample."""
     side = 8

@@ -1,8 +1,7 @@
 """Calls: reading them and gathering what every caller did, in memory or inside a database.
 
-In a database the records stay where they are: a few grouped counts bring back one row for every caller, and
-the calls by the hour are one more grouped count, over whatever groups of cells are asked for. In memory the
-same is done with Polars. Everything here is raw and lies below the seal.
+In a database the records stay where they are, and so do callers (`penstock.kinds.calls.database`). In memory
+the same is done with Polars. Everything here is raw and lies below the seal.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class InMemory:
         if layout.busiest is not None:
             people = people.filter(pl.col("busiest") <= layout.busiest)
         self._weights = people.select("caller", share=SHARE // pl.col("calls"), one=pl.lit(1, pl.Int64))
-        self.callers = Callers.of(people, ruled=ruled(layout))
+        self.callers = Callers.of(people, region, ruled=ruled(layout))
 
     def _gathered(self, layout: CallsLayout, region: Region) -> pl.DataFrame:
         """One row for every caller."""
