@@ -155,8 +155,8 @@ def release(engine: str, method: str, rows: int, path: str, server: str) -> Line
         asked = len(re.findall(r"LOG:  (?:statement|execute [^:]*): ", Path(log_file).read_text()[since:]))
     model = made.model()
     digest = hashlib.sha256(json.dumps(model.json, sort_keys=True, default=str).encode())
-    for table in model.tables.values():
-        digest.update(table.write_csv().encode())
+    for each in model.tables.values():
+        digest.update(each.write_csv().encode())
     return Line(
         engine,
         method,

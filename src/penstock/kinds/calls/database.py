@@ -53,10 +53,15 @@ class InDatabase(Inside):
             self._calls: Stored = self.asked(lambda: self._coded(schema))
             self.callers = CallersInDatabase(self, self.asked(self._gathered), region)
 
+    @property
+    def coded(self) -> ir.Table:
+        """The calls within the window, one a row."""
+        return self._calls.table
+
     def hourly(self, groups: Groups, *, shared: bool) -> Numbers:
         import ibis
 
-        calls, people = self._calls.table, self.callers.table
+        calls, people = self.coded, self.callers.table
         people = people.select(who="caller", many="calls")
         joined = calls.inner_join(people, calls["caller"] == people["who"])
         share: Any = ibis.literal(SHARE, type="int64") // joined["many"] if shared else ibis.literal(1)
@@ -124,7 +129,7 @@ class InDatabase(Inside):
 
     def _gathered(self) -> Stored:
         """One row for every caller that is kept, in a temporary table."""
-        calls = self._calls.table
+        calls = self.coded
         slots = calls.group_by("caller", "day", "hour").aggregate(n=calls.count())
         people = slots.group_by("caller").aggregate(
             calls=slots["n"].sum().cast("int64"),
@@ -160,12 +165,12 @@ class InDatabase(Inside):
         return joined.mutate(**steps).drop(name, f"{name} of")
 
     def _stated(self, name: str) -> ir.Table:
-        calls = self._calls.table
+        calls = self.coded
         found = calls.group_by("caller").aggregate(**{name: calls[name].max()})
         return found.rename({f"{name} of": "caller"})
 
     def _most_frequent(self, name: str) -> ir.Table:
-        calls = self._calls.table
+        calls = self.coded
         day, hour = calls["day"].cast("int64"), calls["hour"]
         meant = at_night(hour) if name == "home" else at_work(day, hour, self._region)
         there = calls.filter(meant)
