@@ -85,7 +85,7 @@ class InDatabase(Inside):
         for name, (field, column) in wanted.items():
             value, missing, good = _checked(schema.codec(field), raw[column], name)
             first |= {name: value, f"{name} missing": missing, f"{name} good": good}
-        inner = raw.select(**first)
+        inner = self.database.computed(raw.select(**first))
         clock = schema.field(layout.time).edges
         refused = ibis.cases(
             *((~inner[f"{name} good"], ibis.literal(place)) for place, name in enumerate(wanted, start=1)),
