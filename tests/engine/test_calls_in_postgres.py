@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from studies.servers import PostgresServer
+from tests.engine.test_postgres import reader
 from tests.kinds.calls.town import SCHEMA, commuters
 
 import penstock
@@ -48,3 +49,15 @@ def test_calls_are_counted_in_postgresql_and_no_result_has_a_line_for_a_caller(
     assert statements.count("DECLARE") <= 1  # which looks whether there is a record at all
     assert max(lengths) <= 24 * 64  # of calls by the hour and cell; all else is shorter than the callers
     assert sorted(lengths)[-2] < 450
+
+
+def test_a_role_that_may_only_read_is_enough_for_calls(postgres: PostgresServer) -> None:
+    rows = commuters(60)
+    table = postgres.hold("read_calls", rows)
+    asked: dict[str, Any] = {"epsilon": 9, "method": "dp-where", "seed": 8, "parameters": {"depth": 2}}
+    made = penstock.release(rows, SCHEMA, engine="memory", **asked)
+    url, since = reader(postgres, table), len(postgres.log())
+    other = penstock.release(url, SCHEMA, table=table, **asked)
+    assert made.model().json == other.model().json
+    assert all(each.equals(other.model().tables[name]) for name, each in made.model().tables.items())
+    assert not {"CREATE", "INSERT"} & set(postgres.statements(since))

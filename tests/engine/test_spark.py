@@ -267,6 +267,28 @@ def test_every_question_of_an_engine_is_answered_as_in_memory(spark: Any, people
             assert np.array_equal(one, two)
 
 
+def test_spark_counts_tables_and_never_distinct_rows_however_many_marginals_are_asked_for(
+    spark: Any, tmp_path: Path, collected: list[str]
+) -> None:
+    rng = np.random.default_rng(2)
+    names = [f"c{number}" for number in range(24)]
+    pl.DataFrame({name: rng.integers(0, 5, 300) for name in names}).write_parquet(tmp_path / "wide.parquet")
+    fields = [
+        f"  - {{name: {name}, type: integer, constraints: {{enum: [0, 1, 2, 3, 4]}}}}" for name in names
+    ]
+    facts = Schema.from_yaml("\n".join(["fields:", *fields]))
+    ours = open_engine(spark.read_parquet(str(tmp_path / "wide.parquet")), facts)
+    pairs = [(one, two) for one in names for two in names if one < two]
+    assert len(pairs) >= 256
+    collected.clear()
+    found = ours.counts(pairs)
+    assert collected
+    assert isinstance(ours, IbisEngine)
+    assert ours._whole is None  # where distinct rows would be
+    theirs = open_engine(tmp_path / "wide.parquet", facts).counts(pairs)
+    assert all(np.array_equal(one, two) for one, two in zip(found, theirs, strict=True))
+
+
 def test_the_cache_goes_with_the_engine(spark: Any, people: Path) -> None:
     """And with nothing else: what it was made of is dropped before."""
     engine = open_engine(spark.read_parquet(str(people)), Schema.from_yaml(USERS + TABLE))

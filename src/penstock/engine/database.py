@@ -35,6 +35,8 @@ class Database:
     """How many tables one question counts."""
     gathers: ClassVar[bool] = False
     """Whether it counts row by row, so that many tables are better summed up here from all distinct rows."""
+    near: ClassVar[bool] = True
+    """Whether distinct rows of few records may be handed over, where that spares many tables."""
     lists: ClassVar[bool] = False
     """Whether sequences and item sets are counted there, too; elsewhere their records are read from it."""
     keeps: bool = True
