@@ -4,6 +4,7 @@ python studies/engines.py --sizes 100000 1000000      # an hour; engines that ar
 python studies/engines.py --sizes 10000000 --engines duckdb spark --methods independent dp-where
 python studies/engines.py --sizes 100000000 --engines duckdb --memory 4GiB
 python studies/engines.py --show                       # what was measured before
+python studies/engines.py --write                      # its short table in docs/guide/cluster.md
 
 Every line is a release of its own process: CPU seconds of the client and of the server (PostgreSQL's
 processes, Spark's Java), the largest peak of any of them, statements or jobs, bytes of counts that were
@@ -36,6 +37,8 @@ from servers import PostgresServer, missing
 
 ENGINES = ("memory", "duckdb", "sqlite", "postgresql", "spark")
 KEPT = RESULTS / "engines.json"
+PAGE = Path(__file__).parents[1] / "docs" / "guide" / "cluster.md"
+MARKS = ("<!-- studies/engines.py --write -->\n", "<!-- end of --write -->\n")
 MEBIBYTE = 1 << 20
 
 
@@ -234,8 +237,11 @@ def measured(arguments: argparse.Namespace) -> Iterator[Line]:
             for rows in arguments.sizes:
                 for method in arguments.methods:
                     path = METHODS[method].path(arguments.records or Path(folder), rows)
+                    able = penstock.catalogue.kind(METHODS[method].schemas[method]().kind).engines
                     for engine in arguments.engines:
-                        if engine == "postgresql" and server is None:
+                        if (engine == "postgresql" and server is None) or (
+                            engine == "duckdb" and engine not in able
+                        ):
                             continue
                         given = [engine, method, str(rows), str(path), ""]
                         if engine == "sqlite":
@@ -303,6 +309,33 @@ def shown(lines: list[Line]) -> str:
     return "\n".join(markdown(heads, rows))
 
 
+def short(lines: list[Line]) -> str:
+    """CPU seconds of client and server, engine beside engine."""
+    order = list(METHODS)
+    rows = []
+    for method in order:
+        for size in sorted({each.rows for each in lines if each.method == method}):
+            here = {each.engine: each for each in lines if (each.method, each.rows) == (method, size)}
+            row = [f"`{method}`", f"{size:,}"]
+            for engine in ENGINES:
+                line = here.get(engine)
+                server = f" + {line.server:.1f}" if line is not None and line.server else ""
+                row.append("" if line is None else f"{line.client:.1f}{server}")
+            spark = here.get("spark")
+            row.append("" if spark is None else f"{spark.asked}, {spark.fetched / MEBIBYTE:.1f}")
+            same = len({each.release for each in here.values()}) == 1
+            row.append("DIFFERENT" if not same else "same" if len(here) > 1 else "")
+            rows.append(row)
+    heads = ["method", "rows", *ENGINES, "Spark: jobs, MiB", "release"]
+    return "\n".join(markdown(heads, rows)) + "\n"
+
+
+def page(text: str, lines: list[Line]) -> str:
+    """The guide with the short table between its marks."""
+    before, rest = text.split(MARKS[0])
+    return before + MARKS[0] + short(lines) + MARKS[1] + rest.split(MARKS[1])[1]
+
+
 def kept() -> list[Line]:
     return [Line(**each) for each in json.loads(KEPT.read_text())] if KEPT.exists() else []
 
@@ -317,11 +350,15 @@ def main() -> None:
     parser.add_argument("--memory", help="a limit such as 4GiB, for large sizes")
     parser.add_argument("--records", type=Path, help="a folder where the records stay for another run")
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--write", action="store_true")
     parser.add_argument("--one", nargs=5, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         engine, method, rows, path, server = arguments.one
         print(json.dumps(asdict(release(engine, method, int(rows), path, server))))
+        return
+    if arguments.write:
+        PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), kept()), encoding="utf-8")
         return
     if not arguments.show:
         for new in measured(arguments):
