@@ -111,14 +111,14 @@ class CallersInDatabase:
             },
         )
         apart = self._inside.database.computed(apart)
-        names = [f"d{number}" for number in range(len(centres))]
-        nearest: Any = ibis.literal(len(centres) - 1, type="int64")
-        for number in range(len(centres) - 2, -1, -1):
-            first = [apart[names[number]] <= apart[other] for other in names[number + 1 :]]
-            better = first[0]
-            for each in first[1:]:
-                better = better & each
-            nearest = ibis.ifelse(better, ibis.literal(number, type="int64"), nearest)
+        least: Any = ibis.least(*(apart[f"d{number}"] for number in range(len(centres))))
+        nearest = ibis.cases(
+            *(
+                (apart[f"d{number}"] == least, ibis.literal(number, type="int64"))
+                for number in range(len(centres) - 1)
+            ),
+            else_=ibis.literal(len(centres) - 1, type="int64"),
+        )
         placed = apart.select(*hours, nearest=nearest)
         grouped = placed.group_by("nearest").aggregate(
             callers=placed.count(), **{name: placed[name].sum().cast("int64") for name in hours}
