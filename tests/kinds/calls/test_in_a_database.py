@@ -86,6 +86,7 @@ def test_callers_are_counted_in_a_database_as_in_memory(place: str, case: str) -
     assert isinstance(memory, InMemory)
     assert not isinstance(database, InMemory)
     ours, theirs = asked(database.callers, region), asked(memory.callers, region)
+    assert theirs["size"] < rows["id"].n_unique()  # some are left out, too busy or without a call
     assert theirs["distances"].sum() > (10 if case != "nobody" else -1)
     for name in theirs:
         assert np.array_equal(ours[name], theirs[name]), name

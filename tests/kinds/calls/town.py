@@ -61,7 +61,7 @@ def crowd(callers: int = 60, seed: int = 0) -> pl.DataFrame:
 
 
 def commuters(callers: int, seed: int = 4) -> pl.DataFrame:
-    """Callers with a home and a place of work each, most of them in the middle of a cell of the rule."""
+    """Callers with a home and a place of work each, some of whom are too busy to be counted."""
     rng = np.random.default_rng(seed)
     rows = []
     for caller in range(callers):
@@ -69,6 +69,8 @@ def commuters(callers: int, seed: int = 4) -> pl.DataFrame:
         for number in range(int(rng.integers(1, 6))):
             rows.append(call(f"c{caller}", number % 4, 20.25 + number % 2, *home))
             rows.append(call(f"c{caller}", number % 2, 14.5, *work))
+        if caller % 9 == 4:  # more calls in an hour than the town allows
+            rows += [call(f"c{caller}", 3, 8 + minute / 10, *home) for minute in range(4)]
     return frame(*rows)
 
 
