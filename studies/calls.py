@@ -22,12 +22,9 @@ from typing import Any
 import numpy as np
 
 from calls_data import RESULTS, Book, Remembered, middles, schema, where
-from penstock.engine.source import read
 from penstock.kinds.calls.data import Calls
-from penstock.kinds.calls.database import InDatabase
 from penstock.kinds.calls.emd import earth_movers_distance
 from penstock.kinds.calls.evaluation import SIDE, Seen, distances, synthetic_seen
-from penstock.kinds.calls.layout import CallsLayout
 from penstock.kinds.calls.published import PublishedWhere
 from penstock.kinds.calls.region import HOURS, Groups, Reals, Region, cell_of
 from penstock.kinds.calls.release import CallsRelease
@@ -88,8 +85,8 @@ def plain(tables: Tables, described: Any) -> CallsRelease:
 def releases(path: Path, book: Book) -> None:
     """All methods at all budgets, and the references."""
     described = schema(DAYS)
-    region, layout = Region.of(described), CallsLayout.of(described)
-    counted = Remembered(InDatabase(read(str(path)), described, layout, region))
+    region = Region.of(described)
+    counted = Remembered.read(path, described)
     original = truth(counted, region, np.zeros(0))
     calls = Calls(counted, described)
     for side, commute_side in ((40, 10), (128, 16)):
@@ -123,7 +120,7 @@ def tree_homes(path: Path, book: Book) -> None:
     """M4: the map of homes at epsilon 0.05 of its own, by the tree and on a grid."""
     described = schema(DAYS)
     region = Region.of(described)
-    counted = Remembered(InDatabase(read(str(path)), described, CallsLayout.of(described), region))
+    counted = Remembered.read(path, described)
     calls = Calls(counted, described)
     original = truth(counted, region, np.zeros(0)).home.reshape(SIDE, SIDE)
     cell = region.cell_size(SIDE)
@@ -132,7 +129,7 @@ def tree_homes(path: Path, book: Book) -> None:
 
             def once(m: Where = method, r: int = run) -> dict[str, float]:
                 budget = Budget("0.05", randomness=Randomness.seeded(50 + r))
-                shares = m._places(calls, "home", float(len(counted.callers)), budget)
+                shares = m._places(calls, "home", float(counted.callers.size), budget)
                 merged = np.bincount(
                     np.asarray(cell_of(*middles(128), SIDE)), weights=shares, minlength=SIDE**2
                 )

@@ -24,7 +24,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from penstock.demo.phones import City
-from penstock.kinds.calls.callers import Callers, Counted
+from penstock.engine.source import read
+from penstock.kinds.calls.callers import Callers
+from penstock.kinds.calls.database import InDatabase
+from penstock.kinds.calls.layout import CallsLayout
+from penstock.kinds.calls.reading import InMemory
 from penstock.kinds.calls.region import HOURS, STEPS, Groups, Numbers, Reals, Region, cell_of
 from penstock.kinds.calls.tables import CLASSES, Tables, probability, public_profiles
 from penstock.schema import Schema
@@ -107,14 +111,35 @@ def middles(side: int) -> tuple[Numbers, Numbers]:
 
 @dataclass(eq=False)
 class Remembered:
-    """Calls that were read once: calls by the hour are asked for once for each division of the map."""
+    """Calls that were read once, and their callers: for studies, since callers are to stay where they are.
 
-    counted: Counted
+    Calls by the hour are asked for once for each division of the map.
+    """
+
+    counted: InDatabase
+    callers: Callers
     _known: dict[tuple[Groups, bool], Numbers] = field(default_factory=dict)
 
-    @property
-    def callers(self) -> Callers:
-        return self.counted.callers
+    @classmethod
+    def read(cls, path: Path, described: Schema) -> Remembered:
+        """The calls of a file, and one row of numbers for every caller."""
+        layout, region = CallsLayout.of(described), Region.of(described)
+        counted = InDatabase(read(str(path)), described, layout, region)
+        calls, people = counted.coded, counted.callers.table
+        by_hour = calls.group_by("caller").aggregate(
+            **{f"h{hour}": (calls["hour"] == hour).sum().cast("int64") for hour in range(HOURS)}
+        )
+        joined = people.inner_join(by_hour, "caller").drop("caller").to_polars().fill_null(-1)
+        hours, home, work = (
+            joined.select(names).to_numpy()
+            for names in (
+                [f"h{hour}" for hour in range(HOURS)],
+                ["home_x", "home_y"],
+                ["work_x", "work_y"],
+            )
+        )
+        numbers = (joined["calls"].to_numpy(), joined["squares"].to_numpy())
+        return cls(counted, Callers(region, *numbers, hours, home, work))
 
     def hourly(self, groups: Groups, *, shared: bool) -> Numbers:
         if (groups, shared) not in self._known:
@@ -122,7 +147,7 @@ class Remembered:
         return self._known[groups, shared].copy()
 
 
-def where(counted: Counted, region: Region, side: int, commute_side: int) -> Tables:
+def where(counted: Remembered | InMemory, region: Region, side: int, commute_side: int) -> Tables:
     """WHERE without privacy: the six distributions as they are, on these grids."""
     callers = counted.callers
     homes, works = callers.home[callers.home[:, 0] >= 0], callers.work[callers.work[:, 0] >= 0]
@@ -161,7 +186,7 @@ def where(counted: Counted, region: Region, side: int, commute_side: int) -> Tab
         times=times,
         groups=groups,
         hours=np.stack([probability(row) for row in hours]),
-        callers=float(len(callers)),
+        callers=float(callers.size),
     )
 
 

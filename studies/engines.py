@@ -1,14 +1,15 @@
 """Engines at scale: one table of engines, methods and sizes.
 
-python studies/engines.py --sizes 100000 1000000      # a few minutes; engines that are missing are left out
-python studies/engines.py --sizes 10000000 --engines duckdb spark
+python studies/engines.py --sizes 100000 1000000      # an hour; engines that are missing are left out
+python studies/engines.py --sizes 10000000 --engines duckdb spark --methods independent dp-where
 python studies/engines.py --sizes 100000000 --engines duckdb --memory 4GiB
 python studies/engines.py --show                       # what was measured before
+python studies/engines.py --write                      # its short table in docs/guide/cluster.md
 
 Every line is a release of its own process: CPU seconds of the client and of the server (PostgreSQL's
-processes, Spark's Java), the peak of both, statements or jobs, bytes of counts that were fetched, and the
-first digits of a hash of the release, which has to be the same on every engine. Growth exponents compare
-two sizes.
+processes, Spark's Java), the largest peak of any of them, statements or jobs, bytes of counts that were
+fetched, and the first digits of a hash of the release, which has to be the same on every engine. Growth
+exponents compare two sizes. Every line is kept as soon as it is there.
 """
 
 from __future__ import annotations
@@ -22,29 +23,22 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from math import log
 from pathlib import Path
 from typing import Any
 
 import penstock
+from engine_records import METHODS
 from frame.store import RESULTS
 from frame.table import markdown
-from penstock.schema import Schema
-from scale_counts import schema as table_schema
-from scale_counts import write
 from servers import PostgresServer, missing
 
-ENGINES = ("memory", "duckdb", "postgresql", "spark")
-METHODS = ("independent", "confluence", "privtree")
-POINTS = """
-kind: points
-fields:
-- {name: real0, type: number, constraints: {minimum: 0, maximum: 1}}
-- {name: real1, type: number, constraints: {minimum: 0, maximum: 1}}
-"""
+ENGINES = ("memory", "duckdb", "sqlite", "postgresql", "spark")
 KEPT = RESULTS / "engines.json"
+PAGE = Path(__file__).parents[1] / "docs" / "guide" / "cluster.md"
+MARKS = ("<!-- studies/engines.py --write -->\n", "<!-- end of --write -->\n")
 MEBIBYTE = 1 << 20
 
 
@@ -108,7 +102,7 @@ def peak(numbers: Iterable[int]) -> float:
 
 
 def release(engine: str, method: str, rows: int, path: str, server: str) -> Line:
-    """Made in this process."""
+    """Made in this process, of a file or of the table `records` of a database."""
     from penstock.engine.database import Database
     from penstock.engine.postgres import Postgres
     from penstock.engine.spark import Spark
@@ -128,7 +122,7 @@ def release(engine: str, method: str, rows: int, path: str, server: str) -> Line
 
     for kind in (Database, Postgres, Spark):
         counted(kind)
-    facts = Schema.from_yaml(POINTS) if method == "privtree" else table_schema()
+    facts = METHODS[method].schemas[method]()
     source: Any = path
     context = None
     if engine == "spark":
@@ -143,13 +137,15 @@ def release(engine: str, method: str, rows: int, path: str, server: str) -> Line
     since = Path(log_file).stat().st_size if log_file else 0
     own = resource.getrusage(resource.RUSAGE_SELF)
     remote = engine in ("postgresql", "spark")
+    stored = {"postgresql": (url, path), "sqlite": (f"sqlite:///{path}", "records")}
+    place, table = stored.get(engine, (source, None))
     made = penstock.release(
-        url if engine == "postgresql" else source,
+        place,
         facts,
-        table=f"rows{rows}" if engine == "postgresql" else None,
+        table=table,
         epsilon=1,
         method=method,
-        engine="auto" if remote else engine,
+        engine=engine if engine in ("memory", "duckdb") else "auto",
         seed=8,
     )
     used = resource.getrusage(resource.RUSAGE_SELF)
@@ -162,8 +158,8 @@ def release(engine: str, method: str, rows: int, path: str, server: str) -> Line
         asked = len(re.findall(r"LOG:  (?:statement|execute [^:]*): ", Path(log_file).read_text()[since:]))
     model = made.model()
     digest = hashlib.sha256(json.dumps(model.json, sort_keys=True, default=str).encode())
-    for table in model.tables.values():
-        digest.update(table.write_csv().encode())
+    for each in model.tables.values():
+        digest.update(each.write_csv().encode())
     return Line(
         engine,
         method,
@@ -177,70 +173,113 @@ def release(engine: str, method: str, rows: int, path: str, server: str) -> Line
     )
 
 
-def loaded(server: PostgresServer, path: Path, rows: int) -> None:
-    """The same records as a table of PostgreSQL."""
+def in_postgres(server: PostgresServer, path: Path) -> str:
+    """The same records as a table of PostgreSQL; its name."""
     import polars as pl
     import psycopg
 
-    scan = pl.scan_parquet(path)
-    kinds = {
-        name: "text" if kind == pl.String else "bigint" if kind.is_integer() else "double precision"
-        for name, kind in scan.collect_schema().items()
-    }
+    scan, name = pl.scan_parquet(path), f"rows_{path.stem}"
     with psycopg.connect(server.url, autocommit=True) as connection:
-        columns = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
-        connection.execute(f"CREATE TABLE rows{rows} ({columns})")
-        with connection.cursor().copy(f"COPY rows{rows} FROM STDIN (FORMAT csv)") as copy:
-            for begin in range(0, rows, 1 << 20):
-                copy.write(scan.slice(begin, 1 << 20).collect().write_csv(include_header=False))
-        connection.execute(f"ANALYZE rows{rows}")
+        if connection.execute("SELECT to_regclass(%s)", [name]).fetchone() != (None,):
+            return name
+        columns = ", ".join(f"{column} {kind(of)}" for column, of in scan.collect_schema().items())
+        connection.execute(f"CREATE TABLE {name} ({columns})")
+        with connection.cursor().copy(f"COPY {name} FROM STDIN (FORMAT csv)") as copy:
+            for piece in pieces(scan):
+                copy.write(piece.write_csv(include_header=False))
+        connection.execute(f"ANALYZE {name}")
+    return name
 
 
-def measured(arguments: argparse.Namespace) -> list[Line]:
-    found = []
+def in_sqlite(path: Path) -> str:
+    """The same records as the table `records` of a file of SQLite; its path. Moments are texts there."""
+    import sqlite3
+
+    import polars as pl
+
+    found = path.with_suffix(".sqlite")
+    if found.exists():
+        return str(found)
+    scan = pl.scan_parquet(path)
+    names = scan.collect_schema().names()
+    moments = pl.selectors.datetime().dt.strftime("%Y-%m-%dT%H:%M:%S")
+    connection = sqlite3.connect(found)
+    kinds = {"text": "TEXT", "bigint": "INTEGER", "double precision": "REAL", "timestamp": "TEXT"}
+    columns = ", ".join(f"{column} {kinds[kind(of)]}" for column, of in scan.collect_schema().items())
+    connection.execute(f"CREATE TABLE records ({columns})")
+    for piece in pieces(scan.with_columns(moments)):
+        connection.executemany(f"INSERT INTO records VALUES ({', '.join('?' * len(names))})", piece.rows())
+    connection.commit()
+    connection.close()
+    return str(found)
+
+
+def kind(of: Any) -> str:
+    """The type of PostgreSQL for a column."""
+    if of.is_temporal():
+        return "timestamp"
+    return "bigint" if of.is_integer() else "double precision" if of.is_float() else "text"
+
+
+def pieces(scan: Any, rows: int = 1 << 20) -> Iterator[Any]:
+    """The records of a file, so many at a time."""
+    begin = 0
+    while (piece := scan.slice(begin, rows).collect()).height:
+        yield piece
+        begin += rows
+
+
+def measured(arguments: argparse.Namespace) -> Iterator[Line]:
     why = missing() if "postgresql" in arguments.engines else None
     server = PostgresServer() if "postgresql" in arguments.engines and why is None else None
     try:
         with tempfile.TemporaryDirectory() as folder:
             for rows in arguments.sizes:
-                path = (arguments.records or Path(folder)) / f"{rows}.parquet"
-                if not path.exists():
-                    write(path, rows)
-                told = ""
-                if server is not None:
-                    loaded(server, path, rows)
-                    master = int((server.folder / "data" / "postmaster.pid").read_text().split()[0])
-                    told = json.dumps([master, server.url, str(server.folder / "log")])
-                for engine in arguments.engines:
-                    if engine == "postgresql" and server is None:
-                        continue
-                    for method in arguments.methods:
-                        given = [engine, method, str(rows), str(path), told if engine == "postgresql" else ""]
-                        limit = {"PENSTOCK_MEMORY": arguments.memory} if arguments.memory else {}
-                        done = subprocess.run(
-                            [sys.executable, __file__, "--one", *given],
-                            capture_output=True,
-                            text=True,
-                            env={**os.environ, **limit},
-                        )
-                        if done.returncode:
-                            print(f"{engine}, {method}, {rows:,}: {done.stderr[-300:]}", file=sys.stderr)
+                for method in arguments.methods:
+                    path = METHODS[method].path(arguments.records or Path(folder), rows)
+                    able = penstock.catalogue.kind(METHODS[method].schemas[method]().kind).engines
+                    for engine in arguments.engines:
+                        if (engine == "postgresql" and server is None) or (
+                            engine == "duckdb" and engine not in able
+                        ):
                             continue
-                        line = Line(**json.loads(done.stdout.splitlines()[-1]))
-                        print(line, file=sys.stderr, flush=True)
-                        found.append(line)
+                        given = [engine, method, str(rows), str(path), ""]
+                        if engine == "sqlite":
+                            given[3] = in_sqlite(path)
+                        elif engine == "postgresql" and server is not None:
+                            given[3] = in_postgres(server, path)
+                            master = int((server.folder / "data" / "postmaster.pid").read_text().split()[0])
+                            given[4] = json.dumps([master, server.url, str(server.folder / "log")])
+                        line = apart(given, arguments.memory)
+                        if line is not None:
+                            yield line
     finally:
         if server is not None:
             server.removed()
-    return found
+
+
+def apart(given: list[str], memory: str | None) -> Line | None:
+    """A release of its own process; None where it failed, which is said."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--one", *given],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **({"PENSTOCK_MEMORY": memory} if memory else {})},
+    )
+    if done.returncode:
+        print(f"{', '.join(given[:3])}: {done.stderr[-600:]}", file=sys.stderr, flush=True)
+        return None
+    line = Line(**json.loads(done.stdout.splitlines()[-1]))
+    print(line, file=sys.stderr, flush=True)
+    return line
 
 
 def shown(lines: list[Line]) -> str:
     """The table, with the growth from the next smaller size and whether releases are the same."""
     by = {(line.engine, line.method, line.rows): line for line in lines}
-    rows = []
+    rows, order = [], list(METHODS)
     for line in sorted(
-        lines, key=lambda each: (each.rows, METHODS.index(each.method), ENGINES.index(each.engine))
+        lines, key=lambda each: (each.rows, order.index(each.method), ENGINES.index(each.engine))
     ):
         smaller = max(
             (r for e, m, r in by if (e, m) == (line.engine, line.method) and r < line.rows), default=0
@@ -270,6 +309,33 @@ def shown(lines: list[Line]) -> str:
     return "\n".join(markdown(heads, rows))
 
 
+def short(lines: list[Line]) -> str:
+    """CPU seconds of client and server, engine beside engine."""
+    order = list(METHODS)
+    rows = []
+    for method in order:
+        for size in sorted({each.rows for each in lines if each.method == method}):
+            here = {each.engine: each for each in lines if (each.method, each.rows) == (method, size)}
+            row = [f"`{method}`", f"{size:,}"]
+            for engine in ENGINES:
+                line = here.get(engine)
+                server = f" + {line.server:.1f}" if line is not None and line.server else ""
+                row.append("" if line is None else f"{line.client:.1f}{server}")
+            spark = here.get("spark")
+            row.append("" if spark is None else f"{spark.asked}, {spark.fetched / MEBIBYTE:.1f}")
+            same = len({each.release for each in here.values()}) == 1
+            row.append("DIFFERENT" if not same else "same" if len(here) > 1 else "")
+            rows.append(row)
+    heads = ["method", "rows", *ENGINES, "Spark: jobs, MiB", "release"]
+    return "\n".join(markdown(heads, rows)) + "\n"
+
+
+def page(text: str, lines: list[Line]) -> str:
+    """The guide with the short table between its marks."""
+    before, rest = text.split(MARKS[0])
+    return before + MARKS[0] + short(lines) + MARKS[1] + rest.split(MARKS[1])[1]
+
+
 def kept() -> list[Line]:
     return [Line(**each) for each in json.loads(KEPT.read_text())] if KEPT.exists() else []
 
@@ -284,17 +350,21 @@ def main() -> None:
     parser.add_argument("--memory", help="a limit such as 4GiB, for large sizes")
     parser.add_argument("--records", type=Path, help="a folder where the records stay for another run")
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--write", action="store_true")
     parser.add_argument("--one", nargs=5, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         engine, method, rows, path, server = arguments.one
         print(json.dumps(asdict(release(engine, method, int(rows), path, server))))
         return
+    if arguments.write:
+        PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), kept()), encoding="utf-8")
+        return
     if not arguments.show:
-        new = measured(arguments)
-        places = {(line.engine, line.method, line.rows) for line in new}
-        old = [line for line in kept() if (line.engine, line.method, line.rows) not in places]
-        KEPT.write_text(json.dumps([asdict(line) for line in [*old, *new]], indent=1) + "\n")
+        for new in measured(arguments):
+            place = (new.engine, new.method, new.rows)
+            old = [line for line in kept() if (line.engine, line.method, line.rows) != place]
+            KEPT.write_text(json.dumps([asdict(line) for line in [*old, new]], indent=1) + "\n")
     print(shown(kept()))
 
 

@@ -15,7 +15,12 @@ from typing import Any
 
 import polars as pl
 
-KINDS = {pl.String: "text", pl.Int64: "bigint", pl.Float64: "double precision"}
+KINDS = {
+    pl.String: "text",
+    pl.Int64: "bigint",
+    pl.Float64: "double precision",
+    pl.Datetime: "timestamp",
+}
 
 
 def binaries() -> Path | None:

@@ -22,6 +22,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from tests.engine.test_postgres import BASKETS, OWNED, VISITS
+from tests.kinds.calls.town import SCHEMA, commuters
 from tests.test_one_release_on_every_engine import POINTS, TABLE
 
 import penstock
@@ -131,6 +132,59 @@ LISTS: list[tuple[str, str, dict[str, Any], int, int, int | None]] = [
 ]
 
 
+# Of calls: so many jobs, and so many more for each round of 2-means.
+CALLS: list[tuple[str, dict[str, Any], int, int, int]] = [
+    ("dp-where", {"depth": 3, "rounds": 2}, 36, 2, 2),
+    (
+        "dp-where-published",
+        {"side": 8, "commute_side": 1, "most_mean": 9, "most_deviation": 9, "rounds": 2},
+        36,
+        2,
+        2,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CALLS, ids=[case[0] for case in CALLS])
+def test_spark_counts_calls_and_no_result_has_a_line_for_a_caller(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: tuple[Any, ...]
+) -> None:
+    method, parameters, most, each, rounds = case
+    lengths = []
+    plain = Spark.numbers
+
+    def numbers(database: Spark, expression: Any) -> dict[str, Numbers]:
+        found = plain(database, expression)
+        lengths.append(max(len(column) for column in found.values()))
+        return found
+
+    monkeypatch.setattr(Spark, "numbers", numbers)
+    commuters(500).write_parquet(tmp_path / "calls.parquet")
+    asked: dict[str, Any] = {"epsilon": 9, "method": method, "seed": 8, "parameters": parameters}
+    before = jobs(spark)
+    made = penstock.release(f"spark://{tmp_path}/calls.parquet", SCHEMA, **asked)
+    taken = jobs(spark) - before
+    expected = penstock.release(tmp_path / "calls.parquet", SCHEMA, engine="memory", **asked)
+    assert made.model().json == expected.model().json
+    assert all(table.equals(made.model().tables[name]) for name, table in expected.model().tables.items())
+    assert taken <= most + each * rounds
+    assert 5 < len(lengths) < 25
+    assert max(lengths) <= 24 * 64  # of calls by the hour and cell; all else is shorter than the callers
+    assert sorted(lengths)[-2] < 450
+
+
+def test_spark_is_handed_a_long_list_of_items_for_as_long_as_it_needs_it(spark: Any, visits: Path) -> None:
+    """More categories than are compared one by one."""
+    pages = ", ".join(f"p{number}" for number in range(300))
+    for schema, method, parameters in ((BASKETS, "select-items", {"c": 3}), (VISITS, "n-gram", {})):
+        facts = Schema.from_yaml(re.sub(r"enum: \[[^\]]*\]", f"enum: [{pages}]", schema))
+        assert len(facts.field("page").labels) == 300
+        asked: dict[str, Any] = {"epsilon": 60, "method": method, "seed": 8, "parameters": parameters}
+        made = penstock.release(spark.read_parquet(str(visits)), facts, **asked)
+        expected = penstock.release(visits, facts, engine="memory", **asked)
+        assert made.model().json == expected.model().json
+
+
 def test_the_guide_says_how_many_jobs_a_method_takes() -> None:
     page = (ROOT / "docs" / "guide" / "cluster.md").read_text(encoding="utf-8")
     table = page.split("| method | jobs at most |", 1)[1].split("\n\n", 1)[0]
@@ -142,6 +196,7 @@ def test_the_guide_says_how_many_jobs_a_method_takes() -> None:
     ]
     held = [(method, most, 0) for method, _, most in BOUNDS]
     held += [(method, most, each) for method, _, _, most, each, _ in LISTS]
+    held += [(method, most, each) for method, _, most, each, _ in CALLS]
     assert sorted(said) == sorted(held)
 
 
@@ -210,6 +265,28 @@ def test_every_question_of_an_engine_is_answered_as_in_memory(spark: Any, people
     ):
         for one, two in zip(question(ours), question(theirs), strict=True):
             assert np.array_equal(one, two)
+
+
+def test_spark_counts_tables_and_never_distinct_rows_however_many_marginals_are_asked_for(
+    spark: Any, tmp_path: Path, collected: list[str]
+) -> None:
+    rng = np.random.default_rng(2)
+    names = [f"c{number}" for number in range(24)]
+    pl.DataFrame({name: rng.integers(0, 5, 300) for name in names}).write_parquet(tmp_path / "wide.parquet")
+    fields = [
+        f"  - {{name: {name}, type: integer, constraints: {{enum: [0, 1, 2, 3, 4]}}}}" for name in names
+    ]
+    facts = Schema.from_yaml("\n".join(["fields:", *fields]))
+    ours = open_engine(spark.read_parquet(str(tmp_path / "wide.parquet")), facts)
+    pairs = [(one, two) for one in names for two in names if one < two]
+    assert len(pairs) >= 256
+    collected.clear()
+    found = ours.counts(pairs)
+    assert collected
+    assert isinstance(ours, IbisEngine)
+    assert ours._whole is None  # where distinct rows would be
+    theirs = open_engine(tmp_path / "wide.parquet", facts).counts(pairs)
+    assert all(np.array_equal(one, two) for one, two in zip(found, theirs, strict=True))
 
 
 def test_the_cache_goes_with_the_engine(spark: Any, people: Path) -> None:

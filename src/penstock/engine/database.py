@@ -36,6 +36,8 @@ class Database:
     """How many tables one question counts."""
     gathers: ClassVar[bool] = False
     """Whether it counts row by row, so that many tables are better summed up here from all distinct rows."""
+    near: ClassVar[bool] = True
+    """Whether distinct rows of few records may be handed over, where that spares many tables."""
     lists: ClassVar[bool] = False
     """Whether sequences and item sets are counted there, too; elsewhere their records are read from it."""
     keeps: bool = True
@@ -140,6 +142,9 @@ class DuckDB(Database):
 
 class SQLite(Database):
     """SQLite, which runs in this process and takes functions of it."""
+
+    def computed(self, table: ir.Table) -> ir.Table:
+        return table.limit(1 << 62)  # which SQLite does not merge into the query around it
 
     def digest(self, text: Any) -> Any:
         import hashlib

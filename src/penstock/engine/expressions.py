@@ -1,4 +1,4 @@
-"""Expressions of a database: long sums, the nearest of some centres, a column seen through a lookup.
+"""Expressions of a database: long sums, exact literals, the nearest of some centres, lookups.
 
 A database reads an expression only so many levels deep (SQLite: a hundred), and a sum that is written one
 term after another is as deep as it is long. Added up in pairs, sixty-four terms are six levels deep.
@@ -7,6 +7,7 @@ term after another is as deep as it is long. Added up in pairs, sixty-four terms
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import frexp, ldexp
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,25 @@ def added(terms: Sequence[Any]) -> Any:
         return terms[0]
     half = (len(terms) + 1) // 2
     return added(terms[:half]) + added(terms[half:])
+
+
+def double(number: float) -> Any:
+    """A literal that every database takes for the very same double.
+
+    SQLite reads some long texts as the double beside it: so whole numbers are written, and powers of two.
+    """
+    import ibis
+
+    share, power = frexp(number)
+    whole, power = int(ldexp(share, 53)), power - 53
+    zeros = (whole & -whole).bit_length() - 1 if whole else -power
+    whole, power = whole >> zeros, power + zeros
+    found: Any = ibis.literal(whole, type="int64").cast("float64")
+    while power:
+        step = max(-62, min(62, power))
+        factor = ibis.literal(1 << abs(step), type="int64").cast("float64")
+        found, power = found * factor if step > 0 else found / factor, power - step
+    return found
 
 
 def nearer(placed: ir.Table, begin: int, centres: Sequence[Sequence[int]]) -> ir.Table:

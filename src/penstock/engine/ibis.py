@@ -100,7 +100,8 @@ class IbisEngine:
         supersets = cover(numbers, self._columns, _CELLS_MANY if many else self._database.cells)
         if self._database.keeps:
             passes = len(supersets) if self._database.gathers else 1
-            few = (many and self._length <= _FEW_ROWS) or (passes >= _PASSES and self._length <= _SOME_ROWS)
+            few = many and self._database.near and self._length <= _FEW_ROWS
+            few = few or (passes >= _PASSES and self._length <= _SOME_ROWS)
             if few:
                 return self._everything({number for marginal in numbers for number in marginal}).tally(
                     numbers

@@ -8,12 +8,13 @@ a value means; typed sources keep their types. Columns that nobody asks for are 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from penstock.engine.connection import Duck, explained, first_line
 from penstock.errors import DataError
+from penstock.schema.fact import nearest
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -51,6 +52,17 @@ class Source(ABC):
     @abstractmethod
     def table(self, names: Sequence[str] | None = None, *, duck: Duck | None = None) -> ir.Table:
         """Raw: these columns (None: all) as an Ibis table, by default in DuckDB and read lazily."""
+
+    def required(self, names: Iterable[str | None]) -> list[str]:
+        """The columns that somebody names, each once; DataError names one that the data lack."""
+        needed = list(dict.fromkeys(name for name in names if name))
+        for name in needed:
+            if name not in self.names:
+                raise DataError(
+                    f"{name}: the data has no such column{nearest(name, self.names)}. "
+                    "Correct the name in the schema."
+                )
+        return needed
 
     def plain(self, names: Sequence[str]) -> pl.DataFrame:
         """Raw: the same, in types that the source declares and that no value decided.

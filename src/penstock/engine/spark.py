@@ -30,6 +30,7 @@ class Spark(SeveralTables):
     """A Spark session."""
 
     lists = True
+    near = False  # nothing but counts is collected from a cluster
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)

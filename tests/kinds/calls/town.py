@@ -60,6 +60,20 @@ def crowd(callers: int = 60, seed: int = 0) -> pl.DataFrame:
     return frame(*rows)
 
 
+def commuters(callers: int, seed: int = 4) -> pl.DataFrame:
+    """Callers with a home and a place of work each, some of whom are too busy to be counted."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for caller in range(callers):
+        home, work = rng.integers(0, 16, 2) + 0.5, rng.integers(0, 64, 2) / 4
+        for number in range(int(rng.integers(1, 6))):
+            rows.append(call(f"c{caller}", number % 4, 20.25 + number % 2, *home))
+            rows.append(call(f"c{caller}", number % 2, 14.5, *work))
+        if caller % 9 == 4:  # more calls in an hour than the town allows
+            rows += [call(f"c{caller}", 3, 8 + minute / 10, *home) for minute in range(4)]
+    return frame(*rows)
+
+
 def planted() -> Tables:
     """Six distributions that can be recognised in a sample."""
     side = 8

@@ -14,22 +14,19 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.contracts.data import Data, Handle
 from penstock.errors import SchemaError
-from penstock.kinds.calls.callers import SHARE, Callers, Counted
+from penstock.kinds.calls.callers import PROFILE_STEPS, SHARE, Counted, People
 from penstock.kinds.calls.layout import CallsLayout
 from penstock.kinds.calls.reading import open_calls
-from penstock.kinds.calls.region import HOURS, Groups, Numbers, Reals, Region, cell_of
+from penstock.kinds.calls.region import HOURS, Groups, Numbers, Reals, Region
 from penstock.privacy.mechanisms.choice import Steps
 from penstock.privacy.mechanisms.growth import Growth
 from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Relation, Schema
 
-PROFILE_STEPS = 1 << 20
-"""The lattice of shares: what a caller's calls at an hour are of all own calls, in steps, rounded down."""
 ONE = Sensitivity.of(1, monotone=True)
 
 
@@ -96,32 +93,27 @@ class Calls(Data):
     """
 
     def __init__(self, counted: Counted, schema: Schema) -> None:
-        if schema.relation is not Relation.ADD_REMOVE:
-            raise SchemaError(
-                "Methods for calls protect one caller added or removed; set relation to 'add-remove' in the "
-                "schema."
-            )
+        self.region = _possible(schema)
         self._counted, self.schema = counted, schema
-        self.region = Region.of(schema)
 
     @classmethod
     def _opened(
         cls, source: Any, schema: Schema, *, table: str | None, engine: str, order_key: bytes | None
     ) -> Calls:
-        cls(_NOBODY, schema)  # refuses bad schemas before anything is read
+        _possible(schema)  # before anything is read
         return cls(open_calls(source, schema, table=table, engine=engine), schema)
 
     def __repr__(self) -> str:
         return f"Calls({self.region.days} days, sealed, {self.schema.relation.value})"
 
     @property
-    def _callers(self) -> Callers:
+    def _callers(self) -> People:
         return self._counted.callers
 
     def size(self) -> Sealed[Numbers]:
         """The number of callers with a call within the window, as a vector of one."""
         return Sealed(
-            np.array([len(self._callers)], dtype=np.int64),
+            np.array([self._callers.size], dtype=np.int64),
             ONE,
             self.relation,
             because="every caller is counted once, however many calls there are; whether one is kept "
@@ -131,46 +123,28 @@ class Calls(Data):
     def places(self, which: str, side: int) -> Sealed[Numbers]:
         """How many callers live (or work) in each cell of a grid."""
         return Sealed(
-            self._at(which, side),
+            self._callers.places(which, side),
             ONE,
             self.relation,
             because="a caller has one home and one place of work at most, found from that caller's own rows "
             "and public constants: one cell changes by one",
         )
 
-    def _at(self, which: str, side: int) -> Numbers:
-        places = self._callers.home if which == "home" else self._callers.work
-        known = places[places[:, 0] >= 0]
-        return np.bincount(cell_of(known[:, 0], known[:, 1], side), minlength=side * side)
-
     def squares(self, which: str, depth: int) -> Squares:
         """The whole box as one square, from which PrivTree grows; the smallest have this depth."""
-        counts = [self._at(which, 1 << depth)]
+        counts = [self._callers.places(which, 1 << depth)]
         for level in range(depth, 0, -1):
             half = 1 << (level - 1)
             counts.append(counts[-1].reshape(half, 2, half, 2).sum(axis=(1, 3)).ravel())
         return Squares(counts[::-1], 0, np.zeros(1, dtype=np.int64))
-
-    def _commuters(self, side: int) -> tuple[Numbers, Reals]:
-        """Raw: the cell of the home of every caller with home and work, and miles between the two."""
-        home, work = self._callers.home, self._callers.work
-        known = (home[:, 0] >= 0) & (work[:, 0] >= 0)
-        home, work = home[known], work[known]
-        apart = self.region.miles(home[:, 0], home[:, 1], work[:, 0], work[:, 1])
-        return cell_of(home[:, 0], home[:, 1], side), apart
 
     def commutes(self, side: int, edges: Reals) -> Sealed[Numbers]:
         """How many callers of each cell of a grid commute how far: a row for a cell, with bins of its own.
 
         `edges` has the same rows, ascending; what is further than the last edge is counted in the last bin.
         """
-        cells, apart = self._commuters(side)
-        inner = edges[:, 1:-1]
-        bins = (apart[:, None] >= inner[cells]).sum(axis=1) if len(cells) else cells
-        size = edges.shape[1] - 1
-        counts = np.bincount(cells * size + bins, minlength=side * side * size)
         return Sealed(
-            counts.reshape(side * side, size),
+            self._callers.commutes(side, edges),
             ONE,
             self.relation,
             because="a caller lives in one cell and commutes one distance, which lies in one of the cell's "
@@ -186,8 +160,8 @@ class Calls(Data):
         every cell, so that none is empty. The score of a step is minus |2 k - n|, where k of the n distances
         are at most that far.
         """
-        cells, apart = self._commuters(side)
-        steps = np.clip(np.floor(apart / least), 0, lattice - 1).astype(np.int64)
+        cells, steps, times = self._callers.distances(side, least, lattice)
+        cells, steps = np.repeat(cells, times), np.repeat(steps, times)
         order = np.lexsort([steps, cells])
         cells, steps = cells[order], steps[order]
         ends = np.searchsorted(cells, np.arange(side * side + 1))
@@ -211,35 +185,18 @@ class Calls(Data):
 
         A row for every mean. All days of the window count, those without a call as well.
         """
-        days = self.region.days
-        mean = self._callers.calls / days
-        deviation = np.sqrt(np.maximum(self._callers.squares / days - mean**2, 0.0))
-        cells = _nearest(mean, means) * len(deviations) + _nearest(deviation, deviations)
-        counts = np.bincount(cells, minlength=len(means) * len(deviations))
         return Sealed(
-            counts.reshape(len(means), len(deviations)),
+            self._callers.per_day(means, deviations),
             ONE,
             self.relation,
             because="a caller has one mean and one deviation over the public window, and is counted in one "
             "cell; one without calls is nowhere",
         )
 
-    def _profiles(self) -> NDArray[np.int64]:
-        """Raw: the shares of a caller's calls at each hour, in steps rounded down."""
-        found: NDArray[np.int64] = self._callers.hours * PROFILE_STEPS // self._callers.calls[:, None]
-        return found
-
-    def _classes(self, profiles: NDArray[np.int64], centres: Reals) -> Numbers:
-        """Raw: the centre nearest to every profile, the first of several."""
-        if not len(profiles):
-            return np.zeros(0, dtype=np.int64)
-        far = [((profiles / PROFILE_STEPS - centre) ** 2).sum(axis=1) for centre in centres]
-        return np.asarray(np.argmin(np.stack(far), axis=0), dtype=np.int64)
-
     def class_sizes(self, centres: Reals) -> Sealed[Numbers]:
         """How many callers are nearest to each centre."""
         return Sealed(
-            np.bincount(self._classes(self._profiles(), centres), minlength=len(centres)),
+            self._callers.around(centres)[0],
             ONE,
             self.relation,
             because="a caller is nearest to one centre, the first of several; the centres are public by now",
@@ -248,24 +205,18 @@ class Calls(Data):
     def class_sums(self, centres: Reals) -> Sealed[Numbers]:
         """For every centre the sum of the profiles nearest to it, hour by hour, in steps."""
         return Sealed(
-            self._sums(centres),
+            self._callers.around(centres)[1],
             Sensitivity.of(PROFILE_STEPS, monotone=True),
             self.relation,
             because="a caller is nearest to one centre and adds to its row the shares of own calls, which "
             "were rounded down to steps and are all steps there are at most",
         )
 
-    def _sums(self, centres: Reals) -> NDArray[np.int64]:
-        profiles = self._profiles()
-        sums = np.zeros((len(centres), HOURS), dtype=np.int64)
-        np.add.at(sums, self._classes(profiles, centres), profiles)
-        return sums
-
     def around(self, centres: Reals, weight: int) -> Sealed[Numbers]:
         """Both at once: `weight` times the size of each class, then the sums of its profiles, row by row."""
-        sizes = np.bincount(self._classes(self._profiles(), centres), minlength=len(centres))
+        sizes, sums = self._callers.around(centres)
         return Sealed(
-            np.column_stack([weight * sizes, self._sums(centres)]),
+            np.column_stack([weight * sizes, sums]),
             Sensitivity.of(PROFILE_STEPS + weight, monotone=True),
             self.relation,
             because="a caller is nearest to one centre: its size moves by the weight, and its sums by all "
@@ -300,25 +251,11 @@ class Calls(Data):
         )
 
 
-class _Nobody:
-    """No calls at all."""
-
-    callers = Callers(
-        np.zeros(0, dtype=np.int64),
-        np.zeros(0, dtype=np.int64),
-        np.zeros((0, HOURS), dtype=np.int64),
-        np.zeros((0, 2), dtype=np.int64),
-        np.zeros((0, 2), dtype=np.int64),
-    )
-
-    def hourly(self, groups: Groups, *, shared: bool) -> Numbers:
-        return np.zeros((HOURS, groups.size), dtype=np.int64)
-
-
-_NOBODY = _Nobody()
-
-
-def _nearest(values: Reals, known: Sequence[float]) -> Numbers:
-    """The place of the nearest of some ascending numbers; of two the smaller one."""
-    middles = (np.asarray(known[1:], dtype=np.float64) + np.asarray(known[:-1], dtype=np.float64)) / 2
-    return np.searchsorted(middles, values, side="left").astype(np.int64)
+def _possible(schema: Schema) -> Region:
+    """The ground of a schema; SchemaError where nothing can be released under it."""
+    if schema.relation is not Relation.ADD_REMOVE:
+        raise SchemaError(
+            "Methods for calls protect one caller added or removed; set relation to 'add-remove' in the "
+            "schema."
+        )
+    return Region.of(schema)

@@ -1,8 +1,8 @@
 """Calls inside a database: grouped counts over Ibis, in DuckDB by default.
 
 The twin of `reading.InMemory`, number for number. The source is read once: calls are kept as small whole
-numbers in a temporary table of the database, and so is one row for every caller. What comes back are these
-rows, without the names of callers, and grouped counts; calls never leave it.
+numbers in a temporary table of the database, and so is one row for every caller. Both stay there; what comes
+back are counts and sums over public cells.
 """
 
 from __future__ import annotations
@@ -10,26 +10,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from penstock.engine.bound import refuse_nobody, user_in_database
-from penstock.engine.connection import Duck, stopped, too_large
+from penstock.engine.connection import Duck
 from penstock.engine.coordinates import Coordinate
+from penstock.engine.expressions import double
+from penstock.engine.inside import Inside
 from penstock.engine.records import Source
 from penstock.engine.stored import Stored
-from penstock.errors import PenstockError
 from penstock.kinds.calls import moments
 from penstock.kinds.calls.callers import (
     PACKED,
+    PROFILE_STEPS,
     RULE_SIDE,
     SHARE,
-    Callers,
     at_night,
     at_work,
+    by_rule,
     rule_score,
     ruled,
-    spread,
+    unpacked,
 )
+from penstock.kinds.calls.callers_in_database import CallersInDatabase
 from penstock.kinds.calls.layout import CallsLayout
 from penstock.kinds.calls.region import BITS, DAY, HOURS, Groups, Numbers, Region, cell_of
 from penstock.progress import progress
@@ -39,47 +40,34 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 
-class InDatabase:
-    """Calls in a database, gathered by grouped counts."""
+class InDatabase(Inside):
+    """Calls in a database, counted there."""
 
     def __init__(
         self, records: Source, schema: Schema, layout: CallsLayout, region: Region, memory: str | None = None
     ) -> None:
-        self._records, self._layout, self._region = records, layout, region
-        self._duck = None if records.remote else Duck(memory)
-        raw = self._asked(lambda: records.table(layout.columns, duck=self._duck))
-        self._raw = moments.in_database(raw, layout)
+        super().__init__(records, layout.columns, None if records.remote else Duck(memory))
+        self._layout, self._region = layout, region
+        self._raw = moments.in_database(self.source, layout)
         with progress("gathering calls by caller"):
-            self._stored: Stored = self._asked(lambda: self._coded(schema))
-            self._calls = self._stored.table
-            self._people: Stored = self._asked(self._gathered)
-            found = self._asked(lambda: self._people.table.drop("caller", "busiest").to_pyarrow())
-        frame = pl.from_arrow(found)
-        assert isinstance(frame, pl.DataFrame)
-        self.callers = Callers.of(frame, ruled=ruled(layout))
+            self._calls: Stored = self.asked(lambda: self._coded(schema))
+            self.callers = CallersInDatabase(self, self.asked(self._gathered), region)
+
+    @property
+    def coded(self) -> ir.Table:
+        """The calls within the window, one a row."""
+        return self._calls.table
 
     def hourly(self, groups: Groups, *, shared: bool) -> Numbers:
         import ibis
 
-        people = self._people.table.select(who="caller", many="calls")
-        joined = self._calls.join(people, self._calls["caller"] == people["who"])
+        calls, people = self.coded, self.callers.table
+        people = people.select(who="caller", many="calls")
+        joined = calls.inner_join(people, calls["caller"] == people["who"])
         share: Any = ibis.literal(SHARE, type="int64") // joined["many"] if shared else ibis.literal(1)
         x, y = joined["x"].cast("int64"), joined["y"].cast("int64")
-        placed = joined.select(hour=joined["hour"], group=groups.of_place(x, y), weight=share.cast("int64"))
-        grouped = placed.group_by("hour", "group").aggregate(total=placed["weight"].sum().cast("int64"))
-        found = pl.from_arrow(self._asked(grouped.to_pyarrow))
-        assert isinstance(found, pl.DataFrame)
-        return spread(found, groups)
-
-    def _asked(self, query: Any) -> Any:
-        try:
-            return query()
-        except PenstockError:
-            raise
-        except Exception as problem:
-            if stopped(problem):
-                raise KeyboardInterrupt from None
-            raise (too_large(problem) or self._records.failure(problem)) from problem
+        cell = joined["hour"].cast("int64") * groups.size + groups.of_place(x, y)
+        return self.summed(joined, cell, share, HOURS * groups.size).reshape(HOURS, groups.size)
 
     def _coded(self, schema: Schema) -> Stored:
         """The calls within the window as small whole numbers, kept in the database; or a refusal."""
@@ -97,7 +85,7 @@ class InDatabase:
         for name, (field, column) in wanted.items():
             value, missing, good = _checked(schema.codec(field), raw[column], name)
             first |= {name: value, f"{name} missing": missing, f"{name} good": good}
-        inner = raw.select(**first)
+        inner = self.database.computed(raw.select(**first))
         clock = schema.field(layout.time).edges
         refused = ibis.cases(
             *((~inner[f"{name} good"], ibis.literal(place)) for place, name in enumerate(wanted, start=1)),
@@ -130,7 +118,8 @@ class InDatabase:
     ) -> None:
         """Raise for values that are none, naming an example."""
         refuse_nobody(stored, "caller", self._layout.caller, schema.missing_values)
-        worst = stored.filter(stored["refused"] > 0)["refused"].min().to_pyarrow().as_py()
+        wrong = stored.filter(stored["refused"] > 0)
+        worst = int(self.database.numbers(wrong.aggregate(first=wrong["refused"].min()))["first"][0])
         if worst:
             name, (field, column) = wanted[worst - 1]
             codec = schema.codec(field)
@@ -139,15 +128,13 @@ class InDatabase:
             raise moments.complaint(codec, example.to_pyarrow().to_pylist()[0][column])
 
     def _gathered(self) -> Stored:
-        """One row for every caller, in a temporary table."""
-        calls = self._calls
+        """One row for every caller that is kept, in a temporary table."""
+        calls = self.coded
         slots = calls.group_by("caller", "day", "hour").aggregate(n=calls.count())
         people = slots.group_by("caller").aggregate(
             calls=slots["n"].sum().cast("int64"),
             busiest=slots["n"].max().cast("int64"),
-            **{
-                f"h{hour}": slots["n"].sum(where=slots["hour"] == hour).cast("int64") for hour in range(HOURS)
-            },
+            **{f"h{hour}": slots["n"].sum(where=slots["hour"] == hour) for hour in range(HOURS)},
         )
         days = slots.group_by("caller", "day").aggregate(m=slots["n"].sum())
         squares = days.group_by("caller").aggregate(squares=(days["m"] * days["m"]).sum().cast("int64"))
@@ -155,19 +142,35 @@ class InDatabase:
         people = people.left_join(squares, people["caller"] == squares["squares of"]).drop("squares of")
         if self._layout.busiest is not None:
             people = people.filter(people["busiest"] <= self._layout.busiest)
+        columns: dict[str, Any] = {name: people[name] for name in ("caller", "calls", "squares")}
+        for hour in range(HOURS):
+            calls_then = people[f"h{hour}"].cast("int64").fill_null(0)
+            columns[f"p{hour}"] = calls_then * PROFILE_STEPS // people["calls"]
+        people = people.select(**columns)
         for name in ("home", "work"):
-            found = self._most_frequent(name) if name in ruled(self._layout) else self._stated(name)
-            joined = people.left_join(found, people["caller"] == found[f"{name} of"])
-            people = joined.drop(f"{name} of")
+            people = self._placed(people, name)
         return Stored(people)
 
+    def _placed(self, people: ir.Table, name: str) -> ir.Table:
+        """The callers with one more place, in steps of the lattice; null where none is known."""
+        import ibis
+
+        rule = name in ruled(self._layout)
+        found = self._most_frequent(name) if rule else self._stated(name)
+        joined = people.left_join(found, people["caller"] == found[f"{name} of"])
+        told, none = joined[name], ibis.null("int64")
+        x, y = by_rule(told) if rule else unpacked(told)
+        known = (told >= 0).fill_null(False)
+        steps = {f"{name}_x": ibis.ifelse(known, x, none), f"{name}_y": ibis.ifelse(known, y, none)}
+        return joined.mutate(**steps).drop(name, f"{name} of")
+
     def _stated(self, name: str) -> ir.Table:
-        calls = self._calls
+        calls = self.coded
         found = calls.group_by("caller").aggregate(**{name: calls[name].max()})
         return found.rename({f"{name} of": "caller"})
 
     def _most_frequent(self, name: str) -> ir.Table:
-        calls = self._calls
+        calls = self.coded
         day, hour = calls["day"].cast("int64"), calls["hour"]
         meant = at_night(hour) if name == "home" else at_work(day, hour, self._region)
         there = calls.filter(meant)
@@ -193,7 +196,7 @@ def _checked(codec: Codec, column: ir.Value, part: str) -> tuple[Any, Any, Any]:
         good = good & ~dated
     if part != "t" and codec.field.outside != "clamp":
         edges = codec.field.edges
-        good = good & (value >= _double(edges.low)) & (value <= _double(edges.high))
+        good = good & (value >= double(edges.low)) & (value <= double(edges.high))
     if part not in ("t", "x", "y"):
         good = good | missing
     return value, missing, good.fill_null(False)
@@ -202,14 +205,7 @@ def _checked(codec: Codec, column: ir.Value, part: str) -> tuple[Any, Any, Any]:
 def _steps(codec: Codec, value: Any) -> Any:
     import ibis
 
-    low, high = _double(codec.field.edges.low), _double(codec.field.edges.high)
+    low, high = double(codec.field.edges.low), double(codec.field.edges.high)
     number = value.cast("float64")
     clamped = ibis.ifelse(number < low, low, ibis.ifelse(number > high, high, number))
     return Coordinate.of(codec).positions_in_database(clamped, BITS).cast("int64")
-
-
-def _double(number: float) -> Any:
-    """A literal that the database reads as the very same double."""
-    import ibis
-
-    return ibis.literal(repr(float(number))).cast("float64")

@@ -73,7 +73,7 @@ class CallsEvaluation(Evaluator):
         whose = [name for name in needed if name == layout.caller]
         records, part = part_of(records, needed, whose, options.seed)
         counted = InMemory(records, schema, layout, region)
-        if not len(counted.callers):
+        if not counted.callers.size:
             raise DataError("The data to compare with has no calls within the window.")
         calls = coded_calls(records.cells(layout.columns), schema, layout, region)
         caller, day, hour, x, y = (calls[name].to_numpy() for name in ("caller", "day", "hour", "x", "y"))
@@ -191,7 +191,7 @@ def _again(
     names = np.unique(caller)
     times = np.bincount(rng.integers(len(names), size=len(names)), minlength=len(names))
     weight = np.repeat(np.arange(len(caller)), times[np.searchsorted(names, caller)])
-    chosen = rng.integers(len(people), size=len(people))
+    chosen = rng.integers(people.size, size=people.size)
     return Seen(
         _by_hour(hour[weight], x[weight], y[weight]),
         _places(people.home[chosen]),

@@ -30,7 +30,8 @@ import numpy as np
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Whole
 from penstock.errors import SchemaError, UsageError
-from penstock.kinds.calls.data import PROFILE_STEPS, Calls
+from penstock.kinds.calls.callers import PROFILE_STEPS
+from penstock.kinds.calls.data import Calls
 from penstock.kinds.calls.layout import CallsLayout
 from penstock.kinds.calls.region import HOURS, Groups, Reals, Region
 from penstock.kinds.calls.release import CallsRelease

@@ -1,8 +1,7 @@
 """Calls: reading them and gathering what every caller did, in memory or inside a database.
 
-In a database the records stay where they are: a few grouped counts bring back one row for every caller, and
-the calls by the hour are one more grouped count, over whatever groups of cells are asked for. In memory the
-same is done with Polars. Everything here is raw and lies below the seal.
+In a database the records stay where they are, and so do callers (`penstock.kinds.calls.database`). In memory
+the same is done with Polars. Everything here is raw and lies below the seal.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from penstock.engine.coordinates import Coordinate
 from penstock.engine.opening import AUTO, in_memory, placed
 from penstock.engine.records import Source
 from penstock.engine.source import read as read_source
-from penstock.errors import DataError
 from penstock.kinds.calls import moments
 from penstock.kinds.calls.callers import (
     PACKED,
@@ -34,7 +32,6 @@ from penstock.kinds.calls.callers import (
 from penstock.kinds.calls.layout import CallsLayout
 from penstock.kinds.calls.region import BITS, DAY, HOURS, Groups, Numbers, Region, cell_of
 from penstock.schema import Codec, Schema
-from penstock.schema.fact import nearest
 from penstock.schema.reading import read
 
 if TYPE_CHECKING:
@@ -45,12 +42,7 @@ def open_calls(source: Any, schema: Schema, *, table: str | None = None, engine:
     """Raw: the calls of a source, gathered by caller; what the schema refuses stops here."""
     layout, region = CallsLayout.of(schema), Region.of(schema)
     records = placed(read_source(source, table=table), engine)
-    for name in layout.columns:
-        if name not in records.names:
-            raise DataError(
-                f"{name}: the data has no such column{nearest(name, records.names)}. "
-                "Correct the name in the schema."
-            )
+    records.required(layout.columns)
     if in_memory(engine, records):
         return InMemory(records, schema, layout, region)
     from penstock.kinds.calls.database import InDatabase
@@ -67,7 +59,7 @@ class InMemory:
         if layout.busiest is not None:
             people = people.filter(pl.col("busiest") <= layout.busiest)
         self._weights = people.select("caller", share=SHARE // pl.col("calls"), one=pl.lit(1, pl.Int64))
-        self.callers = Callers.of(people, ruled=ruled(layout))
+        self.callers = Callers.of(people, region, ruled=ruled(layout))
 
     def _gathered(self, layout: CallsLayout, region: Region) -> pl.DataFrame:
         """One row for every caller."""

@@ -24,7 +24,8 @@ import numpy as np
 from penstock.contracts.method import Method
 from penstock.contracts.parameters import Exact, Share, Text, Whole
 from penstock.errors import UsageError
-from penstock.kinds.calls.data import PROFILE_STEPS, Calls
+from penstock.kinds.calls.callers import PROFILE_STEPS
+from penstock.kinds.calls.data import Calls
 from penstock.kinds.calls.public import PublicTables
 from penstock.kinds.calls.region import Groups, Reals, Region
 from penstock.kinds.calls.release import CallsRelease

@@ -6,10 +6,10 @@ of one width (`penstock.engine.strings`), and equal sets are one row with their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from math import comb
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,10 @@ from penstock.engine.bound import (
     refuse_uncalled,
     user_in_database,
 )
-from penstock.engine.connection import explained
+from penstock.engine.inside import Inside
 from penstock.engine.pieces import USER
 from penstock.engine.records import Source
-from penstock.engine.stored import Stored, database_of
+from penstock.engine.stored import Stored
 from penstock.engine.strings import PLACE, ROW, TOKEN, Digits, cut_up, places_of, refuse_values
 from penstock.kinds.itemsets.item_tree import ItemTree
 from penstock.kinds.itemsets.layout import ItemSetLayout
@@ -39,18 +39,17 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 Numbers = NDArray[np.int64]
-T = TypeVar("T")
 
 TEXT, TIMES, ITEM = "t", "n", "item"
 _WRONG, _LOST, _NOBODY = "wrong", "lost", "nobody"
 _CHECKS = (_WRONG, _LOST, _NOBODY)
 
 
-class SetsInDatabase:
+class SetsInDatabase(Inside):
     """Raw: item sets that stay in a database; `recorded.Recorded` says what can be asked."""
 
     def __init__(self, records: Source, schema: Schema, needed: Sequence[str], order_key: bytes) -> None:
-        self._failure = records.failure
+        super().__init__(records, needed)
         self._schema, self._layout = schema, ItemSetLayout.of(schema)
         self._codec = schema.codec(self._layout.item)
         self._universe = len(self._codec.field.labels)
@@ -59,30 +58,12 @@ class SetsInDatabase:
         self._owned: Stored | None = None
         self._counted: tuple[tuple[Sequence[int], int], Numbers] | None = None
         with progress("encoding item sets"):
-            self._stored: Stored = self.asked(lambda: self._bounded(records.table(needed)))
+            self._stored: Stored = self.asked(lambda: self._bounded(self.source))
 
     @property
     def table(self) -> ir.Table:
         """Every different set, and how often it occurs."""
         return self._stored.table
-
-    def asked(self, question: Callable[[], T]) -> T:
-        with explained(self._failure):
-            return question()
-
-    def sums(self, table: ir.Table, key: Any, amount: Any) -> tuple[Numbers, Numbers]:
-        """The sum of an amount for each whole number that a key has, ascending."""
-        read = table.select(key=key.cast("int64"), amount=amount.cast("int64"))
-        grouped = read.group_by("key").aggregate(total=read["amount"].sum().cast("int64"))
-        found = self.asked(lambda: database_of(table).numbers(grouped))
-        order = np.argsort(found["key"])
-        return found["key"][order], found["total"][order]
-
-    def _dense(self, table: ir.Table, key: Any, amount: Any, cells: int) -> Numbers:
-        keys, totals = self.sums(table, key, amount)
-        found = np.zeros(cells, dtype=np.int64)
-        found[keys] = totals
-        return found
 
     @property
     def size(self) -> int:
@@ -115,14 +96,11 @@ class SetsInDatabase:
             return self.supports(universe)
         items = self.exploded(self._owned.table.select(USER, TEXT))
         people = items.select(USER, ITEM).distinct()
-        (found,) = self.asked(lambda: database_of(people).tables(people, [people[ITEM]]))
-        counts = np.zeros(universe, dtype=np.int64)
-        counts[found[0]] = found[1]
-        return counts
+        return self.counts(people, people[ITEM], universe)
 
     def supports(self, universe: int) -> Numbers:
         items = self.exploded(self.table)
-        return self._dense(items, items[ITEM], items[TIMES], universe)
+        return self.summed(items, items[ITEM], items[TIMES], universe)
 
     def shares(self, universe: int, most: int, steps: int) -> Numbers:
         import ibis
@@ -131,7 +109,7 @@ class SetsInDatabase:
         given = ibis.least(
             ibis.literal(steps, type="int64"), ibis.literal(steps * most, type="int64") // self.length(items)
         )
-        return self._dense(items, items[ITEM], items[TIMES] * given, universe)
+        return self.summed(items, items[ITEM], items[TIMES] * given, universe)
 
     def cells(self, universe: int) -> Numbers:
         found = np.zeros(1 << universe, dtype=np.int64)
@@ -159,8 +137,7 @@ class SetsInDatabase:
         listed = self.listed(chosen=np.asarray(items, dtype=np.int64), at=places)
         joined = held.inner_join(listed, held[ITEM] == listed["chosen"])
         digits = Digits(max(1, len(items)))
-        database = database_of(joined)
-        text = database.joined(digits.written(joined["at"]), joined["at"], joined["at"].notnull())
+        text = self.database.joined(digits.written(joined["at"]), joined["at"], joined["at"].notnull())
         alone = joined.group_by([TEXT, TIMES]).aggregate(among=text)
         different = alone.group_by("among").aggregate(**{TIMES: alone[TIMES].sum().cast("int64")})
         kept = self.asked(lambda: Stored(different))
@@ -201,7 +178,7 @@ class SetsInDatabase:
 
     def listed(self, **columns: Numbers) -> ir.Table:
         """Public numbers as a table of the database."""
-        return database_of(self.table).listed(
+        return self.database.listed(
             {name: owned(np.asarray(column, dtype=np.int64)) for name, column in columns.items()}
         )
 
@@ -240,14 +217,13 @@ class SetsInDatabase:
         else:
             columns = {ROW: user_in_database(source[layout.transaction]), TOKEN: source[layout.item]}
             values = source.select(**columns, **{name: source[of] for name, of in keep.items()})
-        database = database_of(source)
         named = [name for name in (ROW, PLACE, *keep) if name in values.columns]
         inner = coded(
             values,
             {TOKEN: self._codec},
             {name: name for name in named},
-            computed=database.computed,
-            listed=database.listed,
+            computed=self.database.computed,
+            listed=self.database.listed,
         )
         there = inner[PLACE].notnull() if PLACE in inner.columns else ibis.literal(True)
         known = there & (inner[TOKEN] >= 0) & (inner[TOKEN] < self._universe)
@@ -263,7 +239,7 @@ class SetsInDatabase:
         )
         by = [ROW, *keep]
         once = read.group_by([*by, ITEM]).aggregate(**{name: read[name].sum() for name in _CHECKS})
-        text = database.joined(self.digits.written(once[ITEM]), once[ITEM], once[ITEM].notnull())
+        text = self.database.joined(self.digits.written(once[ITEM]), once[ITEM], once[ITEM].notnull())
         sets = once.group_by(by).aggregate(
             **{TEXT: text}, **{name: once[name].sum().cast("int64") for name in _CHECKS}
         )
@@ -287,14 +263,14 @@ class SetsInDatabase:
         name = owner + bar + large[TEXT] + bar + large["which"].cast("string")
         kept = keep_some(large, [*by, "which"], name, largest, self._key + b"items")
         rest = [name for name in kept.columns if name in _CHECKS]
-        text = database_of(kept).joined(self.digits.written(kept[ITEM]), kept[ITEM], kept[ITEM].notnull())
+        text = self.database.joined(self.digits.written(kept[ITEM]), kept[ITEM], kept[ITEM].notnull())
         again = kept.group_by([*by, "which", *rest]).aggregate(shorter=text)
         shorter = again.select(**{name: again["shorter" if name == TEXT else name] for name in sets.columns})
         return small.union(shorter)
 
     def _refuse(self, found: ir.Table, values: ir.Table) -> None:
         """DataError for items that the schema refuses, and for records of no set or of nobody."""
-        sums = database_of(found).numbers(found.aggregate(**{name: found[name].sum() for name in _CHECKS}))
+        sums = self.database.numbers(found.aggregate(**{name: found[name].sum() for name in _CHECKS}))
         refuse_values(int(sums[_WRONG][0]), self._codec, values)
         refuse_count(int(sums[_LOST][0]), self._layout.transaction or "")
         refuse_count(int(sums[_NOBODY][0]), self._schema.unit.column or "")

@@ -34,7 +34,6 @@ from penstock.kinds.itemsets.layout import ItemSetLayout
 from penstock.kinds.itemsets.recorded import Recorded
 from penstock.progress import progress
 from penstock.schema import Schema
-from penstock.schema.fact import nearest
 
 
 def open_itemsets(
@@ -107,15 +106,7 @@ def _has_columns(path: Path) -> bool:
 
 def _needed(records: Source, schema: Schema, columns: ItemSetLayout) -> list[str]:
     """The columns that item sets are made of; DataError names one that the data lack."""
-    named = (columns.item, columns.transaction, schema.unit.column)
-    needed = list(dict.fromkeys(name for name in named if name))
-    for name in needed:
-        if name not in records.names:
-            raise DataError(
-                f"{name}: the data has no such column{nearest(name, records.names)}. "
-                "Correct the name in the schema."
-            )
-    return needed
+    return records.required((columns.item, columns.transaction, schema.unit.column))
 
 
 def _in_memory(records: Source, schema: Schema, columns: ItemSetLayout) -> tuple[Incidence, Names | None]:

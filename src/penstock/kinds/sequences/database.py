@@ -8,18 +8,18 @@ compared with the list of the contexts that are asked for. Only counts come back
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.bound import keep_some_per_user, refuse_nobody, refuse_uncalled, user_in_database
-from penstock.engine.connection import explained
+from penstock.engine.inside import Inside
 from penstock.engine.pieces import USER
 from penstock.engine.records import Source
-from penstock.engine.stored import Stored, database_of
+from penstock.engine.stored import Stored
 from penstock.engine.strings import PLACE, ROW, TOKEN, Digits, cut_up, listed_texts, places_of, refuse_values
 from penstock.errors import DataError
 from penstock.kinds.sequences.clock import Clock
@@ -31,18 +31,17 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 Numbers = NDArray[np.int64]
-T = TypeVar("T")
 
 TEXT, LENGTH, FIRST, GAPS = "t", "n", "b", "g"
 _WHO, _AT, _WHEN, _MOMENT = "who", "at", "when", "moment"
 _WRONG, _TIED, _UNREAD = "wrong", "tied", "unread"
 
 
-class SequencesInDatabase:
+class SequencesInDatabase(Inside):
     """Raw: sequences that stay in a database; `symbols.Recorded` says what can be asked."""
 
     def __init__(self, records: Source, schema: Schema, needed: Sequence[str], order_key: bytes) -> None:
-        self._failure = records.failure
+        super().__init__(records, needed)
         self._schema, self._layout = schema, SequenceLayout.of(schema)
         self._codec = schema.codec(self._layout.symbol)
         assert self._layout.longest is not None
@@ -51,22 +50,11 @@ class SequencesInDatabase:
         self._clock = Clock.of(schema)
         self._gap_digits = Digits(1 if self._clock is None else self._clock.gaps.count + 1)
         with progress("encoding sequences"):
-            self._stored: Stored = self.asked(lambda: self._bounded(records.table(needed), order_key))
+            self._stored: Stored = self.asked(lambda: self._bounded(self.source, order_key))
 
     @property
     def table(self) -> ir.Table:
         return self._stored.table
-
-    def asked(self, question: Callable[[], T]) -> T:
-        with explained(self._failure):
-            return question()
-
-    def counts(self, table: ir.Table, key: Any, cells: int) -> Numbers:
-        """How many rows of a table have each whole number below `cells`."""
-        (found,) = self.asked(lambda: database_of(table).tables(table, [key.cast("int64")]))
-        counts = np.zeros(cells, dtype=np.int64)
-        counts[found[0]] = found[1]
-        return counts
 
     @property
     def size(self) -> int:
@@ -75,7 +63,7 @@ class SequencesInDatabase:
     @cached_property
     def _lengths(self) -> tuple[Numbers, Numbers]:
         """The lengths that occur, ascending, and how often."""
-        (found,) = self.asked(lambda: database_of(self.table).tables(self.table, [self.table[LENGTH]]))
+        (found,) = self.asked(lambda: self.database.tables(self.table, [self.table[LENGTH]]))
         return found
 
     def length_counts(self, longest: int) -> tuple[Numbers, Numbers]:
@@ -129,13 +117,12 @@ class SequencesInDatabase:
             source = source.mutate(**{owner: user_in_database(source[owner])})
         keep = {} if owner is None else {USER: owner}
         values = cut_up(source, self._layout.symbol, self._layout.separator, keep)
-        database = database_of(source)
         inner = coded(
             values,
             {TOKEN: self._codec},
             {name: name for name in (ROW, PLACE, *keep)},
-            computed=database.computed,
-            listed=database.listed,
+            computed=self.database.computed,
+            listed=self.database.listed,
         )
         there = inner[PLACE].notnull()
         grouped = inner.group_by([ROW, *keep]).aggregate(
@@ -157,13 +144,12 @@ class SequencesInDatabase:
         owned = [_WHO] + ([USER] if USER in events.columns else [])
         codecs = {TOKEN: self._codec} | ({} if self._clock is None else {_WHEN: self._clock.codec})
         keep = [name for name in events.columns if name not in codecs]
-        database = database_of(source)
         inner = coded(
             events,
             codecs,
             {name: name for name in keep},
-            computed=database.computed,
-            listed=database.listed,
+            computed=self.database.computed,
+            listed=self.database.listed,
         )
         by = {"group_by": [inner[name] for name in owned], "order_by": [inner[_AT], inner[TOKEN]]}
         placed = inner.mutate(
@@ -210,7 +196,7 @@ class SequencesInDatabase:
     def _joined(self, table: ir.Table, digits: Digits, codes: Any) -> Any:
         """The codes of a group as a text, up to the longest."""
         kept = table[PLACE].notnull() & (table[PLACE] < self._longest)
-        return database_of(table).joined(digits.written(codes), table[PLACE], kept)
+        return self.database.joined(digits.written(codes), table[PLACE], kept)
 
     def _marked(self, grouped: ir.Table) -> ir.Table:
         import ibis
@@ -271,7 +257,7 @@ class SequencesInDatabase:
     def _refuse(self, found: ir.Table, values: ir.Table) -> None:
         """DataError for what the schema refuses, for events in no certain order, and for nobody's records."""
         asked = [name for name in (_WRONG, _TIED, _UNREAD) if name in found.columns]
-        sums = database_of(found).numbers(found.aggregate(**{name: found[name].sum() for name in asked}))
+        sums = self.database.numbers(found.aggregate(**{name: found[name].sum() for name in asked}))
         refuse_values(int(sums[_WRONG][0]), self._codec, values)
         layout, schema = self._layout, self._schema
         if _UNREAD in sums and int(sums[_UNREAD][0]):

@@ -25,7 +25,6 @@ from penstock.kinds.sequences.clock import Clock
 from penstock.kinds.sequences.layout import SequenceLayout
 from penstock.kinds.sequences.symbols import Recorded, Symbols
 from penstock.schema import Codec, Field, Schema
-from penstock.schema.fact import nearest
 from penstock.schema.reading import fraction_of_text
 from penstock.schema.reading import read as reading
 from penstock.schema.values import BLANKS, DATETIME, NUMBER
@@ -81,15 +80,7 @@ def read_sequences(
 
 def needed_columns(records: Source, schema: Schema, columns: SequenceLayout) -> list[str]:
     """The columns that sequences are made of; DataError names one that the data lack."""
-    named = [name for name in (columns.symbol, columns.user, columns.time, schema.unit.column) if name]
-    needed = list(dict.fromkeys(named))
-    for name in needed:
-        if name not in records.names:
-            raise DataError(
-                f"{name}: the data has no such column{nearest(name, records.names)}. "
-                "Correct the name in the schema."
-            )
-    return needed
+    return records.required((columns.symbol, columns.user, columns.time, schema.unit.column))
 
 
 def _whole(
