@@ -134,11 +134,14 @@ class Answers:
 
     def _key(self, grouping: tuple[int, ...]) -> tuple[Any, Callable[[NDArray[np.int64]], dict[int, Any]]]:
         """The columns of a table as one number, and how to tell them apart again."""
-        if self._words is not None and all(self._columns.lookup[number] is None for number in grouping):
-            words = self._words
+        words = self._words
+        if words is not None and all(self._columns.lookup[number] is None for number in grouping):
             together = words.together(self._table, grouping)
             if together is not None:
-                return together, lambda cells: dict(zip(grouping, words.apart(cells, grouping), strict=True))
+                key, behind = together
+                return key, lambda cells: dict(
+                    zip(grouping, words.apart(cells, grouping, behind), strict=True)
+                )
         seen = dict(self._seen(number) for number in grouping)
         sizes = [self._columns.size[number] for number in seen]
         key = packed(list(seen.values()), sizes)

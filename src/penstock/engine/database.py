@@ -98,21 +98,19 @@ class Database:
             result = self.numbers(grouped)
             order = np.argsort(result["key"])
             return [(result["key"][order], result["records"][order])]
-        named = {f"k{number}": key for number, key in enumerate(keys)}
-        inner = self.backend.compile(self.computed(table.select(**named)))
-        result = self.answered(self._several(inner, [self._quoted(name) for name in named]), _OF_SEVERAL)
+        result = self.answered(self._several(table, keys), _OF_SEVERAL)
         order = np.lexsort([result["key"], result["which"]])
         ends = np.searchsorted(result["which"][order], np.arange(1, len(keys)))
         both = (np.split(result[name][order], ends) for name in ("key", "records"))
         return list(zip(*both, strict=True))
 
-    def _several(self, inner: str, keys: Sequence[str]) -> str:
-        """A query that counts the values of several keys of an inner one, and says of which key each is."""
+    def _several(self, table: ir.Table, keys: Sequence[Any]) -> str:
+        """A query that counts the values of several keys, and says of which key each is."""
         which, key, records = map(self._quoted, _OF_SEVERAL)
         return " UNION ALL ".join(
-            f"SELECT {number} AS {which}, {name} AS {key}, COUNT(*) AS {records} "
-            f"FROM ({inner}) AS counted GROUP BY {name}"
-            for number, name in enumerate(keys)
+            f"SELECT {number} AS {which}, {key}, COUNT(*) AS {records} "
+            f"FROM ({self.backend.compile(table.select(key=one))}) AS counted GROUP BY {key}"
+            for number, one in enumerate(keys)
         )
 
     def _quoted(self, name: str) -> str:
@@ -192,12 +190,16 @@ class SeveralTables(Database):
     Every table has one packed key; a row of the result has the key of its own table and of no other.
     """
 
-    def _several(self, inner: str, keys: Sequence[str]) -> str:
+    def _several(self, table: ir.Table, keys: Sequence[Any]) -> str:
         which, key, records = map(self._quoted, _OF_SEVERAL)
-        own = " ".join(f"WHEN {name} IS NOT NULL THEN {number}" for number, name in enumerate(keys))
+        inner = self.backend.compile(
+            self.computed(table.select(**{f"k{number}": one for number, one in enumerate(keys)}))
+        )
+        names = [self._quoted(f"k{number}") for number in range(len(keys))]
+        own = " ".join(f"WHEN {name} IS NOT NULL THEN {number}" for number, name in enumerate(names))
         return (
-            f"SELECT CASE {own} END AS {which}, COALESCE({', '.join(keys)}) AS {key}, COUNT(*) AS {records} "
-            f"FROM ({inner}) AS counted GROUP BY GROUPING SETS ({', '.join(f'({name})' for name in keys)})"
+            f"SELECT CASE {own} END AS {which}, COALESCE({', '.join(names)}) AS {key}, COUNT(*) AS {records} "
+            f"FROM ({inner}) AS counted GROUP BY GROUPING SETS ({', '.join(f'({name})' for name in names)})"
         )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from penstock.engine.coordinates import MOST_BITS, Coordinate
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
+_HALF = 32
 _BITS = 62  # of a whole number of 64 bits that is never negative, unless a code is
 
 
@@ -65,21 +68,74 @@ class Words:
         column: Any = table[_name(word)]
         return (column >> below if below else column) & ((1 << length) - 1)
 
-    def together(self, table: ir.Table, numbers: Sequence[int]) -> Any | None:
-        """The codes of these columns as one number: the bits of a word that are theirs. None where they stand
-        in several words."""
-        if len({self.places[number][0] for number in numbers}) != 1:
-            return None
-        mask = sum(((1 << length) - 1) << below for _, below, length in map(self.places.__getitem__, numbers))
-        column: Any = table[_name(self.places[numbers[0]][0])]
-        return column & mask
+    def together(self, table: ir.Table, numbers: Sequence[int]) -> tuple[Any, list[int]] | None:
+        """The codes of these columns as one number: the bits of the words that are theirs, some of them
+        moved; and behind how many bits each stands there. None where they find no place."""
+        runs: list[_Run] = []
+        by_word: dict[int, list[int]] = {}
+        for number in sorted(numbers, key=lambda each: self.places[each]):
+            by_word.setdefault(self.places[number][0], []).append(number)
+        for word, some in by_word.items():
+            found = self._moved(word, some, sum(run.folded for run in runs))
+            if found is None:
+                return None
+            runs += found
+        terms = [run.bits(table) for run in runs]
+        behind = {number: self.places[number][1] + run.up for run in runs for number in run.numbers}
+        return reduce(or_, terms), [behind[number] for number in numbers]
 
-    def apart(self, found: NDArray[np.int64], numbers: Sequence[int]) -> list[NDArray[np.int64]]:
+    def _moved(self, word: int, numbers: list[int], taken: int) -> list[_Run] | None:
+        """The columns of a word where their bits are not taken, moved together or else in halves."""
+        mask = sum(((1 << self.places[each][2]) - 1) << self.places[each][1] for each in numbers)
+        lowest = (mask & -mask).bit_length() - 1
+        for up in sorted(range(-lowest, _BITS - mask.bit_length() + 1), key=abs):
+            folded = _folded(mask << up if up >= 0 else mask >> -up)
+            if folded is not None and not folded & taken:
+                return [_Run(_name(word), mask, up, folded, tuple(numbers))]
+        if len(numbers) == 1:
+            return None
+        half = len(numbers) // 2
+        first = self._moved(word, numbers[:half], taken)
+        if first is None:
+            return None
+        second = self._moved(word, numbers[half:], taken | sum(run.folded for run in first))
+        return None if second is None else first + second
+
+    def apart(
+        self, found: NDArray[np.int64], numbers: Sequence[int], behind: Sequence[int]
+    ) -> list[NDArray[np.int64]]:
         """The codes of these columns out of numbers that hold them `together`."""
         return [
-            (found >> below) & ((1 << length) - 1)
-            for _, below, length in map(self.places.__getitem__, numbers)
+            (found >> below) & ((1 << self.places[number][2]) - 1)
+            for number, below in zip(numbers, behind, strict=True)
         ]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Bits of a word, and how far they are moved up."""
+
+    word: str
+    mask: int
+    up: int
+    folded: int
+    numbers: tuple[int, ...]
+
+    def bits(self, table: ir.Table) -> Any:
+        found: Any = table[self.word] & self.mask
+        return found << self.up if self.up > 0 else found >> -self.up if self.up < 0 else found
+
+
+def _folded(mask: int) -> int | None:
+    """The bits of a number with the upper half laid upon the lower one; None where they meet.
+
+    PostgreSQL hashes a number of 64 bits so: what meets there is told apart only by comparing.
+
+    >>> _folded(5 | 2 << 32), _folded(5 | 1 << 32)
+    (7, None)
+    """
+    upper, lower = mask >> _HALF, mask & ((1 << _HALF) - 1)
+    return None if upper & lower else upper | lower
 
 
 def _name(word: int) -> str:
