@@ -13,7 +13,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from tests.engine.fetching import WIDE, assert_only_tables_are_fetched, wide
 from tests.engine.test_postgres import BASKETS, OWNED, VISITS
 from tests.test_one_release_on_every_engine import POINTS, TABLE
 
@@ -76,13 +77,13 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def collected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The queries whose results come back."""
     found: list[str] = []
-    plain = Spark.numbers
+    plain = Spark.answered
 
-    def numbers(database: Spark, expression: Any) -> dict[str, Numbers]:
-        found.append(database.backend.compile(expression))
-        return plain(database, expression)
+    def answered(database: Spark, query: str, names: Sequence[str]) -> dict[str, Numbers]:
+        found.append(query)
+        return plain(database, query, names)
 
-    monkeypatch.setattr(Spark, "numbers", numbers)
+    monkeypatch.setattr(Spark, "answered", answered)
     return found
 
 
@@ -210,6 +211,14 @@ def test_every_question_of_an_engine_is_answered_as_in_memory(spark: Any, people
     ):
         for one, two in zip(question(ours), question(theirs), strict=True):
             assert np.array_equal(one, two)
+
+
+def test_very_many_marginals_are_counted_on_spark(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide().write_parquet(tmp_path / "wide.parquet")
+    engine = open_engine(tmp_path / "wide.parquet", WIDE, engine="spark")
+    assert_only_tables_are_fetched(engine, monkeypatch)
 
 
 def test_the_cache_goes_with_the_engine(spark: Any, people: Path) -> None:
