@@ -103,25 +103,30 @@ def peak(numbers: Iterable[int]) -> float:
 
 def release(engine: str, method: str, rows: int, path: str, server: str) -> Line:
     """Made in this process, of a file or of the table `records` of a database."""
-    from penstock.engine.database import Database
+    from penstock.engine.database import Database, DuckDB
     from penstock.engine.postgres import Postgres
     from penstock.engine.spark import Spark
 
     fetched = 0
 
-    def counted(kind: type[Database]) -> None:
-        plain = kind.numbers
+    def counted(kind: type[Database], name: str) -> None:
+        plain = getattr(kind, name)
 
-        def numbers(database: Any, expression: Any) -> Any:
+        def watched(database: Any, *given: Any) -> Any:
             nonlocal fetched
-            found = plain(database, expression)
+            found = plain(database, *given)
             fetched += sum(column.nbytes for column in found.values())
             return found
 
-        setattr(kind, "numbers", numbers)  # noqa: B010  # a measured copy
+        setattr(kind, name, watched)  # a measured copy
 
-    for kind in (Database, Postgres, Spark):
-        counted(kind)
+    for kind, name in (
+        (Database, "numbers"),
+        (DuckDB, "answered"),
+        (Postgres, "answered"),
+        (Spark, "answered"),
+    ):
+        counted(kind, name)
     facts = METHODS[method].schemas[method]()
     source: Any = path
     context = None

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 from tests.engine.counting import plain_counts
 from tests.engine.databases import sqlite_table
+from tests.engine.fetching import WIDE, assert_only_tables_are_fetched, watched, wide
 
 from penstock.engine import Column, Engine, Marginal, MemoryEngine, open_engine
 from penstock.errors import DataError, PenstockError
@@ -275,33 +276,25 @@ def test_a_date_as_a_coordinate_is_counted_in_memory_only() -> None:
         open_engine(frame, facts, engine="duckdb", coordinates=True)
 
 
-def test_very_many_marginals_take_one_question_to_the_database_where_records_are_few(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("way", ["Parquet in DuckDB", "CSV in DuckDB", "SQLite"])
+def test_very_many_marginals_are_counted_in_the_database_where_records_are_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """And few large ones elsewhere; the counts are those of the memory engine either way."""
-    from penstock.engine import ibis
+    source, engine = WAYS[way](wide(), tmp_path)
+    assert_only_tables_are_fetched(open_engine(source, WIDE, engine=engine), monkeypatch)
 
-    rng = np.random.default_rng(3)
-    names = [f"a{number}" for number in range(13)]
-    frame = pl.DataFrame({name: rng.integers(0, 3, 500) for name in names})
-    facts = {
-        "fields": [{"name": name, "type": "integer", "constraints": {"enum": [0, 1, 2]}} for name in names]
-    }
-    schema = Schema.model_validate(facts)
-    asked = list(itertools.combinations(names, 3))
-    assert len(asked) >= ibis._MANY
-    wanted = open_engine(frame, schema, engine="memory").counts(asked)
-    questions: list[int] = []
-    plain = ibis.IbisEngine._groups
 
-    def counted(engine: ibis.IbisEngine, *given: Any) -> Any:
-        questions.append(1)
-        return plain(engine, *given)
-
-    monkeypatch.setattr(ibis.IbisEngine, "_groups", counted)
-    for few_rows, most in ((ibis._FEW_ROWS, 1), (100, 12)):
-        monkeypatch.setattr(ibis, "_FEW_ROWS", few_rows)
-        questions.clear()
-        found = open_engine(frame, schema, engine="duckdb").counts(asked)
-        assert all((one == two).all() for one, two in zip(found, wanted, strict=True))
-        assert len(questions) <= most
+def test_what_was_counted_answers_the_next_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what is coarser; the marginals of a short request are counted without their lookups for that."""
+    frame = wide()
+    engine = open_engine(frame, WIDE, engine="duckdb")
+    coarse = Column.of("a1", [0, 1, 1])
+    first: list[Marginal] = [("a0", coarse), ("a2", "a3")]
+    engine.counts(first)
+    questions = watched(monkeypatch)
+    again: list[Marginal] = [("a1", "a0"), (coarse,), ("a3",), (Column.of("a2", [0, 0, 1]), "a3")]
+    wanted = open_engine(frame, WIDE, engine="memory").counts(again)
+    assert all(np.array_equal(one, two) for one, two in zip(engine.counts(again), wanted, strict=True))
+    assert not questions
+    engine.counts([("a0", "a4")])
+    assert len(questions) == 1

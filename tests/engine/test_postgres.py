@@ -12,6 +12,8 @@ import numpy as np
 import polars as pl
 import pytest
 from studies.servers import PostgresServer
+from tests.engine import fetching
+from tests.engine.fetching import assert_only_tables_are_fetched, wide
 from tests.test_one_release_on_every_engine import POINTS, TABLE, files, records
 
 import penstock
@@ -146,13 +148,10 @@ def test_all_marginals_of_a_request_take_one_statement_and_a_level_of_a_tree_one
 def test_several_tables_in_one_pass_are_those_that_are_counted_one_by_one(
     postgres: PostgresServer, people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where distinct rows would be too many to be gathered, GROUPING SETS count what was asked for."""
-    from penstock.engine import ibis
-
-    monkeypatch.setattr(ibis, "_SOME_ROWS", 0)
     facts = Schema.from_yaml(WIDE)
     engine = open_engine(postgres.table(people), facts)
-    monkeypatch.setattr(type(database_of(engine._table)), "cells", 700)  # type: ignore[attr-defined]
+    kind = type(database_of(engine._table))  # type: ignore[attr-defined]
+    monkeypatch.setattr(kind, "cells", 700)
     asked = [("job", "town"), ("town", "age"), ("job", "age"), ("income",), ("age", "job", "town"), ()]
     since = len(postgres.log())
     found = engine.counts(asked)
@@ -160,6 +159,85 @@ def test_several_tables_in_one_pass_are_those_that_are_counted_one_by_one(
     assert "GROUPING SETS" in postgres.log()[since:]
     reference = open_engine(people, facts).counts(asked)
     assert all(np.array_equal(one, two) for one, two in zip(found, reference, strict=True))
+
+
+def test_tables_that_would_leave_the_cache_together_are_counted_one_after_the_other(
+    postgres: PostgresServer, people: pl.DataFrame
+) -> None:
+    facts = Schema.from_yaml(WIDE)
+    engine = open_engine(postgres.table(people), facts)
+    database_of(engine._table).room = 400  # type: ignore[attr-defined]
+    asked = [("job", "town"), ("town", "income"), ("job", "age")]
+    since = len(postgres.log())
+    found = engine.counts(asked)
+    assert postgres.statements(since) == ["COPY"] * 3
+    reference = open_engine(people, facts).counts(asked)
+    assert all(np.array_equal(one, two) for one, two in zip(found, reference, strict=True))
+
+
+def test_very_many_marginals_are_counted_in_the_database(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For a role that may keep the codes, and for one that may only read."""
+    postgres.hold("wide", wide())
+    for url in (postgres.url, reader(postgres, "wide")):
+        engine = open_engine(url, fetching.WIDE, table="wide")
+        assert_only_tables_are_fetched(engine, monkeypatch)
+        del engine
+        gc.collect()
+
+
+TYPED = """
+fields:
+  - {name: job, constraints: {enum: [cook, nurse, none]}, outside: other, missing: value}
+  - {name: age, type: integer, constraints: {minimum: 0, maximum: 99}, bins: {width: 5}, missing: value}
+  - {name: born, type: date, constraints: {minimum: 1990-01-01, maximum: 1999-12-31}}
+missingValues: ["", NA, "-9"]
+"""
+
+
+def test_texts_are_coded_as_in_memory_with_or_without_blanks_around_them(postgres: PostgresServer) -> None:
+    """So are signs for missing values. A column of dates, which have to be read first, stands beside them."""
+    frame = pl.DataFrame(
+        {
+            "job": ["cook", " cook", "nurse\t", "NA", " NA ", "", "  ", "none", "NONE", "co ok", None, "-9"],
+            "age": [0, 99, None, -9, 4, 5, 94, 95, 7, 7, 7, 7],
+            "born": [f"199{digit}-01-01" for digit in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1)],
+        }
+    )
+    facts = Schema.from_yaml(TYPED)
+    asked = [("job",), ("age",), ("born",), ("job", "age")]
+    ours = open_engine(postgres.table(frame), facts).counts(asked)
+    theirs = open_engine(frame, facts).counts(asked)
+    assert all(np.array_equal(one, two) for one, two in zip(ours, theirs, strict=True))
+
+
+def test_what_the_schema_refuses_is_refused_whichever_column_of_a_record_it_is_in(
+    postgres: PostgresServer,
+) -> None:
+    good = {name: [0, 1, 2, 1] for name in fetching.NAMES}
+    for name in (fetching.NAMES[0], fetching.NAMES[11], fetching.NAMES[-1]):
+        bad = pl.DataFrame({**good, name: [0, 7, 1, 7]})
+        words = rf"{name}: value 7.*not a declared category.*\(2 records have such a value\.\)"
+        with pytest.raises(DataError, match=words):
+            open_engine(postgres.table(bad), fetching.WIDE)
+    assert open_engine(postgres.table(pl.DataFrame(good)), fetching.WIDE).rows() == 4
+
+
+def test_queries_over_many_records_are_compiled_and_count_the_same(
+    postgres: PostgresServer, people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from penstock.engine import postgres as module
+
+    facts = Schema.from_yaml(WIDE)
+    asked = [("job", "town"), ("age",)]
+    reference = open_engine(people, facts).counts(asked)
+    for least, compiled in ((10_000, "off"), (0, "on")):
+        monkeypatch.setattr(module, "_WORTH_COMPILING", least)
+        table = postgres.table(people)
+        engine = open_engine(table, facts)
+        assert table.get_backend().con.execute("SHOW jit").fetchone() == (compiled,)
+        assert all(np.array_equal(one, two) for one, two in zip(engine.counts(asked), reference, strict=True))
 
 
 def reader(server: PostgresServer, table: str = "people") -> str:

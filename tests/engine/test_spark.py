@@ -13,7 +13,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from tests.engine.fetching import WIDE, assert_only_tables_are_fetched, wide
 from tests.engine.test_postgres import BASKETS, OWNED, VISITS
 from tests.kinds.calls.town import SCHEMA, commuters
 from tests.test_one_release_on_every_engine import POINTS, TABLE
@@ -77,13 +78,13 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def collected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The queries whose results come back."""
     found: list[str] = []
-    plain = Spark.numbers
+    plain = Spark.answered
 
-    def numbers(database: Spark, expression: Any) -> dict[str, Numbers]:
-        found.append(database.backend.compile(expression))
-        return plain(database, expression)
+    def answered(database: Spark, query: str, names: Sequence[str]) -> dict[str, Numbers]:
+        found.append(query)
+        return plain(database, query, names)
 
-    monkeypatch.setattr(Spark, "numbers", numbers)
+    monkeypatch.setattr(Spark, "answered", answered)
     return found
 
 
@@ -267,26 +268,12 @@ def test_every_question_of_an_engine_is_answered_as_in_memory(spark: Any, people
             assert np.array_equal(one, two)
 
 
-def test_spark_counts_tables_and_never_distinct_rows_however_many_marginals_are_asked_for(
-    spark: Any, tmp_path: Path, collected: list[str]
+def test_very_many_marginals_are_counted_on_spark(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rng = np.random.default_rng(2)
-    names = [f"c{number}" for number in range(24)]
-    pl.DataFrame({name: rng.integers(0, 5, 300) for name in names}).write_parquet(tmp_path / "wide.parquet")
-    fields = [
-        f"  - {{name: {name}, type: integer, constraints: {{enum: [0, 1, 2, 3, 4]}}}}" for name in names
-    ]
-    facts = Schema.from_yaml("\n".join(["fields:", *fields]))
-    ours = open_engine(spark.read_parquet(str(tmp_path / "wide.parquet")), facts)
-    pairs = [(one, two) for one in names for two in names if one < two]
-    assert len(pairs) >= 256
-    collected.clear()
-    found = ours.counts(pairs)
-    assert collected
-    assert isinstance(ours, IbisEngine)
-    assert ours._whole is None  # where distinct rows would be
-    theirs = open_engine(tmp_path / "wide.parquet", facts).counts(pairs)
-    assert all(np.array_equal(one, two) for one, two in zip(found, theirs, strict=True))
+    wide().write_parquet(tmp_path / "wide.parquet")
+    engine = open_engine(tmp_path / "wide.parquet", WIDE, engine="spark")
+    assert_only_tables_are_fetched(engine, monkeypatch)
 
 
 def test_the_cache_goes_with_the_engine(spark: Any, people: Path) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Numbers = NDArray[np.int64]
 
+_OF_SEVERAL = ("which", "key", "records")
 _MOST_RUNS = 256  # a lookup with more runs of equal codes is too long as comparisons
 
 
@@ -32,12 +33,13 @@ class Database:
     cells: ClassVar[int] = 1 << 16
     """The cells of a table that is worth a pass over the records: where each question costs a round trip,
     few large ones are better."""
-    together: ClassVar[int] = 1
-    """How many tables one question counts."""
-    gathers: ClassVar[bool] = False
-    """Whether it counts row by row, so that many tables are better summed up here from all distinct rows."""
-    near: ClassVar[bool] = True
-    """Whether distinct rows of few records may be handed over, where that spares many tables."""
+    together: ClassVar[int] = 32
+    """How many tables one question counts at most,"""
+    room: int = 1 << 62
+    """and how many cells they have in all: hash tables that one row after the other goes through should stay
+    in the processor's cache."""
+    packs: ClassVar[bool] = False
+    """Whether it counts row by row, so that the codes of a record are best kept in one number."""
     lists: ClassVar[bool] = False
     """Whether sequences and item sets are counted there, too; elsewhere their records are read from it."""
     keeps: bool = True
@@ -46,8 +48,12 @@ class Database:
     def __init__(self, backend: Any) -> None:
         self.backend = backend
 
-    def kept(self, expression: ir.Table) -> ir.Table:
-        """The result of an expression, kept for this connection; it goes with `dropped`."""
+    def prepared(self, expression: ir.Table) -> None:
+        """Get ready for going through an expression that is to be kept, or asked again and again."""
+
+    def kept(self, expression: ir.Table, *, joined: bool = True) -> ir.Table:
+        """The result of an expression, kept for this connection; it goes with `dropped`. Where it is not
+        `joined` with others, it is only gone through row by row."""
         found: ir.Table = self.backend.create_table(fresh_name(), expression, temp=True)
         return found
 
@@ -75,6 +81,13 @@ class Database:
         result = expression.to_pyarrow()
         return {name: whole(result[name]) for name in result.column_names}
 
+    def answered(self, query: str, names: Sequence[str]) -> dict[str, Numbers]:
+        """Raw: the same of a query that is written down already."""
+        import ibis
+
+        kinds = ibis.schema(dict.fromkeys(names, "int64"))
+        return self.numbers(self.backend.sql(query, schema=kinds))
+
     def tables(self, table: ir.Table, keys: Sequence[Any]) -> list[tuple[Numbers, Numbers]]:
         """Raw: for each of several whole numbers from 0 what it is in some record, ascending, and in how
         many."""
@@ -84,11 +97,31 @@ class Database:
         return found
 
     def _counted(self, table: ir.Table, keys: Sequence[Any]) -> list[tuple[Numbers, Numbers]]:
-        (key,) = keys
-        grouped = table.select(key=key).group_by("key").aggregate(records=lambda rows: rows.count())
-        result = self.numbers(grouped)
-        order = np.argsort(result["key"])
-        return [(result["key"][order], result["records"][order])]
+        if len(keys) == 1:
+            (key,) = keys
+            grouped = table.select(key=key).group_by("key").aggregate(records=lambda rows: rows.count())
+            result = self.numbers(grouped)
+            order = np.argsort(result["key"])
+            return [(result["key"][order], result["records"][order])]
+        result = self.answered(self._several(table, keys), _OF_SEVERAL)
+        order = np.lexsort([result["key"], result["which"]])
+        ends = np.searchsorted(result["which"][order], np.arange(1, len(keys)))
+        both = (np.split(result[name][order], ends) for name in ("key", "records"))
+        return list(zip(*both, strict=True))
+
+    def _several(self, table: ir.Table, keys: Sequence[Any]) -> str:
+        """A query that counts the values of several keys, and says of which key each is."""
+        which, key, records = map(self._quoted, _OF_SEVERAL)
+        return " UNION ALL ".join(
+            f"SELECT {number} AS {which}, {key}, COUNT(*) AS {records} "
+            f"FROM ({self.backend.compile(table.select(key=one))}) AS counted GROUP BY {key}"
+            for number, one in enumerate(keys)
+        )
+
+    def _quoted(self, name: str) -> str:
+        import sqlglot
+
+        return str(sqlglot.to_identifier(name, quoted=True).sql(dialect=self.backend.dialect))
 
     def numbered(self, table: ir.Table, name: str) -> ir.Table:
         """The table with a number for every row, whichever and in any order, as a further column."""
@@ -139,6 +172,10 @@ class DuckDB(Database):
         super().dropped(name)
         forget(self.backend, name)
 
+    def answered(self, query: str, names: Sequence[str]) -> dict[str, Numbers]:
+        result = self.backend.con.sql(query).to_arrow_table()
+        return {name: whole(result[name]) for name in names}
+
 
 class SQLite(Database):
     """SQLite, which runs in this process and takes functions of it."""
@@ -168,33 +205,17 @@ class SeveralTables(Database):
     Every table has one packed key; a row of the result has the key of its own table and of no other.
     """
 
-    together = 32
-
-    def _counted(self, table: ir.Table, keys: Sequence[Any]) -> list[tuple[Numbers, Numbers]]:
-        if len(keys) == 1:
-            return super()._counted(table, keys)
-        import ibis
-
-        named = {f"k{number}": key for number, key in enumerate(keys)}
-        inner = self.backend.compile(self.computed(table.select(**named)))
-        quoted = [self._quoted(name) for name in named]
-        which = " ".join(f"WHEN {name} IS NOT NULL THEN {number}" for number, name in enumerate(quoted))
-        query = (
-            f"SELECT CASE {which} END AS {self._quoted('which')}, COALESCE({', '.join(quoted)}) "
-            f"AS {self._quoted('key')}, COUNT(*) AS {self._quoted('records')} FROM ({inner}) AS counted "
-            f"GROUP BY GROUPING SETS ({', '.join(f'({name})' for name in quoted)})"
+    def _several(self, table: ir.Table, keys: Sequence[Any]) -> str:
+        which, key, records = map(self._quoted, _OF_SEVERAL)
+        inner = self.backend.compile(
+            self.computed(table.select(**{f"k{number}": one for number, one in enumerate(keys)}))
         )
-        kinds = ibis.schema(dict.fromkeys(("which", "key", "records"), "int64"))
-        result = self.numbers(self.backend.sql(query, schema=kinds))
-        order = np.lexsort([result["key"], result["which"]])
-        ends = np.searchsorted(result["which"][order], np.arange(1, len(keys)))
-        both = (np.split(result[name][order], ends) for name in ("key", "records"))
-        return list(zip(*both, strict=True))
-
-    def _quoted(self, name: str) -> str:
-        import sqlglot
-
-        return str(sqlglot.to_identifier(name, quoted=True).sql(dialect=self.backend.dialect))
+        names = [self._quoted(f"k{number}") for number in range(len(keys))]
+        own = " ".join(f"WHEN {name} IS NOT NULL THEN {number}" for number, name in enumerate(names))
+        return (
+            f"SELECT CASE {own} END AS {which}, COALESCE({', '.join(names)}) AS {key}, COUNT(*) AS {records} "
+            f"FROM ({inner}) AS counted GROUP BY GROUPING SETS ({', '.join(f'({name})' for name in names)})"
+        )
 
 
 def fresh_name() -> str:

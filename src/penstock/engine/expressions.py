@@ -48,6 +48,35 @@ def double(number: float) -> Any:
     return found
 
 
+def packed(columns: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """Several whole numbers from 0 as one, the first slowest, where each is below its size."""
+    import ibis
+
+    if not columns:
+        return ibis.literal(0, type="int64")
+    key, *others = (column.cast("int64") for column in columns)
+    for size, column in zip(sizes[1:], others, strict=True):
+        key = key * size + column
+    return key
+
+
+def joined(sizes: Sequence[int]) -> list[list[int]]:
+    """Places of numbers with these sizes, in as few groups as 62 bits hold.
+
+    >>> joined([1 << 40, 1 << 20, 1 << 10])
+    [[0, 1], [2]]
+    """
+    words: list[list[int]] = []
+    cells = 0
+    for place, size in enumerate(sizes):
+        cells *= size
+        if not words or cells > 1 << 62:
+            words.append([])
+            cells = size
+        words[-1].append(place)
+    return words
+
+
 def nearer(placed: ir.Table, begin: int, centres: Sequence[Sequence[int]]) -> ir.Table:
     """The records with the best of these centres, where one of them is nearer than the best before."""
     import ibis

@@ -10,7 +10,7 @@ Results are raw and unprotected: only `penstock.privacy` may call this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from math import prod
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.answers import Answers
 from penstock.engine.arrow_memory import owned
 from penstock.engine.bound import (
     fresh_key,
@@ -30,13 +31,12 @@ from penstock.engine.bound import (
 from penstock.engine.connection import explained, first_line
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
 from penstock.engine.directions import Directions
-from penstock.engine.expressions import added, nearer
+from penstock.engine.expressions import added, joined, nearer, packed
 from penstock.engine.marginal import Columns, Marginal
 from penstock.engine.pieces import USER, code_column, value_column
-from penstock.engine.plan import cover
 from penstock.engine.protocol import Within
 from penstock.engine.stored import Stored, database_of
-from penstock.engine.tally import Rows
+from penstock.engine.words import Words, coarser, finest
 from penstock.errors import DataError
 from penstock.progress import progress
 from penstock.schema import Codec, Schema
@@ -44,11 +44,6 @@ from penstock.schema import Codec, Schema
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-_MANY = 256  # marginals from which on few large tables are better than many small ones
-_CELLS_MANY = 1 << 20
-_FEW_ROWS = 1 << 18  # records whose distinct rows are counted at once where many marginals are asked for
-_SOME_ROWS = 1 << 23  # the same where a database counts row by row and a request takes
-_PASSES = 4  # so many tables: then one pass that tells all rows apart is cheaper than theirs
 _CENTRES_AT_ONCE = 16
 _TOTALS_AT_ONCE = 1000  # of which a database gives back so many in one row
 
@@ -85,9 +80,11 @@ class IbisEngine:
         source = records.table if isinstance(records, Stored) else records
         self._database = self._asked(lambda: database_of(source))
         key = order_key or fresh_key()
+        stays = isinstance(records, Stored) or not self._database.packs
+        self._words = None if stays else Words.of(list(self.sizes.values()))
         self._stored, self._length = self._asked(lambda: self._bounded(records, schema, key))
         self._table = self._asked(self._stored.settled)
-        self._whole: Rows | None = None
+        self._answers = self._counting()
 
     def rows(self) -> int:
         """Raw: the number of records, after bounding users."""
@@ -95,34 +92,13 @@ class IbisEngine:
 
     def counts(self, marginals: Sequence[Marginal]) -> list[NDArray[np.int64]]:
         """Raw: the contingency table of each marginal, flat, its first column slowest."""
-        numbers = self._columns.varying(marginals)
-        many = len(numbers) >= _MANY
-        supersets = cover(numbers, self._columns, _CELLS_MANY if many else self._database.cells)
-        if self._database.keeps:
-            passes = len(supersets) if self._database.gathers else 1
-            few = many and self._database.near and self._length <= _FEW_ROWS
-            few = few or (passes >= _PASSES and self._length <= _SOME_ROWS)
-            if few:
-                return self._everything({number for marginal in numbers for number in marginal}).tally(
-                    numbers
-                )
-        else:
-            return self._everything(range(len(self._columns.names))).tally(numbers)
-        found: dict[int, NDArray[np.int64]] = {}
-        at_once = self._database.together
-        with progress("counting marginals", total=len(numbers)) as step:
-            for begin in range(0, len(supersets), at_once):
-                some = supersets[begin : begin + at_once]
-                for superset, rows in zip(some, self._grouped([each.columns for each in some]), strict=True):
-                    tables = rows.tally([numbers[member] for member in superset.members])
-                    found |= zip(superset.members, tables, strict=True)
-                    step(len(superset.members))
-        return [found[position] for position in range(len(numbers))]
+        return self._answers.counts(self._columns.varying(marginals))
 
     def distinct(self, names: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Raw: the distinct rows over `names`, in ascending order, and how many records each has."""
         numbers = [number for (number,) in self._columns.numbers([(name,) for name in names])]
-        rows, weights = self._groups(self._table, [self._table[code_column(number)] for number in numbers])
+        codes = [self._answers.code(number) for number in numbers]
+        rows, weights = self._groups(self._table, codes, [self.sizes[name] for name in names])
         return rows.astype(np.uint32), weights
 
     def lattice(
@@ -136,7 +112,8 @@ class IbisEngine:
         present = self._present([name for name, wanted in asked.items() if wanted is not None])
         if within is not None:
             present = self._inside(present, within)
-        return self._groups(present, [self._position(present, name, asked[name]) for name in names])
+        sizes = [self.sizes[name] if wanted is None else 1 << wanted for name, wanted in asked.items()]
+        return self._groups(present, [self._position(present, name, asked[name]) for name in names], sizes)
 
     def grid(self, names: Sequence[str], bits: int, sides: Sequence[int]) -> NDArray[np.int64]:
         """Raw: the records in every cell of a regular grid, counted in the database; see `Engine.grid`."""
@@ -148,7 +125,7 @@ class IbisEngine:
             if side > 1:
                 place: Any = self._position(present, name, bits)
                 terms.append((place * side) // (1 << bits) * prod(sides[axis + 1 :]))
-        cells, weights = self._groups(present, [added(terms)])
+        cells, weights = self._groups(present, [added(terms)], [prod(sides)])
         counts = np.zeros(prod(sides), dtype=np.int64)
         counts[cells[:, 0]] = weights
         return counts
@@ -224,7 +201,12 @@ class IbisEngine:
         seen.sizes = MappingProxyType(dict.fromkeys(directions.names, 1))
         seen._columns = Columns(seen.sizes)
         seen._coordinates = dict.fromkeys(directions.names, directions.coordinate)
+        seen._words = None
+        seen._answers = seen._counting()
         return seen
+
+    def _counting(self) -> Answers:
+        return Answers(self._database, self._columns, self._table, self._words, self._length, self._failure)
 
     def _present(self, names: Sequence[str]) -> ir.Table:
         """The records that have a value in each of these coordinates."""
@@ -236,47 +218,71 @@ class IbisEngine:
     def _value(self, name: str) -> str:
         return value_column(self._columns.names.index(name))
 
-    def _position(self, table: ir.Table, name: str, bits: int | None) -> ir.Value:
+    def _position(self, table: ir.Table, name: str, bits: int | None) -> Any:
+        number = self._columns.names.index(name)
         if bits is None:
-            return table[code_column(self._columns.names.index(name))]
-        return self._coordinates[name].positions_in_database(table[self._value(name)], bits)
+            return table[code_column(number)] if self._words is None else self._words.code(table, number)
+        values = table[value_column(number)]
+        if self._words is not None:
+            return coarser(values, bits)
+        return self._coordinates[name].positions_in_database(values, bits)
 
     def _inside(self, table: ir.Table, within: Within) -> ir.Table:
         """The records whose coarser positions are listed: a semi-join with the list."""
-        keys = [f"w{number}" for number in range(len(within.names))]
-        columns = (owned(column) for column in within.positions.T)
-        listed = self._database.listed(dict(zip(keys, columns, strict=True)))
-        placed = table.mutate(
-            **{
-                key: self._position(table, name, bits)
-                for key, name, bits in zip(keys, within.names, within.bits, strict=True)
-            }
-        )
-        return placed.semi_join(listed, keys)
+        sizes = [1 << bits for bits in within.bits]
+        places = [
+            self._position(table, name, bits) for name, bits in zip(within.names, within.bits, strict=True)
+        ]
+        listed, found = {}, {}
+        for number, word in enumerate(joined(sizes)):
+            cells = [sizes[place] for place in word]
+            listed[f"l{number}"] = owned(
+                np.ravel_multi_index(tuple(within.positions.T[list(word)]), cells).astype(np.int64)
+            )
+            found[f"l{number}"] = packed([places[place] for place in word], cells)
+        return table.mutate(**found).semi_join(self._database.listed(listed), list(found))
 
     def _records(self, table: ir.Table) -> int:
         return int(self._database.numbers(table.aggregate(records=table.count()))["records"][0])
 
     def _bounded(self, records: ir.Table | Stored, schema: Schema, order_key: bytes) -> tuple[Stored, int]:
         """The codes of the records, of each user a random sample where users are protected; how many."""
-        encoded, length = self._encoded(records, schema)
+        if isinstance(records, Stored):
+            encoded, length = records, self._records(records.table)
+        else:
+            plain = self._encoded(records, schema)
+            bounding = schema.unit.column is not None
+            with progress("encoding records"):
+                encoded = Stored(plain if bounding else self._packed(plain), joined=bounding)
+                length = self._checked(encoded.table, plain, records, schema)
+            if schema.unit.column is not None:
+                refuse_nobody(encoded.table, USER, schema.unit.column, schema.missing_values)
         if schema.unit.column is None:
             return encoded, length
         with progress("bounding users"):
             refuse_uncalled(encoded.table, USER, schema.unit.column)
             some = keep_some_per_user(encoded.table, USER, schema.unit.records, order_key)
-            kept = Stored(some.drop(USER))
+            kept = Stored(self._packed(some.drop(USER)), joined=False)
             return kept, self._records(kept.table)
 
-    def _encoded(self, records: ir.Table | Stored, schema: Schema) -> tuple[Stored, int]:
-        """A temporary table of codes (c0, c1, ...) and coordinates (x0, ...), checked; and of users, u.
+    def _packed(self, plain: ir.Table) -> ir.Table:
+        """The codes in few words and the coordinates on the finest lattice, where the database is asked for
+        them that way."""
+        if self._words is None:
+            return plain
+        columns = self._words.packed([plain[code_column(n)] for n in range(len(self._columns.names))])
+        for name, coordinate in self._coordinates.items():
+            column = self._value(name)
+            columns[column] = finest(coordinate, plain[column])
+        return plain.select(**columns)
+
+    def _encoded(self, records: ir.Table, schema: Schema) -> ir.Table:
+        """A table of codes (c0, c1, ...) and coordinates (x0, ...), not yet checked; and of users, u.
 
         Positions name the columns, since databases differ in the names they tell apart.
         """
         from penstock.schema.database import coded
 
-        if isinstance(records, Stored):
-            return records, self._records(records.table)
         taken = {name.casefold() for name in schema.names}
         keep: dict[str, str] = {}
         if schema.unit.column is not None:
@@ -286,132 +292,63 @@ class IbisEngine:
         keep |= {column: name for name, column in raw.items()}
         database = self._database
         inner = coded(records, schema.codecs, keep, computed=database.computed, listed=database.listed)
+        if raw:
+            inner = database.computed(inner)  # which names a code more than once
         columns: dict[str, Any] = {} if user is None else {USER: user_in_database(inner[user])}
         for number, name in enumerate(self._columns.names):
             code = inner[name]
             columns[code_column(number)] = code.cast(_integer(self.sizes[name]))
             if name in raw:
                 columns[value_column(number)] = values_in_database(schema.codec(name), inner[raw[name]], code)
-        with progress("encoding records"):
-            encoded = Stored(inner.select(**columns))
-            length = self._checked(encoded.table, records, schema)
-        if schema.unit.column is not None:
-            refuse_nobody(encoded.table, USER, schema.unit.column, schema.missing_values)
-        return encoded, length
+        return inner.select(**columns)
 
-    def _checked(self, encoded: ir.Table, table: ir.Table, schema: Schema) -> int:
+    def _checked(self, kept: ir.Table, plain: ir.Table, table: ir.Table, schema: Schema) -> int:
         """How many records there are. Codes below 0 mark values that the schema refuses: the message names
         the field, an example, and how many of them there are."""
-        columns = [code_column(number) for number in range(len(self._columns.names))]
-        asked = {column: (encoded[column] < 0).sum() for column in columns}
-        found = self._database.numbers(encoded.aggregate(records=encoded.count(), **asked))
-        for number, name in enumerate(self._columns.names):
-            count = int(found[code_column(number)][0])
+        codes = [code_column(number) for number in range(len(self._columns.names))]
+        bounding = schema.unit.column is not None
+        looked_at = codes if self._words is None or bounding else self._words.names
+        asked = {column: (kept[column] < 0).sum() for column in looked_at}
+        found = self._database.numbers(kept.aggregate(records=kept.count(), **asked))
+        if not any(int(found[column][0]) for column in looked_at):
+            return int(found["records"][0])
+        refused = self._database.numbers(
+            plain.aggregate(**{column: (plain[column] < 0).sum() for column in codes})
+        )
+        for name, column in zip(self._columns.names, codes, strict=True):
+            count = int(refused[column][0])
             if count:
                 codec = schema.codec(name)
                 more = f" ({count} records have such a value.)" if count > 1 else ""
                 raise DataError(f"{codec.complaint(_example(codec, table, name))}{more}")
         return int(found["records"][0])
 
-    def _everything(self, numbers: Iterable[int]) -> Rows:
-        """The distinct rows of these columns, counted once and kept; see `counts` for when."""
-        needed: dict[int, set[int]] = {}
-        for number in numbers:
-            needed.setdefault(self._columns.base[number], set()).add(number)
-        size = self._columns.size
-        held = set() if self._whole is None else self._whole.codes.keys()
-        if self._whole is None or any(base not in held and not some <= held for base, some in needed.items()):
-            # of a column that is seen in several ways the plain one, from which all of them follow
-            single = [
-                some.pop() if len(some) == 1 and size[max(some)] < size[base] else base
-                for base, some in needed.items()
-            ]
-            seen = dict(self._seen(number) for number in single)
-            words = _words([(number, size[number]) for number in sorted(seen)])
-            sizes = [[size[number] for number in word] for word in words]
-            keys = [
-                _packed([seen[number] for number in word], cells)
-                for word, cells in zip(words, sizes, strict=True)
-            ]
-            rows, weights = self._groups(self._table, keys)
-            codes: dict[int, Any] = {}
-            for place, (word, cells) in enumerate(zip(words, sizes, strict=True)):
-                parts = np.unravel_index(rows[:, place], cells)
-                kinds = [np.min_scalar_type(each) for each in cells]
-                codes |= {n: part.astype(kind) for n, part, kind in zip(word, parts, kinds, strict=True)}
-            self._whole = Rows(self._columns, codes, len(weights), weights)
-        return self._whole
-
-    def _seen(self, number: int) -> tuple[int, Any]:
-        """The expression of a column, through its lookup; of the plain column where that is better."""
-        base, lookup = self._columns.base[number], self._columns.lookup[number]
-        column = self._table[code_column(base)].cast("int64")
-        found = None if lookup is None else self._database.looked_up(column, lookup)
-        return (base, column) if found is None else (number, found)
-
-    def _grouped(self, groupings: Sequence[tuple[int, ...]]) -> list[Rows]:
-        """For each grouping of columns its non-empty cells as weighted rows, grouped by one packed key."""
-        keys: list[Any] = []
-        bases: list[tuple[list[int], list[int]]] = []
-        for grouping in filter(None, groupings):
-            seen = dict(self._seen(number) for number in grouping)
-            sizes = [self._columns.size[number] for number in seen]
-            keys.append(_packed(list(seen.values()), sizes))
-            bases.append((list(seen), sizes))
-        tables = iter(self._asked(lambda: self._database.tables(self._table, keys)))
-        packed = iter(bases)
-        answers = []
-        for grouping in groupings:
-            if not grouping:
-                answers.append(Rows(self._columns, {}, 1, np.array([self._length], dtype=np.int64)))
-                continue
-            (numbers, sizes), (cells, weights) = next(packed), next(tables)
-            codes = dict(zip(numbers, np.unravel_index(cells, sizes), strict=True))
-            answers.append(Rows(self._columns, codes, len(weights), weights))
-        return answers
-
-    def _groups(self, table: ir.Table, columns: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The distinct combinations of these integer columns in ascending order, with their records."""
+    def _groups(
+        self, table: ir.Table, columns: Sequence[Any], sizes: Sequence[int]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The distinct combinations of whole numbers, each from 0 and below its size, in ascending order,
+        with their records."""
         if not columns:
             total = np.array([self._length] * (self._length > 0), dtype=np.int64)
             return np.empty((len(total), 0), dtype=np.int64), total
-        named = {f"k{i}": column.cast("int64") for i, column in enumerate(columns)}
+        words = joined(sizes)
+        named = {
+            f"k{number}": packed([columns[place] for place in word], [sizes[place] for place in word])
+            for number, word in enumerate(words)
+        }
         grouped = table.select(**named).group_by(list(named)).aggregate(records=lambda t: t.count())
         result = self._asked(lambda: self._database.numbers(grouped))
-        keys = np.column_stack([result[name] for name in named])
-        order = np.lexsort(keys.T[::-1])
-        return keys[order], result["records"][order]
+        order = np.lexsort([result[name] for name in reversed(named)])
+        keys = [
+            part
+            for name, word in zip(named, words, strict=True)
+            for part in np.unravel_index(result[name][order], [sizes[place] for place in word])
+        ]
+        return np.column_stack(keys).astype(np.int64, copy=False), result["records"][order]
 
     def _asked(self, question: Callable[[], T]) -> T:
         with explained(self._failure):
             return question()
-
-
-def _packed(columns: Sequence[Any], sizes: Sequence[int]) -> Any:
-    """Several codes as one number, the first one slowest."""
-    import ibis
-
-    key: Any = ibis.literal(0, type="int64")
-    for size, column in zip(sizes, columns, strict=True):
-        key = key * size + column
-    return key
-
-
-def _words(columns: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Columns, given with their sizes, in as few groups as 62 bits hold.
-
-    >>> _words([(3, 1 << 40), (5, 1 << 20), (8, 1 << 10)])
-    [[3, 5], [8]]
-    """
-    words: list[list[int]] = []
-    cells = 1 << 62
-    for number, size in columns:
-        cells *= size
-        if cells > 1 << 62:
-            words.append([])
-            cells = size
-        words[-1].append(number)
-    return words
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -8,7 +8,7 @@ where it may not, or where the server only reads, every question computes them a
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -22,20 +22,28 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 _HEADER = 19  # bytes of a binary copy before its first row: a signature, flags, and no extension
-_TRAILER = 2
+_FIELDS = 2  # bytes for how many columns a row has; -1 behind the last row
+_LENGTH = 4  # bytes for how long a value is
+_PART = 20
+_ROOM = 1 << 15
 _ENDLESS = 1 << 62  # a limit that no table reaches
 _BEGUN = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 _ONE_SNAPSHOT = ("repeatable read", "serializable")
-_SETTINGS = (
-    # Compiling the codes of some columns takes longer than computing them for a million records.
-    "SET LOCAL jit = off; SET LOCAL work_mem = '256MB'; SET LOCAL max_parallel_workers_per_gather = 0"
+_SETTINGS = "SET LOCAL jit = off; SET LOCAL work_mem = '256MB'; SET LOCAL max_parallel_workers_per_gather = 0"
+_COMPILED = (
+    # PostgreSQL decides by how much there is to do in all; but what compiling takes is the same for any
+    # number of records, and by so many it is made up for.
+    "SET LOCAL jit = on; SET LOCAL jit_above_cost = 0; SET LOCAL jit_inline_above_cost = 0; "
+    "SET LOCAL jit_optimize_above_cost = 0"
 )
+_WORTH_COMPILING = 1_000_000
 
 
 class Postgres(SeveralTables):
     """A connection to PostgreSQL, in a transaction of ours while this object lives."""
 
-    gathers = True
+    cells = 1 << 14
+    packs = True
     lists = True
 
     def __init__(self, backend: Any) -> None:
@@ -55,13 +63,23 @@ class Postgres(SeveralTables):
             "AND has_database_privilege(current_database(), 'TEMP')"
         )
         self.keeps = bool(connection.execute(asked).fetchone()[0])
+        if self.keeps:  # where every question has to code the records again, it should count all it can
+            self.room = _ROOM
 
     def computed(self, table: ir.Table) -> ir.Table:
         return table.limit(_ENDLESS)  # which PostgreSQL does not merge into the query around it
 
-    def kept(self, expression: ir.Table) -> ir.Table:
+    def prepared(self, expression: ir.Table) -> None:
+        """Have queries compiled where the server expects many rows: how many is its own guess, and changes no
+        result."""
+        plan = self.backend.con.execute(f"EXPLAIN (FORMAT JSON) {self.backend.compile(expression)}")
+        expected = plan.fetchone()[0][0]["Plan"]["Plan Rows"]
+        self.backend.con.execute(_COMPILED if expected >= _WORTH_COMPILING else "SET LOCAL jit = off")
+
+    def kept(self, expression: ir.Table, *, joined: bool = True) -> ir.Table:
         found = super().kept(expression)
-        self.backend.con.execute(f"ANALYZE {found.get_name()}")
+        if joined:
+            self.backend.con.execute(f"ANALYZE {found.get_name()}")
         return found
 
     def listed(self, columns: Mapping[str, Any]) -> ir.Table:
@@ -78,18 +96,29 @@ class Postgres(SeveralTables):
         return ops.DummyTable(unnested).to_expr()
 
     def numbers(self, expression: ir.Table) -> dict[str, Numbers]:
-        """As a binary copy: one statement, no cursor, and no object of Python for a number."""
-        names = list(expression.columns)
-        whole = ", ".join(f"COALESCE(CAST({self._quoted(name)} AS BIGINT), 0)" for name in names)
-        asked = f"SELECT {whole} FROM ({self.backend.compile(expression)}) AS asked"
-        query = f"COPY ({asked}) TO STDOUT (FORMAT binary)"
-        with self.backend.con.cursor() as cursor, cursor.copy(query) as copy:
+        return self.answered(self.backend.compile(expression), list(expression.columns))
+
+    def answered(self, query: str, names: Sequence[str]) -> dict[str, Numbers]:
+        """As a binary copy in which a row has a million numbers of each column, one behind the other: the
+        client takes longer for a row than the server for a number."""
+        quoted = [self._quoted(name) for name in names]
+        whole = ", ".join(f"COALESCE(CAST({name} AS BIGINT), 0) AS {name}" for name in quoted)
+        behind = ", ".join(f"STRING_AGG(INT8SEND({name}), ''::BYTEA)" for name in quoted)
+        parted = f"SELECT {whole}, ROW_NUMBER() OVER () >> {_PART} AS part FROM ({query}) AS asked"
+        asked = f"COPY (SELECT {behind} FROM ({parted}) AS parted GROUP BY part) TO STDOUT (FORMAT binary)"
+        with self.backend.con.cursor() as cursor, cursor.copy(asked) as copy:
             rows = b"".join(copy)
-        fields: list[tuple[str, str]] = [("fields", ">i2")]
-        for number in range(len(names)):
-            fields += [(f"bytes{number}", ">i4"), (f"value{number}", ">i8")]
-        found = np.frombuffer(rows[_HEADER:-_TRAILER], dtype=fields)
-        return {name: found[f"value{number}"].astype(np.int64) for number, name in enumerate(names)}
+        found: list[list[Numbers]] = [[] for _ in names]
+        place = _HEADER
+        while int.from_bytes(rows[place : place + _FIELDS], signed=True) >= 0:
+            place += _FIELDS
+            for parts in found:
+                length = int.from_bytes(rows[place : place + _LENGTH])
+                place += _LENGTH
+                parts.append(np.frombuffer(rows, ">i8", length // 8, place).astype(np.int64))
+                place += length
+        nothing = np.empty(0, dtype=np.int64)
+        return {name: np.concatenate([nothing, *parts]) for name, parts in zip(names, found, strict=True)}
 
     def looked_up(self, column: Any, lookup: NDArray[np.intp]) -> Any:
         import ibis

@@ -30,7 +30,6 @@ class Spark(SeveralTables):
     """A Spark session."""
 
     lists = True
-    near = False  # nothing but counts is collected from a cluster
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
@@ -38,7 +37,7 @@ class Spark(SeveralTables):
         self._listed: list[str] = []
         weakref.finalize(self, _forgotten, self._session, self._listed).atexit = False
 
-    def kept(self, expression: ir.Table) -> ir.Table:
+    def kept(self, expression: ir.Table, *, joined: bool = True) -> ir.Table:
         """In Spark's cache, on the machines where it was computed; there are no temporary tables.
 
         The first question fills it.
@@ -59,8 +58,11 @@ class Spark(SeveralTables):
         return found
 
     def numbers(self, expression: ir.Table) -> dict[str, Numbers]:
-        result = self._session.sql(self.backend.compile(expression)).toArrow()
-        return {name: whole(result[name]) for name in result.column_names}
+        return self.answered(self.backend.compile(expression), list(expression.columns))
+
+    def answered(self, query: str, names: Sequence[str]) -> dict[str, Numbers]:
+        result = self._session.sql(query).toArrow()
+        return {name: whole(result[name]) for name in names}
 
     def numbered(self, table: ir.Table, name: str) -> ir.Table:
         """By the number of each piece of the records and the place there: a running number would need all of

@@ -41,16 +41,18 @@ class Stored:
 
     It goes with this object, or with the connection. Where a database keeps nothing for us, it is the
     expression itself, which is computed whenever it is asked something. `there` says that it is such a table
-    already.
+    already, and `joined` that the database should know it well enough to join it with others.
     """
 
-    def __init__(self, expression: ir.Table, *, there: bool = False) -> None:
+    def __init__(self, expression: ir.Table, *, there: bool = False, joined: bool = True) -> None:
         database = database_of(expression)
         self._database = database
+        if not there:
+            database.prepared(expression)
         if not database.keeps:
             self.table = database.computed(expression)
             return
-        self.table = expression if there else database.kept(expression)
+        self.table = expression if there else database.kept(expression, joined=joined)
         # When the interpreter ends, so does the connection: nothing to do then.
         weakref.finalize(self, _drop, database, self.table.get_name()).atexit = False
 

@@ -88,11 +88,20 @@ def coded(
     `computed` keeps an inner query from being merged into the outer one, in databases that would compute its
     columns again wherever they are named; `listed` is how the database takes a long list of categories.
     """
+    light = {name for name, codec in codecs.items() if _light(codec, table[name])}
+    if len(light) == len(codecs):
+        return table.select(
+            **{name: table[source] for name, source in keep.items()},
+            **{name: _at_once(codec, table[name]) for name, codec in codecs.items()},
+        )
     first: dict[str, Any] = {f"kept {name}": table[source] for name, source in keep.items()}
-    first |= {f"raw {name}": _stripped(table[name]) for name in codecs}
+    first |= {f"raw {name}": table[name] if name in light else _stripped(table[name]) for name in codecs}
     stripped = computed(table.select(**first))
     second: dict[str, Any] = {f"kept {name}": stripped[f"kept {name}"] for name in keep}
     for name, codec in codecs.items():
+        if name in light:
+            second[f"raw {name}"] = stripped[f"raw {name}"]
+            continue
         read = _read_stripped(codec.field, stripped[f"raw {name}"], codec.markers)
         second |= {
             f"value {name}": read.value,
@@ -105,6 +114,9 @@ def coded(
         inner = _joined(inner, f"value {name}", f"code {name}", codecs[name], listed)
     third = {name: inner[f"kept {name}"] for name in keep}
     for name, codec in codecs.items():
+        if name in light:
+            third[name] = _at_once(codec, inner[f"raw {name}"])
+            continue
         read = _Read(inner[f"value {name}"], inner[f"missing {name}"], inner[f"readable {name}"])
         place = inner[f"code {name}"] if name in joined else None
         third[name] = _coded(codec, table[name].type(), read, place)
@@ -137,6 +149,33 @@ def _joined(table: ir.Table, value: str, code: str, codec: Codec, listed: Listed
         }
     )
     return table.left_join(known, table[value] == known[text]).drop(text)
+
+
+def _light(codec: Codec, column: ir.Value) -> bool:
+    """Whether PostgreSQL, which computes row by row and expression by expression, codes a column soonest
+    without an inner query: that costs more than reading a number, or a text of few categories, again."""
+    dtype = column.type()
+    if _named(column) != "postgres":
+        return False
+    if dtype.is_string():
+        return codec.field.type == "string" and not _long(codec, dtype)
+    return bool(dtype.is_numeric()) and codec.field.type in ("integer", "number")
+
+
+def _at_once(codec: Codec, column: Any) -> Any:
+    """The code of a value of a light column. Nearly every text is a category as it stands, without blanks
+    around it, which take longer to be removed than the category to be found."""
+    dtype = column.type()
+    if not dtype.is_string():
+        return _coded(codec, dtype, _read(codec.field, column, codec.markers))
+    gone = REFUSED if codec.attribute.missing is None else codec.attribute.missing
+    known = {marker.strip(BLANKS): gone for marker in codec.markers}
+    known = {**{str(key): code for key, code in codec.keys.items()}, **known}
+    found = [(text, _code(code)) for text, code in known.items()]
+    as_it_stands = [(column == text, code) for text, code in found if text == text.strip(BLANKS)]
+    stripped: Any = _stripped(column)
+    otherwise = stripped.cases(*found, else_=_code(_stray(codec)))
+    return ibis.cases(*as_it_stands, (column.isnull(), _code(gone)), else_=otherwise)
 
 
 def _coded(codec: Codec, dtype: Any, read: _Read, place: Any = None) -> Any:
