@@ -30,6 +30,7 @@ NAMES = (
     "scaling",
     "selection",
     "suite",
+    "unseen",
 )
 ROW = re.compile(r"^\| (\S+) \| (.+) \| \*\*(holds|does not hold|not measured)\*\* \| (.*) \|$", re.MULTILINE)
 HOLDS = {"holds": True, "does not hold": False, "not measured": None}
