@@ -262,12 +262,13 @@ measured once and saved in `studies/frame/suite_before.json`; *resampled* is the
 replacement. All methods protect one record added or removed, with a private number of records, at pure ε.
 
 Parts of the second half had been run before with earlier versions of the default; but for the triples below,
-these figures were not used to choose. What was chosen last, on tables of the first half with 10,000 rows and
-more, at ε 1 and 10: rows that are brought nearer to the counts; finer groups of pairs where noise is small;
-and fewer pairs beyond a tree where all pairs are close to independent against those of the tree. The four
-tables of more than 100,000 rows are new: without them nobody had seen that a network of small families was
-all that a large budget bought (`census` at ε 10: 3.8 times the error of a resample in pairs and 3.7 in
-triples before, see the appendix for now).
+these figures were not used to choose. [Tables that nobody has chosen by](unseen.md) are a page of their own.
+What was chosen last, on tables of the first half: what chance did to a pair is worth as much as dependence
+(at ε 10 and 10,000 rows the noise of what had been counted was a tenth of the error, and what had not been
+counted was the rest); as many choices as can be told apart to two records in a hundred, up to all pairs;
+and views sooner where the budget pays for the choices of a tree, later where it does not. Before that:
+rows that are brought nearer to the counts, finer groups of pairs where noise is small, and fewer pairs beyond
+a tree where all pairs are close to independent against those of the tree.
 
 **All triples of up to eight columns**, where noise is below half of what chance does, are no clean case. That
 `fixes`, a table of the second half, was 1.4 times `plain` at ε 10 is why they were tried. How much noise they
@@ -275,14 +276,9 @@ may have was chosen on `checkins`, `nltcs` and `gaps` of the first half; but tha
 at most was set when `tree`, of the second half, had lost by them with a delta. So `fixes` and `tree` confirm
 nothing about triples, and no other table of the second half has so few columns and so many records.
 
-The default was run anew in every cell that is shown, before the last two changes: a pair that has a table of
-its own is not looked at in triples once more, and the memory of aligning is bounded. Where triples are
-counted, figures of today's code differ a little. Of the other methods many cells have the figures of an
-earlier page, means of one or two runs to three digits without a spread
-(`studies/frame/suite_earlier.json`).
-A statement about standard errors rests on the others alone, of which every run is kept
-(`studies/results/suite.jsonl`). Two runs say little about a spread: large with 2,000 rows at ε 1 had been
-above 1.02 beyond two standard errors with two, and is below it with six.
+Every run of today's default is kept (`studies/results/suite.jsonl`), as are those of the other methods. Two
+runs say little about a spread: large with 2,000 rows at ε 1 had been above 1.02 beyond two standard errors
+with two, and was below it with six.
 
 Tried on the first half and not kept, because it helped on some tables and cost as much on others: under
 pure ε, a tree of pairs first and the others by gaps from the model of that tree (three tables at ε 1 whose
@@ -290,8 +286,10 @@ dependence is sparse: 2 and 3 % worse with a fifth of the budget for the tree, 7
 is kept, see [the race at equal ε and δ](approximate.md)); choices that are paid less where less would do
 (ε 10: 1 to 3 % worse, since fewer pairs stand out); triples chosen by gaps from the model of all pairs, at
 ε 10; all pairs in few groups and then some in more; up to 128 groups of a column; trust in each cell by
-its own size; larger families, twice as many choices, less caution, other shares of the one-way counts and
-of the choices; three pairs in one table where that raises the price by up to a quarter (better at ε 10,
+its own size, or coarse cells before fine ones; all pairs at the level at which noise is below what chance
+does; all triples of more columns at ε 10 (their noise and the work of aligning cost more than they told);
+larger families, less caution, other shares of the one-way counts and of the choices; three pairs in one
+table where that raises the price by up to a quarter (better at ε 10,
 worse at ε 1)."""
 
 CAUSES = """Why:

@@ -141,8 +141,8 @@ HOW = """## How it was done
 The tables are whole. Methods, errors and the limits of the statements are those of [the suite](suite.md).
 Domains were read off the records by one rule for all methods (`studies/frame/unseen.py`), since these tables
 come without a schema: that is no release, but a comparison. The knobs were set before these
-runs and stay as they are (one table, Chile, had been run while the last of them was still open, and nothing was
-chosen by it). Two tables of the package, azpro and azprocedure, are one under two names."""
+runs and stay as they are (one table, Chile, had been run while the last of them was still open, and
+nothing was chosen by it). Two tables of the package, azpro and azprocedure, are one under two names."""
 
 
 def page(results: Results) -> Page:
