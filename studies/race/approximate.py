@@ -303,12 +303,10 @@ def page(found: Sequence[Run]) -> Page:
         ],
         again="""`python studies/race/approximate.py` (hours; every peer in an environment of its own), with
             `--peer "smartnoise AIM"` the slow one, then `--show --write` for these pages.""",
-        rests_on="""Two to eight runs of ours and one of each other, on a machine with two cores that was busy
-            otherwise: CPU seconds, and these by ratio only. *tree* has had a say: that triples are counted
-            of up to eight columns only was set when it had lost by them here. Only tree, NLTCS, copies and
-            parity at ε 10, and parity at 0.1, were run after that. One run says little about an
-            error; ours varies
-            by about a tenth.""",
+        rests_on="""Four runs of ours, all of today's code, and one of each other (four of MST on wine at 0.1
+            and 10), on a machine with two cores that was busy otherwise: CPU seconds, and these by ratio
+            only. *tree* has had a say: that triples are counted of up to eight columns only was set when it
+            had lost by them here. One run says little about an error; ours varies by about a tenth.""",
         details=[
             MEASURES,
             *(["## Where others are closer", listed(behind), WHY] if behind else []),
@@ -325,12 +323,8 @@ def page(found: Sequence[Run]) -> Page:
 
 WHY = """What our releases counted there (`python studies/race/structure.py TABLE EPSILON`) tells why:
 
-- *copies, ε 10*: all 66 pairs are counted, each in a table of its own, where the six copies are all there is;
-  MST is closer in pairs and less close in triples. Both are closer in pairs than the resampled original.
-- *wine*: no pair is counted. With 178 records the strength of dependence, measured with noise, is not found
-  to be worth the noise of views. At ε 0.1 the difference is less than that between two runs of ours.
-- *diabetes, ε 10*: 442 records; in one of five runs no pair was found to be worth its noise, and without that
-  run ours is closer in both.
+- *wine*: 178 records. At ε 0.1 no pair is counted, and single columns are what both methods guess; at ε 10
+  ours counts some pairs in some runs, MST a tree in every one.
 
 One figure speaks against smartnoise's AIM more than against AIM: on parity at ε 1 its errors are forty times
 those of MST."""
