@@ -463,3 +463,18 @@ def test_an_empty_table_has_nothing_to_compare_with(postgres: PostgresServer) ->
         made = penstock.release(empty, facts, epsilon=1, method="n-gram", seed=8)
     with pytest.raises(DataError, match="no sequences"):
         penstock.evaluate(made, postgres.table(empty), learning=False)
+
+
+def test_a_collation_that_is_not_by_bytes_is_refused(postgres: PostgresServer) -> None:
+    """'Oslo' would be equal to 'OSLO', and a record be counted for both of a long list of towns."""
+    postgres.execute(
+        "CREATE COLLATION alike (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+        "CREATE TABLE folded (hamlet text COLLATE alike)",
+        "INSERT INTO folded VALUES ('Oslo'), ('OSLO')",
+    )
+    schema = Schema.model_validate(
+        {"fields": [{"name": "hamlet", "constraints": {"enum": ["Oslo", "OSLO", *map(str, range(40))]}}]}
+    )
+    with pytest.raises(DataError, match=r"'hamlet' for the same \(its collation\)"):
+        penstock.release(postgres.url, schema, table="folded", epsilon=1, method="independent", seed=1)
+    postgres.execute("DROP TABLE folded", "DROP COLLATION alike")

@@ -27,7 +27,7 @@ def test_bits_of_several_words_make_one_number_that_tells_the_codes_apart(seed: 
         assert together is not None
         key, behind = together
         found = table.select(key=key).to_polars()["key"].to_numpy()
-        for number, column in zip(numbers, words.apart(found, numbers, behind), strict=True):
+        for number, column in zip(numbers, words.codes_of(found, numbers, behind), strict=True):
             assert np.array_equal(column, codes[number])
         assert len(np.unique(found & 0xFFFFFFFF ^ found >> 32)) == len(np.unique(found))  # as it is hashed
     number = int(rng.integers(len(sizes)))

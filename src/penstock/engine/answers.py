@@ -3,7 +3,7 @@
 What comes back is a contingency table of public columns: one line for each cell that is not empty. A table
 that answers several marginals has at most half as many cells as there are records, so that no result has a
 line for each of them, unless a marginal that was asked for is larger itself. How many tables there are is
-seen by this process alone.
+seen by this process and the database alone.
 
 Results are raw and unprotected: only `penstock.privacy` may call this.
 """
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from penstock.engine.connection import explained
 from penstock.engine.database import Database
-from penstock.engine.expressions import packed
+from penstock.engine.expressions import packed, through
 from penstock.engine.marginal import Columns
 from penstock.engine.pieces import code_column
 from penstock.engine.plan import Superset, cover
@@ -125,12 +125,24 @@ class Answers:
         if some:
             yield some
 
-    def _seen(self, number: int) -> tuple[int, Any]:
-        """The expression of a column, through its lookup; of the plain column where that is better."""
+    def _seen(self, number: int, *, whatever: bool = False) -> tuple[int, Any]:
+        """The expression of a column, through its lookup; of the plain column where that is better, unless
+        it shall be the lookup `whatever` it takes."""
         base, lookup = self._columns.base[number], self._columns.lookup[number]
         column = self.code(base).cast("int64")
         found = None if lookup is None else self._database.looked_up(column, lookup)
+        if found is None and lookup is not None and whatever:
+            found = through(column, lookup)
         return (base, column) if found is None else (number, found)
+
+    def _columns_of(self, grouping: tuple[int, ...]) -> dict[int, Any]:
+        """The expressions of columns by their numbers: plain ones only where their table stays as small as a
+        table may be, so that no key is too long for a number and no result has a line for each record."""
+        seen = dict(self._seen(number) for number in grouping)
+        most = max(self._columns.cells(grouping), min(_CELLS_MANY, self._length // 2))
+        if self._columns.cells(tuple(seen)) <= most:
+            return seen
+        return dict(self._seen(number, whatever=True) for number in grouping)
 
     def _key(self, grouping: tuple[int, ...]) -> tuple[Any, Callable[[NDArray[np.int64]], dict[int, Any]]]:
         """The columns of a table as one number, and how to tell them apart again."""
@@ -140,9 +152,9 @@ class Answers:
             if together is not None:
                 key, behind = together
                 return key, lambda cells: dict(
-                    zip(grouping, words.apart(cells, grouping, behind), strict=True)
+                    zip(grouping, words.codes_of(cells, grouping, behind), strict=True)
                 )
-        seen = dict(self._seen(number) for number in grouping)
+        seen = self._columns_of(grouping)
         sizes = [self._columns.size[number] for number in seen]
         key = packed(list(seen.values()), sizes)
         return key, lambda cells: dict(zip(seen, np.unravel_index(cells, sizes), strict=True))

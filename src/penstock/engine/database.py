@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.engine.collations import declared
 from penstock.engine.compact import compacted, forget
 from penstock.engine.expressions import through
 from penstock.errors import DataError
@@ -143,6 +144,13 @@ class Database:
         """The texts of a group one behind the other, by an ascending order; none where there is none."""
         return texts.group_concat(sep="", order_by=order, where=where)
 
+    def folding(self, names: Sequence[str]) -> list[str]:
+        """Of these columns of texts those that take different texts for the same (`collations`)."""
+        import ibis
+
+        alike = self.backend.execute(ibis.literal("a") == ibis.literal("A"))
+        return list(names) if alike else []
+
     def looked_up(self, column: Any, lookup: NDArray[np.intp]) -> Any | None:
         """A column seen through a lookup; None where that is better done with the result."""
         return None if np.count_nonzero(np.diff(lookup)) >= _MOST_RUNS else through(column, lookup)
@@ -165,6 +173,14 @@ class DuckDB(Database):
     # Its GROUPING SETS were measured, too: slower than a few supersets, one after the other.
     cells = 1 << 12
 
+    def folding(self, names: Sequence[str]) -> list[str]:
+        con = self.backend.con
+        usual = con.execute("SELECT current_setting('default_collation')").fetchone()[0]
+        if usual and usual.casefold() != "binary":
+            return list(names)
+        made = "SELECT sql FROM duckdb_tables() UNION ALL SELECT sql FROM duckdb_views()"
+        return declared((each[0] or "" for each in con.execute(made).fetchall()), names)
+
     def settled(self, table: ir.Table) -> ir.Table:
         return compacted(self.backend, table)
 
@@ -179,6 +195,10 @@ class DuckDB(Database):
 
 class SQLite(Database):
     """SQLite, which runs in this process and takes functions of it."""
+
+    def folding(self, names: Sequence[str]) -> list[str]:
+        made = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
+        return declared((each[0] for each in self.backend.con.execute(made).fetchall()), names)
 
     def computed(self, table: ir.Table) -> ir.Table:
         return table.limit(1 << 62)  # which SQLite does not merge into the query around it

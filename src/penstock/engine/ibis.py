@@ -28,6 +28,7 @@ from penstock.engine.bound import (
     refuse_uncalled,
     user_in_database,
 )
+from penstock.engine.collations import refuse_folding
 from penstock.engine.connection import explained, first_line
 from penstock.engine.coordinates import Coordinate, per_field, values_in_database
 from penstock.engine.directions import Directions
@@ -79,6 +80,8 @@ class IbisEngine:
         )
         source = records.table if isinstance(records, Stored) else records
         self._database = self._asked(lambda: database_of(source))
+        if not isinstance(records, Stored):
+            self._asked(lambda: refuse_folding(self._database, source))
         key = order_key or fresh_key()
         stays = isinstance(records, Stored) or not self._database.packs
         self._words = None if stays else Words.of(list(self.sizes.values()))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from penstock.engine.collations import refuse_folding
 from penstock.engine.connection import Duck, explained
 from penstock.engine.database import Numbers
 from penstock.engine.records import Source
@@ -32,6 +33,7 @@ class Inside:
         # Held from the first question to the last: with it go the lists that were handed over, and in
         # PostgreSQL the snapshot.
         self.database = self.asked(lambda: database_of(self.source))
+        self.asked(lambda: refuse_folding(self.database, self.source))
 
     def asked(self, question: Callable[[], T]) -> T:
         """The answer to a question; what goes wrong there as a sentence for the custodian."""

@@ -66,6 +66,14 @@ class Postgres(SeveralTables):
         if self.keeps:  # where every question has to code the records again, it should count all it can
             self.room = _ROOM
 
+    def folding(self, names: Sequence[str]) -> list[str]:
+        """Columns of these names in any table: equality is by bytes but where a collation says otherwise."""
+        asked = (
+            "SELECT DISTINCT attname FROM pg_attribute JOIN pg_collation ON pg_collation.oid = attcollation "
+            "WHERE NOT collisdeterministic AND attname = ANY(%s)"
+        )
+        return sorted(name for (name,) in self.backend.con.execute(asked, (list(names),)).fetchall())
+
     def computed(self, table: ir.Table) -> ir.Table:
         return table.limit(_ENDLESS)  # which PostgreSQL does not merge into the query around it
 

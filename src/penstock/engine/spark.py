@@ -95,6 +95,9 @@ class Spark(SeveralTables):
         pairs: Any = ibis.struct({"at": order, "text": texts}).collect(where=where)
         return pairs.sort().map(lambda pair: pair["text"]).join("")
 
+    def folding(self, names: Sequence[str]) -> list[str]:
+        return []  # it compares texts by their bytes
+
     def looked_up(self, column: Any, lookup: NDArray[np.intp]) -> Any:
         """An element of an array: comparisons would make more code than Java compiles."""
         import ibis

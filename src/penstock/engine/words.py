@@ -101,7 +101,7 @@ class Words:
         second = self._moved(word, numbers[half:], taken | sum(run.folded for run in first))
         return None if second is None else first + second
 
-    def apart(
+    def codes_of(
         self, found: NDArray[np.int64], numbers: Sequence[int], behind: Sequence[int]
     ) -> list[NDArray[np.int64]]:
         """The codes of these columns out of numbers that hold them `together`."""

@@ -132,11 +132,15 @@ def test_a_column_that_is_called_like_part_of_an_answer_is_still_shown() -> None
 
 
 def test_quantiles_lie_in_bins_that_are_counted_to_hold_them() -> None:
-    found = MADE.quantiles("age", [0.0, 0.1, 0.5, 0.9, 1.0])
-    assert found["rests_on"].to_list() == ["spread evenly"] * 5
-    assert found["quantile"].is_sorted()
-    for share, low, high in zip(found["share"], found["low"], found["high"], strict=True):
-        assert low <= people()["age"].quantile(share, "nearest") <= high
+    """Ranges of 95 %: of five quantiles in eight releases no more than two lie elsewhere."""
+    outside = 0
+    for seed in range(1, 9):
+        found = made(seed=seed).quantiles("age", [0.0, 0.1, 0.5, 0.9, 1.0])  # type: ignore[attr-defined]
+        assert found["rests_on"].to_list() == ["spread evenly"] * 5
+        assert found["quantile"].is_sorted()
+        for share, low, high in zip(found["share"], found["low"], found["high"], strict=True):
+            outside += not low <= people()["age"].quantile(share, "nearest") <= high  # type: ignore[operator]
+    assert outside <= 2
     assert MADE.quantiles("age", [0.5])["quantile"].item() == int(
         MADE.quantiles("age", [0.5])["quantile"].item()
     )
