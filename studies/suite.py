@@ -280,13 +280,12 @@ worse at ε 1)."""
 CAUSES = """Why:
 
 - *tree, to `plain`*: pairs at a distance are far from independent, though not once the tree is known, and
-  more are counted than are needed (on other trees made in the same way: 27 and 33 pairs where 15 and 13 tell
-  all; with these alone the error is that of `plain` or less). Counting a tree first and choosing by what it does not tell mends that
-  under ρ ([the race at equal ε and δ](approximate.md)), and not under ε: a budget that is spent twice is
-  noisier than one that is spent once.
-- *functions and functional, to `plain`*: columns that are functions of two others. `plain` counts three columns
-  together where the budget is large; ours counts pairs, which do not tell such a function (whole tables at
-  ε 10, where the pairs are closer than those of `plain`).
+  more are counted than are needed (on two other trees made in the same way 27 and 33 pairs, where 15 and 13
+  tell all; with a tree alone the error is that of `plain` or less). Counting a tree first and choosing by
+  what it does not tell mends that under ρ ([the race at equal ε and δ](approximate.md)), and not under ε: a
+  budget that is spent twice is noisier than one that is spent once.
+- *functions and functional, to `plain`*: columns that are functions of two others. `plain` counts three
+  columns together where the budget is large; ours counts pairs, which do not tell such a function.
 - *larger, to `plain`*: 2,000 records of 10,000 and 2,000 categories at ε 0.05 are noise in either method;
   why that of `plain` is the better guess was not looked into.
 - *mushroom, to resampled*: its 23 columns nearly determine each other; many sets of three and more would have
