@@ -17,6 +17,7 @@ import polars as pl
 
 KINDS = {
     pl.String: "text",
+    pl.Boolean: "boolean",
     pl.Int64: "bigint",
     pl.Float64: "double precision",
     pl.Datetime: "timestamp",

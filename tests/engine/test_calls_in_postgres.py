@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 from studies.servers import PostgresServer
+from tests.engine.fetching import watched
 from tests.engine.test_postgres import reader
 from tests.kinds.calls.town import SCHEMA, commuters
 
 import penstock
-from penstock.engine.database import Numbers
-from penstock.engine.postgres import Postgres
 
 CALLS: list[tuple[str, dict[str, Any], int]] = [
     ("dp-where", {"depth": 3}, 14),
@@ -27,15 +26,7 @@ def test_calls_are_counted_in_postgresql_and_no_result_has_a_line_for_a_caller(
     parameters: dict[str, Any],
     most: int,
 ) -> None:
-    lengths = []
-    plain = Postgres.numbers
-
-    def numbers(database: Postgres, expression: Any) -> dict[str, Numbers]:
-        found = plain(database, expression)
-        lengths.append(max(len(column) for column in found.values()))
-        return found
-
-    monkeypatch.setattr(Postgres, "numbers", numbers)
+    questions = watched(monkeypatch)
     rows = commuters(500)
     table = postgres.hold(f"calls of {method}", rows)
     asked: dict[str, Any] = {"epsilon": 9, "method": method, "seed": 8, "parameters": parameters}
@@ -45,6 +36,7 @@ def test_calls_are_counted_in_postgresql_and_no_result_has_a_line_for_a_caller(
     statements = postgres.statements(since)
     assert made.model().json == other.model().json
     assert all(table.equals(other.model().tables[name]) for name, table in made.model().tables.items())
+    lengths = [max(tables) for tables in questions]
     assert len(lengths) == statements.count("COPY") <= most
     assert statements.count("DECLARE") <= 1  # which looks whether there is a record at all
     assert max(lengths) <= 24 * 64  # of calls by the hour and cell; all else is shorter than the callers

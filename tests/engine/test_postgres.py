@@ -18,6 +18,7 @@ from tests.test_one_release_on_every_engine import POINTS, TABLE, files, records
 
 import penstock
 from penstock.engine import Within, open_engine
+from penstock.engine.ibis import IbisEngine
 from penstock.engine.stored import database_of
 from penstock.errors import DataError, PenstockError, PenstockWarning
 from penstock.schema import Schema
@@ -150,7 +151,8 @@ def test_several_tables_in_one_pass_are_those_that_are_counted_one_by_one(
 ) -> None:
     facts = Schema.from_yaml(WIDE)
     engine = open_engine(postgres.table(people), facts)
-    kind = type(database_of(engine._table))  # type: ignore[attr-defined]
+    assert isinstance(engine, IbisEngine)
+    kind = type(database_of(engine._table))
     monkeypatch.setattr(kind, "cells", 700)
     asked = [("job", "town"), ("town", "age"), ("job", "age"), ("income",), ("age", "job", "town"), ()]
     since = len(postgres.log())
@@ -166,7 +168,8 @@ def test_tables_that_would_leave_the_cache_together_are_counted_one_after_the_ot
 ) -> None:
     facts = Schema.from_yaml(WIDE)
     engine = open_engine(postgres.table(people), facts)
-    database_of(engine._table).room = 400  # type: ignore[attr-defined]
+    assert isinstance(engine, IbisEngine)
+    database_of(engine._table).room = 400
     asked = [("job", "town"), ("town", "income"), ("job", "age")]
     since = len(postgres.log())
     found = engine.counts(asked)
@@ -478,3 +481,27 @@ def test_a_collation_that_is_not_by_bytes_is_refused(postgres: PostgresServer) -
     with pytest.raises(DataError, match=r"'hamlet' for the same \(its collation\)"):
         penstock.release(postgres.url, schema, table="folded", epsilon=1, method="independent", seed=1)
     postgres.execute("DROP TABLE folded", "DROP COLLATION alike")
+
+
+def test_more_columns_are_coded_than_a_query_has_room_for_three_times(postgres: PostgresServer) -> None:
+    """A value, whether it is missing and whether it can be read: of 600 columns too many for one list."""
+    names = [f"b{number}" for number in range(600)]
+    rng = np.random.default_rng(4)
+    flags = pl.DataFrame({name: rng.random(8) < 0.5 for name in names})
+    rows = flags.with_columns(pl.Series("town", rng.choice(["x", "7"], 8).tolist()))
+    fields = [{"name": name, "type": "boolean", "missing": "value"} for name in names]
+    facts = Schema.model_validate(
+        {"fields": [*fields, {"name": "town", "constraints": {"enum": ["x", *map(str, range(40))]}}]}
+    )
+    asked = [("b0", "b599"), ("b300",), ("town",)]
+    found = open_engine(postgres.table(rows), facts).counts(asked)
+    wanted = open_engine(rows, facts).counts(asked)
+    assert all(np.array_equal(one, two) for one, two in zip(found, wanted, strict=True))
+
+
+def test_a_refused_number_is_shown_whatever_it_is(postgres: PostgresServer) -> None:
+    postgres.execute("CREATE TABLE sums (paid numeric)", "INSERT INTO sums VALUES ('NaN'), (3)")
+    schema = Schema.from_yaml("fields: [{name: paid, type: integer, constraints: {enum: [1, 2, 3]}}]")
+    with pytest.raises(DataError, match=r"paid.*NaN"):
+        penstock.release(postgres.url, schema, table="sums", epsilon=1, method="independent", seed=1)
+    postgres.execute("DROP TABLE sums")

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.engine.fetching import WIDE, assert_only_tables_are_fetched, wide
+from tests.engine.fetching import WIDE, assert_only_tables_are_fetched, watched, wide
 from tests.engine.test_postgres import BASKETS, OWNED, VISITS
 from tests.kinds.calls.town import SCHEMA, commuters
 from tests.test_one_release_on_every_engine import POINTS, TABLE
@@ -151,15 +151,7 @@ def test_spark_counts_calls_and_no_result_has_a_line_for_a_caller(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: tuple[Any, ...]
 ) -> None:
     method, parameters, most, each, rounds = case
-    lengths = []
-    plain = Spark.numbers
-
-    def numbers(database: Spark, expression: Any) -> dict[str, Numbers]:
-        found = plain(database, expression)
-        lengths.append(max(len(column) for column in found.values()))
-        return found
-
-    monkeypatch.setattr(Spark, "numbers", numbers)
+    questions = watched(monkeypatch)
     commuters(500).write_parquet(tmp_path / "calls.parquet")
     asked: dict[str, Any] = {"epsilon": 9, "method": method, "seed": 8, "parameters": parameters}
     before = jobs(spark)
@@ -169,6 +161,7 @@ def test_spark_counts_calls_and_no_result_has_a_line_for_a_caller(
     assert made.model().json == expected.model().json
     assert all(table.equals(made.model().tables[name]) for name, table in expected.model().tables.items())
     assert taken <= most + each * rounds
+    lengths = [max(tables) for tables in questions]
     assert 5 < len(lengths) < 25
     assert max(lengths) <= 24 * 64  # of calls by the hour and cell; all else is shorter than the callers
     assert sorted(lengths)[-2] < 450

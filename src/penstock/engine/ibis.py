@@ -371,7 +371,13 @@ def _example(codec: Codec, table: ir.Table, name: str) -> object:
     from penstock.schema.database import coded
 
     both = coded(table, {name: codec}, {f"raw {name}": name})
-    found = both.filter(both[name] < 0).limit(1).to_pyarrow()[f"raw {name}"].to_pylist()
+    raw = both[f"raw {name}"]
+    shown = (
+        both.filter(both[name] < 0)
+        .limit(1)
+        .select(raw=raw.cast("string") if raw.type().is_decimal() else raw)
+    )
+    found = shown.to_pyarrow()["raw"].to_pylist()  # no decimal of Arrow is NaN
     return found[0] if found else None
 
 

@@ -154,7 +154,7 @@ def texts_as_text(table: ir.Table) -> ir.Table:
     Arrow."""
     import ibis
 
-    @ibis.udf.scalar.builtin(name="text", signature=(("string",), "string"))  # type: ignore[untyped-decorator]
+    @ibis.udf.scalar.builtin(name="text", signature=(("string",), "string"))  # type: ignore[untyped-decorator]  # Ibis types no decorator
     def as_text(given: Any) -> Any:
         """A type of PostgreSQL, called like a function."""
 

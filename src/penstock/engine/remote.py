@@ -66,6 +66,7 @@ class DatabaseSource(Source):
     @property
     def empty(self) -> bool:
         try:
-            return bool(self._table.select(self.names[0]).limit(1).to_pyarrow().num_rows == 0)
+            first = self._table.select(there=1).limit(1)  # no value, which may be one that Arrow lacks
+            return bool(first.to_pyarrow().num_rows == 0)
         except Exception as problem:
             raise self.failure(problem) from None

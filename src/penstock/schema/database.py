@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 REFUSED = -1
 _SHIFT = 719468 + 146097  # days from the first of March in the year 0 to 1970, and of 400 years
 _LINEAR = 32  # a longer list of categories is joined instead of compared one by one
+_MOST_ENTRIES = 1_600  # of a list of columns: PostgreSQL takes 1,664
 _FEW_EDGES = 8  # of which the right one is found by comparing, even where they are evenly spaced
 _MOST_OTHERS = 8  # of which each is compared, beside evenly spaced ones
 
@@ -88,7 +89,11 @@ def coded(
     `computed` keeps an inner query from being merged into the outer one, in databases that would compute its
     columns again wherever they are named; `listed` is how the database takes a long list of categories.
     """
+    long = {name for name, codec in codecs.items() if _long(codec, table[name].type())}
     light = {name for name, codec in codecs.items() if _light(codec, table[name])}
+    entries = len(keep) + len(light) + 3 * (len(codecs) - len(light))
+    if entries > _MOST_ENTRIES and _named(table) == "postgres":
+        light = codecs.keys() - long
     if len(light) == len(codecs):
         return table.select(
             **{name: table[source] for name, source in keep.items()},
@@ -109,8 +114,7 @@ def coded(
             f"readable {name}": read.readable,
         }
     inner = computed(stripped.select(**second))
-    joined = [name for name, codec in codecs.items() if _long(codec, table[name].type())]
-    for name in joined:
+    for name in (name for name in codecs if name in long):
         inner = _joined(inner, f"value {name}", f"code {name}", codecs[name], listed)
     third = {name: inner[f"kept {name}"] for name in keep}
     for name, codec in codecs.items():
@@ -118,7 +122,7 @@ def coded(
             third[name] = _at_once(codec, inner[f"raw {name}"])
             continue
         read = _Read(inner[f"value {name}"], inner[f"missing {name}"], inner[f"readable {name}"])
-        place = inner[f"code {name}"] if name in joined else None
+        place = inner[f"code {name}"] if name in long else None
         third[name] = _coded(codec, table[name].type(), read, place)
     return inner.select(**third)
 
@@ -165,9 +169,8 @@ def _light(codec: Codec, column: ir.Value) -> bool:
 def _at_once(codec: Codec, column: Any) -> Any:
     """The code of a value of a light column. Nearly every text is a category as it stands, without blanks
     around it, which take longer to be removed than the category to be found."""
-    dtype = column.type()
-    if not dtype.is_string():
-        return _coded(codec, dtype, _read(codec.field, column, codec.markers))
+    if not column.type().is_string() or codec.field.type != "string":
+        return codes(codec, column)
     gone = REFUSED if codec.attribute.missing is None else codec.attribute.missing
     known = {marker.strip(BLANKS): gone for marker in codec.markers}
     known = {**{str(key): code for key, code in codec.keys.items()}, **known}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -33,7 +35,7 @@ def people(rows: int = 4000, seed: int = 1) -> pl.DataFrame:
     return frame.with_columns(pl.col("debt").fill_nan(None))
 
 
-def made(method: str = "confluence", seed: int = 1, epsilon: str = "1") -> object:
+def made(method: str = "confluence", seed: int = 1, epsilon: str = "1") -> Any:
     return release(people(), SCHEMA, epsilon=epsilon, method=method, seed=seed)
 
 
@@ -135,11 +137,11 @@ def test_quantiles_lie_in_bins_that_are_counted_to_hold_them() -> None:
     """Ranges of 95 %: of five quantiles in eight releases no more than two lie elsewhere."""
     outside = 0
     for seed in range(1, 9):
-        found = made(seed=seed).quantiles("age", [0.0, 0.1, 0.5, 0.9, 1.0])  # type: ignore[attr-defined]
+        found = made(seed=seed).quantiles("age", [0.0, 0.1, 0.5, 0.9, 1.0])
         assert found["rests_on"].to_list() == ["spread evenly"] * 5
         assert found["quantile"].is_sorted()
         for share, low, high in zip(found["share"], found["low"], found["high"], strict=True):
-            outside += not low <= people()["age"].quantile(share, "nearest") <= high  # type: ignore[operator]
+            outside += not low <= people()["age"].quantile(share, "nearest") <= high
     assert outside <= 2
     assert MADE.quantiles("age", [0.5])["quantile"].item() == int(
         MADE.quantiles("age", [0.5])["quantile"].item()
