@@ -129,6 +129,14 @@ def test_the_default_method_is_described_without_the_library_it_computes_with() 
     assert not {"scipy", "sklearn", "pandas"} & modules_after(statement)
 
 
+def test_no_page_is_loaded_before_there_is_something_to_show() -> None:
+    """Reports are made after the fit: until the records are opened a release needs none of them."""
+    modules_after(
+        "import penstock.releases.release, penstock.releases.folder\n"
+        "assert not {'jinja2', 'penstock.report.page', 'penstock.report.maps'} & set(sys.modules)"
+    )
+
+
 def test_a_misspelt_command_is_still_told_from_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["relase", "people.csv"]) == 2
     assert "release" in capsys.readouterr().err

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -271,19 +272,28 @@ def test_the_ledger_pays_for_every_answer_and_nobody_asks_around_it(
 
 
 COMMAND = (sys.executable, "-m", "penstock", "stream", "feed", "v.state")
+CANARIES = [f"canary-{each}" for each in range(1000)]
 
 
-def fed_until(number: signal.Signals, state: Path) -> tuple[int, bytes]:
-    """Feed a thousand lines and a beginning of another; then send a signal."""
-    before = np.load(state / "counters.npy")
+def fed_until(number: signal.Signals, state: Path, whole: Path) -> tuple[int, bytes]:
+    """Feed a thousand lines and a beginning of another; when all are counted, send a signal.
+
+    A copy of the state, in `whole`, tells what the counters are then: that some have changed
+    does not say that no line is half counted.
+    """
+    shutil.copytree(state, whole)
+    with load(whole) as copy:
+        copy.update(CANARIES)
+    counted = np.load(whole / "counters.npy")
+    shutil.rmtree(whole)
     # where the tests themselves run in the background, Ctrl-C is ignored, and children would inherit that
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as feeding:
         assert feeding.stdin is not None
         assert feeding.stderr is not None
-        feeding.stdin.write(b"".join(b"canary-%d\n" % each for each in range(1000)) + b"canary-half")
+        feeding.stdin.write("".join(f"{line}\n" for line in CANARIES).encode() + b"canary-half")
         feeding.stdin.flush()
-        while np.array_equal(np.load(state / "counters.npy"), before):
+        while not np.array_equal(np.load(state / "counters.npy"), counted):
             assert feeding.poll() is None
             os.sched_yield()
         feeding.send_signal(number)
@@ -293,18 +303,18 @@ def fed_until(number: signal.Signals, state: Path) -> tuple[int, bytes]:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_whatever_ends_the_feeding_leaves_what_was_counted_and_no_line(
-    state: Path, number: signal.Signals
+    state: Path, number: signal.Signals, tmp_path: Path
 ) -> None:
     """Killed at once, nothing that was counted is lost; no id is on the disk, and the next may feed on."""
     empty = np.load(state / "counters.npy")
-    code, said = fed_until(number, state)
+    code, said = fed_until(number, state, tmp_path / "whole")
     assert code == (-9 if number is signal.SIGKILL else 128 + number)
     assert b"canary" not in said
     assert number is signal.SIGKILL or b"1,000 updates fed, then interrupted" in said
     for file in state.parent.rglob("*"):
         assert not file.is_file() or b"canary" not in file.read_bytes()
     again = load(state)
-    again.update([f"canary-{each}" for each in range(1000)], -1)
+    again.update(CANARIES, -1)
     assert np.array_equal(np.load(state / "counters.npy"), empty)
 
 

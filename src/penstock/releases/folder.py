@@ -26,7 +26,6 @@ from penstock import catalogue
 from penstock.errors import PenstockError, PenstockWarning, QueryError, ReleaseError, UsageError
 from penstock.lifetime import undisturbed
 from penstock.progress import progress
-from penstock.releases import public_report
 from penstock.releases.disk import fingerprint, force_to_disk, hidden_folder, whole_file, whole_folder
 from penstock.releases.formats import FORMAT
 from penstock.releases.kept import keep, meant_for, state_folder
@@ -102,6 +101,8 @@ def _is_there(release: Published, target: Path) -> bool:
 
 
 def _save(release: Published, folder: str | Path, *, overwrite: bool, keeping: bool) -> Path:
+    from penstock.releases import public_report  # and pages with it, which no fit needs
+
     _refuse_unregistered(release)
     title = Path(folder).name or "release"
     target = absolute(folder)

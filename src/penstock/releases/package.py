@@ -29,8 +29,8 @@ Text = Annotated[str, Field(max_length=10_000)]
 Word = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")]
 Amount = Annotated[str, Field(pattern=r"^[0-9]{1,2000}(/[0-9]{1,2000})?$")]
 
-_STRICT = ConfigDict(strict=True, frozen=True, extra="forbid", populate_by_name=True)
-_OPEN = ConfigDict(strict=True, frozen=True, extra="ignore", populate_by_name=True)
+_STRICT = ConfigDict(strict=True, frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
+_OPEN = ConfigDict(strict=True, frozen=True, extra="ignore", populate_by_name=True, defer_build=True)
 
 
 class Resource(BaseModel):

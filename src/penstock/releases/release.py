@@ -7,7 +7,6 @@ from pathlib import Path
 
 from penstock.errors import UsageError
 from penstock.releases import folder as folders
-from penstock.releases import public_report
 from penstock.releases.predicting import Predicting
 from penstock.releases.published import Published
 
@@ -53,4 +52,6 @@ class Release(Published):
 
     def report(self) -> str:
         """The public report, as one self-contained HTML page."""
+        from penstock.releases import public_report  # and pages with it, which no fit needs
+
         return public_report.report(self)
