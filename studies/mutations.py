@@ -250,7 +250,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     replay(
         "gaps of pairs stated at half of their sensitivity",
-        "kinds/table/confluence/pairs.py",
+        "kinds/table/confluence/gaps.py",
         "        return Sensitivity.scores(moves, candidates=len(self.candidates))\n",
         "        return Sensitivity.scores(Fraction(moves) / 4, candidates=len(self.candidates))\n",
         "confluence",
@@ -271,7 +271,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     replay(
         "the mean of all gaps stated like one of them",
-        "kinds/table/confluence/pairs.py",
+        "kinds/table/confluence/gaps.py",
         "        moves = Sensitivity.of(self.sensitivity.linf * len(self.couples))\n",
         "        moves = Sensitivity.of(self.sensitivity.linf)\n",
         "confluence",

@@ -19,8 +19,8 @@ from frame import Results, Statement, Study, Verdict, main
 from frame.study import Method
 from frame.table import markdown, number
 from frame.tabular import Fit, MeanDistance
-from penstock.kinds.table.confluence.assembly import Limits
 from penstock.kinds.table.confluence.knobs import Knobs
+from penstock.kinds.table.confluence.limits import Limits
 from penstock.kinds.table.confluence.method import Confluence, fit_with
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.independent import Independent

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.kinds.table.confluence.assembly import Assembly, Limits
+from penstock.kinds.table.confluence.assembly import Assembly
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
 from penstock.kinds.table.confluence.columns import blocks, detail
 from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
+from penstock.kinds.table.confluence.limits import Limits
 from penstock.kinds.table.confluence.method import Confluence, fit_with
 from penstock.kinds.table.confluence.packing import price, view_of
 from penstock.kinds.table.data import Table

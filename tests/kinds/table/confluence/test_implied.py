@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.kinds.table.confluence.implied import averaged, implied
+from penstock.kinds.table.confluence.implied import along, averaged, implied, of_three
 
 
 @given(st.integers(0, 10_000), st.lists(st.integers(2, 4), min_size=3, max_size=5))
@@ -39,3 +39,34 @@ def test_pairs_are_those_of_the_joint_distribution_of_the_tree(seed: int, sizes:
 def test_a_group_of_codes_that_nobody_has_passes_on_their_mean() -> None:
     passed = averaged(np.array([[1.0, 0.0], [0.0, 1.0]]), np.zeros(2), np.array([0, 0]))
     np.testing.assert_allclose(passed, [[0.5, 0.5]])
+
+
+@given(st.integers(0, 10_000), st.integers(2, 5), st.integers(3, 7), st.floats(0.05, 0.95))
+def test_a_tree_of_even_channels_passes_on_what_is_said(
+    seed: int, size: int, columns: int, kept: float
+) -> None:
+    """Where each column keeps the code of another with some probability, the distances are exact."""
+    rng = np.random.default_rng(seed)
+    channel = kept * np.eye(size) + (1 - kept) / size
+    edges = [(int(rng.integers(number)), number) for number in range(1, columns)]
+    links = {pair: channel for one, two in edges for pair in ((one, two), (two, one))}
+    joint = implied([np.full(size, 1 / size)] * columns, links)
+    distances = {pair: float(np.abs(table - 1 / size**2).sum()) / 2 for pair, table in joint.items()}
+    along_tree = float(np.mean([distances[pair] for pair in edges]))
+    mean = float(np.mean(list(distances.values())))
+    assert np.isclose(along_tree, kept * (1 - 1 / size))  # what it could be, and what is kept of that
+    assert np.isclose(mean / along_tree, along(edges, columns, kept))
+
+
+@given(st.integers(0, 10_000), st.tuples(*[st.integers(1, 4)] * 3))
+def test_a_triple_by_its_pairs_has_them_as_sides_and_no_more(seed: int, sizes: tuple[int, int, int]) -> None:
+    """A table without dependence of all three at once is found again, and others have the same sides."""
+    rng = np.random.default_rng(seed)
+    sides = [rng.uniform(0.5, 2, (sizes[a], sizes[b])) for a, b in ((0, 1), (0, 2), (1, 2))]
+    joint = sides[0][:, :, None] * sides[1][:, None, :] * sides[2][None, :, :]
+    found = of_three(*(joint.sum(axis=axis) for axis in (2, 1, 0)))
+    np.testing.assert_allclose(found, joint, rtol=0.02)
+    other = joint * rng.uniform(0.5, 2, joint.shape)
+    told = of_three(*(other.sum(axis=axis) for axis in (2, 1, 0)))
+    for axis in (2, 1, 0):
+        np.testing.assert_allclose(told.sum(axis=axis), other.sum(axis=axis), rtol=0.02)

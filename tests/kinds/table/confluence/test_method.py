@@ -24,11 +24,11 @@ from tests.kinds.table.tables import (
 
 import penstock
 from penstock.errors import UsageError
-from penstock.kinds.table.confluence import method
-from penstock.kinds.table.confluence.assembly import Limits
-from penstock.kinds.table.confluence.knobs import Knobs
+from penstock.kinds.table.confluence import choosing
+from penstock.kinds.table.confluence.gaps import choose
+from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
+from penstock.kinds.table.confluence.limits import Limits
 from penstock.kinds.table.confluence.method import Confluence, fit_with
-from penstock.kinds.table.confluence.pairs import choose
 from penstock.kinds.table.data import Table
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
@@ -64,7 +64,7 @@ def test_a_release_says_how_its_views_were_found_and_by_which_method() -> None:
     release = Confluence().fit(table_of(mixed_rows(500, [3, 4]), schema_of([3, 4])), paid(1))
     assert release.method == "confluence"
     assert release.form == "network"
-    assert set(release.parameters) <= {"views", "pairs", "rows"}
+    assert set(release.parameters) <= {"views", "pairs", "triples", "rows"}
     assert release.parameters["rows"] == "aligned"
     assert release.parameters["views"] in ("all pairs", "chosen pairs", "none")
 
@@ -210,15 +210,15 @@ def test_a_target_has_a_counted_pair_with_every_other_column() -> None:
 
 
 def test_pairs_with_the_target_are_no_choices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chain paid in rho: once a tree is counted, all is left but what was chosen for it."""
-    calls: list[tuple[int, int]] = []
+    """A chain paid in rho: pairs with the target connect everything, so that all choices are left."""
+    calls: list[tuple[int, Fraction, int]] = []
 
     def counted(*given: Any, **named: Any) -> Any:
         chosen = choose(*given, **named)
-        calls.append((named["most"], len(chosen) - len(named["given"])))
+        calls.append((named["most"], named["share"], len(chosen) - len(named["given"])))
         return chosen
 
-    monkeypatch.setattr(method, "choose", counted)
+    monkeypatch.setattr(choosing, "choose", counted)
     rng, columns, size = np.random.default_rng(1), 14, 4
     rows = rng.integers(0, size, (10000, columns))
     for column in range(1, columns):
@@ -227,8 +227,10 @@ def test_pairs_with_the_target_are_no_choices(monkeypatch: pytest.MonkeyPatch) -
     schema = schema_of([size] * columns).model_copy(update={"target": "h"})
     budget = Budget(1, Fraction(1, 10**6), randomness=Randomness.seeded(1))
     release = fit_with(Knobs(plane=1e9), table_of(rows, schema), budget)
-    (most, first), (left, _) = calls
-    assert left == most - first - 1 > 0
+    (_, share, chosen), (left, further, _) = calls
+    assert chosen == 0
+    assert share == KNOBS.choices / (columns - 1)
+    assert left == KNOBS.choices / further > columns
     assert (release.receipt.epsilon, release.receipt.delta) == (1, Fraction(1, 10**6))
 
 
@@ -257,12 +259,12 @@ def test_where_a_tree_may_tell_everything_few_pairs_are_chosen_beyond_it() -> No
     behind = np.where(rng.random(chain.shape) < 0.6, hidden, rng.integers(0, size, chain.shape))
     for rows in (chain, behind):
         table = table_of(rows, schema_of([size] * columns))
-        fewer, more = (
-            fit_with(Knobs(plane=1e9, beyond=beyond), table, paid(1)).parameters["pairs"]
-            for beyond in (Knobs().beyond, 1e9)
+        few, fewer, more = (
+            fit_with(Knobs(plane=1e9, beyond=beyond, sparse=sparse), table, paid(1)).parameters["pairs"]
+            for beyond, sparse in ((KNOBS.beyond, 0.0), (1e9, KNOBS.sparse), (1e9, 0.0))
         )
         assert columns - 1 <= fewer <= more
-        assert (fewer < more) == (rows is chain)
+        assert (few < more) == (fewer < more) == (rows is chain)
 
 
 def test_more_pairs_are_chosen_where_choices_are_clear() -> None:
@@ -310,7 +312,9 @@ def test_triples_are_counted_where_noise_is_below_what_chance_does() -> None:
     rows[:, 2] = (rows[:, 0] + rows[:, 1]) % 6
     rows[:, 3] = np.where(rng.random(40000) < 0.5, rows[:, 0], rows[:, 3])
     table = table_of(rows, schema_of([6] * 4))
-    told, untold = (fit_with(Knobs(threes=threes, plane=0.0), table, paid(10)) for threes in (0.5, 0.0))
+    told, untold = (
+        fit_with(Knobs(threes=threes, calm=0.0, plane=0.0), table, paid(10)) for threes in (0.5, 0.0)
+    )
     assert {(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)} <= {
         tuple(part.variable for part in one.parts) for one in told.measured
     }
@@ -321,6 +325,45 @@ def test_triples_are_counted_where_noise_is_below_what_chance_does() -> None:
         Knobs(plane=0.0, worth=-1e9, hopeless=1e9), table_of(rows[:500], schema_of([6] * 4)), paid(1)
     )
     assert all(len(one.parts) < 3 for one in few.measured)
+
+
+def sums(columns: int, rows: int) -> np.ndarray:
+    """Columns of six codes, of which the last is the sum of the first two and the others follow the first."""
+    rng = np.random.default_rng(4)
+    found = rng.integers(0, 6, size=(rows, columns))
+    found[:, 2:] = np.where(rng.random((rows, columns - 2)) < 0.4, found[:, :1], found[:, 2:])
+    found[:, -1] = (found[:, 0] + found[:, 1]) % 6
+    return found
+
+
+def test_a_triple_that_pairs_do_not_tell_is_found_and_counted() -> None:
+    """Of 165 triples of eleven columns one adds up, which no pair shows."""
+    rows, sizes = sums(11, 30000), [6] * 11
+    table = table_of(rows, schema_of(sizes))
+    told, untold = (fit_with(Knobs(calm=calm), table, paid(10)) for calm in (KNOBS.calm, 0.0))
+    triples = [[part.variable for part in one.parts] for one in told.measured if len(one.parts) == 3]
+    assert triples[0] == [0, 1, 10]
+    assert len(triples) == told.parameters["triples"] <= 8
+    assert untold.parameters["views"] == "all pairs"
+    assert not any(len(one.parts) == 3 for one in untold.measured)
+    labels = [" ".join((*above, charge.label)) for above, charge in told.receipt.charges()]
+    assert sum("triple" in label for label in labels) == len(triples)  # each is chosen once
+    assert told.receipt.epsilon == untold.receipt.epsilon == 10
+    odd = [
+        drawn.filter((pl.col("a") + pl.col("b")) % 6 != pl.col("k")).height / drawn.height
+        for drawn in (release.sample(20000, seed=0) for release in (told, untold))
+    ]
+    assert odd[0] < 0.1 < 0.5 < odd[1]
+
+
+def test_views_are_counted_once_more_where_no_triple_is_worth_it() -> None:
+    rows = chain_of(20000, 9, 3, np.random.default_rng(5))
+    table = table_of(rows, schema_of([3] * 9))
+    release = fit_with(Knobs(plane=0.0, pack=False, triple_caution=1e9), table, paid(10))
+    assert release.parameters["triples"] == 0
+    pairs = [one.parts for one in release.measured if len(one.parts) == 2]
+    assert len(pairs) == 2 * len(set(pairs)) == 72
+    assert release.receipt.epsilon == 10
 
 
 def test_a_target_that_stands_alone_is_named() -> None:

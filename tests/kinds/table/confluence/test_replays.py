@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests.kinds.table.tables import schema_of
 
 from penstock.audit.replay import Records, Trial, replay
-from penstock.kinds.table.confluence import method
+from penstock.kinds.table.confluence import choosing, method
 from penstock.kinds.table.confluence.arrangement import Arrangement
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import open_seal
@@ -33,6 +33,26 @@ def odd(columns: int, rows: int) -> Rows:
     return found
 
 
+def summed(columns: int, rows: int) -> Rows:
+    """The last column adds up the first two, and the others follow the first: pairs do not tell that."""
+    rng = np.random.default_rng(4)
+    found = rng.integers(0, 3, (rows, columns))
+    found[:, 2:] = np.where(rng.random((rows, columns - 2)) < 0.4, found[:, :1], found[:, 2:])
+    found[:, -1] = (found[:, 0] + found[:, 1]) % 3
+    return found
+
+
+def chained(columns: int, rows: int) -> Rows:
+    """Every column follows the one before it, and some of them the first."""
+    rng = np.random.default_rng(5)
+    found = rng.integers(0, 9, (rows, columns))
+    for column in range(1, columns):
+        chance = rng.random(rows)
+        first = np.where(chance < 0.6, found[:, 0], found[:, column])
+        found[:, column] = np.where(chance < 0.5, found[:, column - 1], first)
+    return found
+
+
 def alike() -> Rows:
     return np.repeat(np.random.default_rng(2).integers(0, 40, (1500, 1)), 2, axis=1)
 
@@ -47,16 +67,25 @@ CASES = {
     "fine groups": ([40, 40], alike(), 100, 0, {}),
     "triples": ([2] * 3, odd(3, 400), 40, 0, {}),
     "triples in rho": ([2] * 8, odd(8, 1200), 12, SLACK, {}),
+    "some triples": ([3] * 10, summed(10, 1200), 100, 0, {}),
+    "some triples, replace": ([3] * 10, summed(10, 2400), 100, 0, {"relation": "replace", "size": 2400}),
+    "second choices": ([9] * 8, chained(8, 3000), 3, 0, {}),
+    "some triples in rho": ([3] * 10, summed(10, 1200), 30, SLACK, {}),
 }
 
 
 def reached(name: str, made: Any) -> bool:
     """Whether a release went the way that it is meant to try."""
     triples = [one for one in made.measured if len(one.parts) == 3]
+    some = made.parameters.get("triples", 0) > 0
+    chosen_twice = any("second choice" in charge.label for _, charge in made.receipt.charges())
     return {
         "target": made.parameters["views"] == "pairs with the target",
         "fine groups": any(one.counts.shape == (40, 40) for one in made.measured),
         "triples": made.parameters["views"] == "all pairs" and len(triples) > 0,
+        "some triples": some,
+        "some triples in rho": some and triples[-1].gaussian,
+        "second choices": chosen_twice,
         "triples in rho": made.parameters["views"] == "all pairs" and sum(t.gaussian for t in triples) >= 56,
     }[name.split(",")[0]]
 
@@ -87,6 +116,8 @@ BRANCHES = {
     "target": (method._Fit, "_aiming"),
     "fine groups": (Arrangement, "_hidden"),
     "triples": (Arrangement, "triples"),
+    "some triples": (Arrangement, "spared"),
+    "second choices": (choosing.Choosing, "_wanted"),
 }
 
 
@@ -105,7 +136,9 @@ def test_a_branch_that_follows_the_exact_number_of_records_is_found_out(
     def peeking(self: Any, *given: Any) -> Any:
         if open_seal(tables[-1].size())[0] % 2 == 0:
             return shipped(self, *given)
-        return {"target": False, "fine groups": 1.0, "triples": []}[name]
+        return {"target": False, "fine groups": 1.0, "triples": [], "some triples": 0, "second choices": 0}[
+            name
+        ]
 
     monkeypatch.setattr(method._Fit, "release", starting)
     monkeypatch.setattr(place, function, peeking)

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.kinds.table.confluence.assembly import Assembly, Limits
+from penstock.kinds.table.confluence.assembly import Assembly
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
 from penstock.kinds.table.confluence.entropy import Constraint, fitted, minimised
+from penstock.kinds.table.confluence.limits import Limits
 from penstock.kinds.table.confluence.packing import covering, packed, price, shares, view_of
 from penstock.kinds.table.confluence.planes import LARGEST, ORDERS, lines
 from penstock.kinds.table.network.conditionals import Measured

@@ -1,7 +1,7 @@
 """The private steps of confluence that are its own: enumerated, run, and broken one at a time.
 
 Noise on counts is audited as a mechanism. What confluence adds is a score, the gap of a pair, among which
-it makes noisy choices (`penstock.kinds.table.confluence.pairs`). Here they are made on all tiny tables of two
+it makes noisy choices (`penstock.kinds.table.confluence.gaps`). Here they are made on all tiny tables of two
 or three yes/no columns against a public expectation. The exact side opens the seals of the shipped code and
 takes the stated sensitivity from it; the sampled side calls that code.
 
@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import combinations
 from math import log
 
 import numpy as np
@@ -32,8 +33,8 @@ from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.table.audits.yes_no import Records, yes_no_table
-from penstock.kinds.table.confluence.implied import implied
-from penstock.kinds.table.confluence.pairs import PairGaps, choose
+from penstock.kinds.table.confluence.gaps import Gaps, choose
+from penstock.kinds.table.confluence.implied import implied, of_three
 from penstock.kinds.table.confluence.tiers import PureTier
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import ParentSet
@@ -51,6 +52,8 @@ Reals = NDArray[np.float64]
 ADDED, REPLACED = Promise(Fraction(1)), Promise(Fraction(1), relation=Relation.REPLACE)
 BITS = ((0, 0), (0, 1), (1, 0), (1, 1))
 THREE_BITS = tuple((a, *rest) for a in (0, 1) for rest in BITS)
+FOUR_BITS = tuple((a, *rest) for a in (0, 1) for rest in THREE_BITS)
+THIRDS = ((0, 1, 0, 1),) * 5 + ((0, 0, 1, 0),) * 4 + ((1, 0, 0, 0),)
 ALIKE = ((0, 0, 0),) * 9
 SLACK = Fraction(1, 10**6)
 WINDOW = (-40, 60)
@@ -60,7 +63,8 @@ NOISY = np.array([[3.0, 1.0], [1.0, 3.0]])
 
 @dataclass(frozen=True)
 class Step:
-    """The gaps of all pairs of yes/no columns, as the shipped code seals them, with room for a mistake.
+    """The gaps of all pairs of yes/no columns, or of more `ways`, as the shipped code seals them, with room
+    for a mistake.
 
     `expected` gives the table that a pair is compared with, `price` what a cell costs, `luck` how much
     stopping is worth; all are public in the shipped method and get the records here, so that a broken copy
@@ -71,17 +75,19 @@ class Step:
     columns: int
     promise: Promise = ADDED
     at_most: int | None = None
-    expected: Callable[[Records, int, int], Counts] = lambda records, one, two: 2 * np.eye(2, dtype=np.int64)
+    ways: int = 2
+    expected: Callable[..., Counts] = lambda records, *some: 2 * np.eye(2, dtype=np.int64)
     price: Callable[[Records], float] = lambda records: CELL_PRICE
     luck: Callable[[Records], float] = lambda records: 0.0
     stated: Callable[[Sensitivity], Sensitivity] = lambda sensitivity: sensitivity
     stated_sum: Callable[[Sensitivity], Sensitivity] = lambda sensitivity: sensitivity
     share: Fraction = Fraction(1)
 
-    def gaps(self, records: Records) -> tuple[PairGaps, Sealed[Counts]]:
+    def gaps(self, records: Records) -> tuple[Gaps, Sealed[Counts]]:
         table = yes_no_table(records, self.columns, self.promise.relation, self.at_most)
-        gaps = PairGaps(table, encoded("vanilla", table.attributes).variables, [0] * self.columns)
-        sealed = gaps.of_all({(one, two): self.expected(records, one, two) for one, two in gaps.couples})
+        variables, sets = encoded("vanilla", table.attributes).variables, range(self.columns)
+        gaps = Gaps(table, variables, [0] * self.columns, list(combinations(sets, self.ways)))
+        sealed = gaps.of_all({some: self.expected(records, *some) for some in gaps.sets})
         return gaps, sealed.claim(
             lambda whole: whole,
             self.stated(sealed.sensitivity),
@@ -92,7 +98,7 @@ class Step:
 
     def choice_law(self, records: Records) -> Distribution:
         _, sealed = self.gaps(records)
-        gaps = open_seal(sealed) - round(4 * self.price(records))
+        gaps = open_seal(sealed) - round(2**self.ways * self.price(records))
         luck = self.luck(records) * log(len(gaps)) * float(sealed.sensitivity.spread / self.promise.epsilon)
         scores = [*gaps.tolist(), round(luck)]
         return exact.permute_and_flip(scores, float(self.promise.epsilon / sealed.sensitivity.spread))
@@ -149,8 +155,8 @@ class Step:
 
 def targets() -> tuple[Target, ...]:
     """The shipped steps, and their broken copies."""
-    two, three = partial(Step, 2), partial(Step, 3)
-    users = _users()
+    two, three, four = partial(Step, 2), partial(Step, 3), partial(Step, 4, ways=3, expected=sided)
+    users, users_of_four = _users(THREE_BITS), _users(FOUR_BITS)[::4]
     return (
         _choice("confluence-choice", "a choice among the gaps of three pairs", three()),
         _choice("confluence-choice-replace", "the same when a record is replaced", three(REPLACED)),
@@ -224,6 +230,24 @@ def targets() -> tuple[Target, ...]:
             three(expected=passed_on_exactly),
             (Pair(ALIKE, (*ALIKE, (1, 0, 1)), "nine alike | and one who is not"),),
         ),
+        _choice("confluence-triple", "a choice among the gaps of four triples", four()),
+        _choice("confluence-triple-replace", "the same when a record is replaced", four(REPLACED)),
+        _choice(
+            "confluence-triple-users", "the same for users of two records", four(at_most=2), users_of_four
+        ),
+        _in_rho("confluence-triple-rho", "a choice among four triples, paid in rho", four()),
+        _choice(
+            "broken-confluence-triple-expected",
+            "gaps of triples from what the exact counts of their pairs say",
+            four(expected=sided_exactly),
+            (Pair(THIRDS, (*THIRDS, (1, 1, 1, 0)), "three kinds | and somebody who is all of them"),),
+        ),
+        _choice(
+            "broken-confluence-triple-single-record",
+            "gaps of triples of users with two records, stated for one",
+            four(at_most=2, stated=lambda known: known.scaled(Fraction(1, 2))),
+            users_of_four,
+        ),
         _sum("confluence-mean-gap", "the sum of the gaps of three pairs", three()),
         _sum("confluence-mean-gap-replace", "the same when a record is replaced", three(REPLACED)),
         _sum("confluence-mean-gap-users", "the same for users of two records", three(at_most=2), users),
@@ -270,12 +294,27 @@ def _along_tree(tables: Mapping[tuple[int, int], Reals], one: int, two: int) -> 
     return expected
 
 
-def _users() -> tuple[Pair, ...]:
+def sided(records: Records, *some: int) -> Counts:
+    """What noisy counts of its three pairs say of a triple: public."""
+    return np.rint(of_three(NOISY, NOISY, NOISY)).astype(np.int64)
+
+
+def sided_exactly(records: Records, *some: int) -> Counts:
+    """The same of the exact counts: not public."""
+    tables = []
+    for pair in combinations(some, 2):
+        tables.append(np.zeros((2, 2)))
+        for record in records:
+            tables[-1][record[pair[0]], record[pair[1]]] += 1
+    return np.rint(of_three(*tables)).astype(np.int64)
+
+
+def _users(universe: Records) -> tuple[Pair, ...]:
     """Somebody with one record, and somebody else who has two equal ones."""
     return tuple(
         Pair(((*other, 0),), ((*other, 0), (*record, 1), (*record, 1)))
-        for other in THREE_BITS
-        for record in THREE_BITS
+        for other in universe
+        for record in universe
     )
 
 
@@ -290,7 +329,7 @@ def _sum(name: str, summary: str, step: Step, pairs: Sequence[Pair] = ()) -> Tar
 
 
 def _in_rho(name: str, summary: str, step: Step, pairs: Sequence[Pair] = ()) -> Target:
-    universe = BITS if step.columns == 2 else THREE_BITS
+    universe = {2: BITS, 3: THREE_BITS, 4: FOUR_BITS}[step.columns]
     return Target(
         name,
         Kind.BROKEN if name.startswith("broken") else Kind.SHIPPED,

@@ -6,8 +6,9 @@ tier says of the noise that it buys.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from math import prod, sqrt
 
@@ -29,6 +30,12 @@ MOST_PAIR_CELLS = 1 << 22
 
 MOST_IN_TRIPLES = 8
 """Columns, of all of whose triples tables may be counted; of more there are many, and pairs tell most."""
+
+MOST_TRIPLES = 2500
+"""Among which some are chosen; of more than 25 columns there are more, and to count them all takes long."""
+
+MOST_IN_A_TRIPLE = 16
+"""Groups of an attribute in a triple that is looked at, at most."""
 
 FINEST = SIZES[0]
 """In so many groups an attribute is looked at in pairs, at most."""
@@ -92,6 +99,26 @@ class Arrangement:
             ):
                 return triples
         return []
+
+    def spared(self, views: Sequence[View]) -> Fraction:
+        """What all pairs leave to triples: nothing where their noise is not small against chance."""
+        share = self.knobs.spared * self.tier.left
+        weight, pairs = price(views), [view for view in views if len(view.parts) > 1]
+        noisy = self.tier.total(weight, self.sensitivity, self.tier.left - share) * price(pairs) / weight
+        return share if noisy <= self.knobs.calm * 2 * self.n * self._chance(pairs) else Fraction(0)
+
+    def untold(self, views: Sequence[View], levels: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
+        """At which levels, no finer than these, triples are looked at, and those that no table holds."""
+        held = {some for view in views for some in combinations(sorted(dict(view.parts)), 3)}
+        every: Iterable[tuple[int, ...]] = combinations(range(len(self.sizes)), 3)
+        found = [some for some in every if some not in held]
+        most = MOST_IN_A_TRIPLE
+        while True:
+            at = [max(each) for each in zip(self.within(most), levels, strict=True)]
+            width = [each[level] for each, level in zip(self.sizes, at, strict=True)]
+            if most <= 2 or sum(prod(width[number] for number in some) for some in found) <= MOST_PAIR_CELLS:
+                return at, found if len(found) <= MOST_TRIPLES else []
+            most //= 2
 
     def _hidden(self, width: Reals) -> float:
         """The mean distance that noise alone makes in tables of all pairs of columns of this width."""

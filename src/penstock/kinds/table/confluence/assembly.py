@@ -9,33 +9,28 @@ therefore be far larger than any table that was paid for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, permutations
 from math import hypot, prod, sqrt
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kinds.table.confluence.entropy import RIDGE, STEPS, Constraint, fitted
-from penstock.kinds.table.confluence.implied import averaged, implied
-from penstock.kinds.table.confluence.plausible import Noisy, plausible
-from penstock.kinds.table.confluence.smoothing import smoothed
+from penstock.kinds.table.confluence.entropy import Constraint, fitted
+from penstock.kinds.table.confluence.implied import averaged, implied, of_three
+from penstock.kinds.table.confluence.singles import Singles
 from penstock.kinds.table.network.conditionals import (
     Measured,
-    Repair,
     added_up,
     between,
     conditional,
     grouped,
 )
-from penstock.kinds.table.network.encoding import Variable
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent, ParentSet
 from penstock.kinds.table.network.ruled import next_ones
-from penstock.postprocessing import clamped, onto_simplex, weighted_mean
+from penstock.postprocessing import onto_simplex
 
 Reals = NDArray[np.float64]
 
@@ -49,155 +44,25 @@ _MEAN = 0.8  # mean absolute value of a normal variable, in standard deviations
 _SPREAD = 0.75  # the standard deviation of that absolute value over its mean
 
 
-@dataclass(frozen=True)
-class Limits:
-    """How large families may be, and how far noisy counts are trusted.
-
-    A family has at most `cells` cells, or `clear` times the records over the noise of a count where that is
-    more, up to `most`. A tie counts when it is `hint` standard deviations above what noise and chance alone
-    would show; attributes that nothing else connects are connected only by ties that are `doubt` of them
-    above. `ridge` and `steps` are those of `entropy.fitted`. The distribution of one attribute
-    comes from all views that see it (`consistent`) or from its one-way counts alone, is made smooth where its
-    codes have an order (`smooth`), and is then made plausible (`plausible`), projected onto the simplex or
-    has its negatives cut off.
-    """
-
-    parents: int = 12
-    cells: int = 4096
-    clear: float = 0.3
-    most: int = 1 << 16
-    together: int = 1 << 20
-    hint: float = 0.0
-    doubt: float = 2.0
-    ridge: float = RIDGE
-    steps: int = STEPS
-    smooth: bool = True
-    consistent: bool = True
-    repair: Repair | Literal["plausible"] = "plausible"
-
-
-LIMITS = Limits()
-
-
-@dataclass(frozen=True, eq=False)
-class Assembly:
+class Assembly(Singles):
     """All that is known about a table once its views are counted."""
-
-    variables: tuple[Variable, ...]
-    views: Sequence[Measured]
-    public_total: float | None = None
-    limits: Limits = LIMITS
-    before: Mapping[int, frozenset[int]] = field(default_factory=dict)
-    """For some variables those that must come before them in the order, because rules link them."""
-
-    ordered: frozenset[int] = frozenset()
-    """Variables whose codes have an order, so that neighbours are likely to be alike."""
-
-    @cached_property
-    def total(self) -> float:
-        """The number of records, from every view."""
-        if self.public_total is not None:
-            return self.public_total
-        sums = [float(view.counts.sum()) for view in self.views]
-        return max(0.0, weighted_mean(sums, [max(view.total_variance, 1e-12) for view in self.views]))
-
-    @cached_property
-    def _reals(self) -> dict[int, Reals]:
-        return {id(view): view.counts.astype(np.float64) for view in self.views}
-
-    @cached_property
-    def shares(self) -> list[Reals]:
-        """The distribution of each variable: least squares over all views, then what is plausible."""
-        if self.total <= 0:
-            return [np.full(variable.size, 1 / variable.size) for variable in self.variables]
-        noisy = self._columns
-        if self.limits.repair == "clamp":
-            found = [clamped(each.counts, 1.0) for each in noisy]
-        elif self.limits.repair == "project":
-            found = [onto_simplex(each.counts, self.total) / self.total for each in noisy]
-        else:
-            found = plausible(noisy, self.total)
-        return [self._spread(number, share) for number, share in enumerate(found)]
-
-    def _spread(self, number: int, shares: Reals) -> Reals:
-        """The shares of groups in which a variable was counted at best, evenly over their codes."""
-        if len(shares) == self.variables[number].size:
-            return shares
-        groups = self.variables[number].levels[self._finest[number]].lookup
-        return np.asarray(shares[groups] / np.bincount(groups)[groups])
-
-    @cached_property
-    def _finest(self) -> list[int]:
-        """The finest level at which any view sees each variable."""
-        levels = [len(variable.levels) for variable in self.variables]
-        for view in self.views:
-            for number, level in view.parts:
-                levels[number] = min(levels[number], level)
-        return levels
-
-    @cached_property
-    def _columns(self) -> list[Noisy]:
-        columns = [self._noisy(number) for number in range(len(self.variables))]
-        for number in self.ordered if self.limits.smooth else ():
-            counts, deviation = smoothed(columns[number].counts, columns[number].deviation)
-            columns[number] = replace(columns[number], counts=counts, deviation=deviation)
-        return columns
-
-    def _noisy(self, number: int) -> Noisy:
-        """Levels are nested, so all that views say about a variable is about the groups of the finest one.
-
-        What is said of codes is about the groups of the finest level that any view sees. The codes within
-        a group share the difference to its least-squares total evenly, which is the exact solution: only the
-        one-way counts, all equally noisy, look inside.
-        """
-        variable = self.variables[number]
-        seen = [(view, level) for view in self.views if (level := dict(view.parts).get(number)) is not None]
-        base = self._finest[number]
-        alone = [(view, level) for view, level in seen if len(view.parts) == 1 and level == base]
-        if len(alone) == len(seen) or (alone and not self.limits.consistent):
-            return self._adding_up(self._pooled(alone), self._left(alone))
-        finest = min(level for view, level in seen if (view, level) not in alone)
-        groups = variable.sizes[finest]
-        weights, wanted = np.zeros((groups, groups)), np.zeros(groups)
-        for view, level in seen:
-            sums = added_up(
-                view.counts.astype(np.float64), view.parts, (Parent(number, level),), self.variables
-            )
-            variance = max(view.deviation**2 * view.counts.size / sums.size, 1e-12)
-            if level < finest:
-                codes = between(variable, level, finest)
-                members = np.bincount(codes)
-                weights += np.diag(1 / (variance * members))
-                wanted += grouped(sums, 0, codes) / (variance * members)
-            else:
-                inside = between(variable, finest, level)
-                weights += (inside[:, None] == inside[None, :]) / variance
-                wanted += sums[inside] / variance
-        totals = np.asarray(np.linalg.solve(weights, wanted), dtype=np.float64)
-        if finest == base:
-            return self._adding_up(totals, sqrt(float(np.diag(np.linalg.inv(weights)).mean())))
-        groups_of = between(variable, base, finest)
-        counts = self._pooled(alone)
-        missing = totals - np.bincount(groups_of, counts)
-        return self._adding_up(counts + (missing / np.bincount(groups_of))[groups_of], self._left(alone))
-
-    def _pooled(self, alone: Sequence[tuple[Measured, int]]) -> Reals:
-        """One-way counts of the same variable, averaged by their precision."""
-        precision = [1 / max(view.deviation**2, 1e-12) for view, _ in alone]
-        sums = sum(p * view.counts for p, (view, _) in zip(precision, alone, strict=True))
-        return np.asarray(sums / sum(precision), dtype=np.float64)
-
-    def _left(self, alone: Sequence[tuple[Measured, int]]) -> float:
-        """The deviation of their average."""
-        return sqrt(1 / sum(1 / max(view.deviation**2, 1e-12) for view, _ in alone))
-
-    def _adding_up(self, counts: Reals, deviation: float) -> Noisy:
-        gaussian = any(view.gaussian for view in self.views)
-        return Noisy(counts + (self.total - counts.sum()) / len(counts), deviation, gaussian)
 
     def expected(self, one: Parent, two: Parent) -> Reals:
         """The counts of a pair if it were independent."""
         return self.total * np.multiply.outer(self._at(one), self._at(two))
+
+    def paired(self, one: Parent, two: Parent) -> Reals:
+        """The counts of a pair, from all views that see it so finely; as if independent where none does."""
+        wanted, precision = np.zeros(()), 0.0
+        for view in self.views:
+            seen = dict(view.parts)
+            if all(seen.get(part.variable, part.level + 1) <= part.level for part in (one, two)):
+                sums = added_up(self._reals[id(view)], view.parts, (one, two), self.variables)
+                weight = sums.size / max(view.deviation**2 * view.counts.size, 1e-12)
+                wanted, precision = wanted + weight * sums, precision + weight
+        if not precision or self.total <= 0:
+            return self.expected(one, two)
+        return onto_simplex(wanted.ravel() / precision, self.total).reshape(wanted.shape)
 
     def passed_on(self, pairs: Sequence[ParentSet], finest: Sequence[int]) -> dict[tuple[int, int], Reals]:
         """The counts of all pairs at these levels if some of them, a tree, told everything (`implied`)."""
@@ -214,13 +79,14 @@ class Assembly:
         shares = [self._at(Parent(number, level)) for number, level in enumerate(finest)]
         return {couple: self.total * joint for couple, joint in implied(shares, given).items()}
 
-    def _at(self, part: Parent) -> Reals:
-        shares = self.shares[part.variable]
-        return (
-            shares
-            if part.level == 0
-            else grouped(shares, 0, self.variables[part.variable].levels[part.level].lookup)
-        )
+    def spread(self, number: int, groups: int) -> float:
+        """How far from independent a pair can be that this attribute, in so many groups, is one of.
+
+        No further than it is from itself, which is the probability that two records differ in it.
+        """
+        sizes = self.variables[number].sizes
+        level = next((level for level, size in enumerate(sizes) if size <= groups), len(sizes) - 1)
+        return float(1 - np.square(self._at(Parent(number, level))).sum())
 
     def apparent(self, one: Parent, two: Parent) -> float:
         """About the gap of an independent pair: chance, and the noise of what is expected.
@@ -303,7 +169,26 @@ class Assembly:
                     max(known[0], float(strength)),
                     min(known[1], parent.level),
                 )
+        for three, strength in self._beyond_pairs:
+            for child, parent in permutations(three, 2):
+                group[group == group[child.variable]] = group[parent.variable]
+                known = found.get((child.variable, parent.variable), (0.0, parent.level))
+                found[child.variable, parent.variable] = (max(known[0], strength), known[1])
         return {pair: tie for pair, tie in found.items() if group[pair[0]] == group[pair[1]]}
+
+    @property
+    def _beyond_pairs(self) -> Iterator[tuple[ParentSet, float]]:
+        """Counted triples and how strong they are beyond what their pairs say, where that is clear."""
+        for view in self.views:
+            if len(view.parts) != 3:
+                continue
+            expected = of_three(*(self.paired(one, two) for one, two in combinations(view.parts, 2)))
+            noise = _MEAN * view.deviation * view.counts.size
+            chance = _MEAN * float(np.sqrt(np.maximum(expected, 0.0)).sum())
+            alone = hypot(noise, chance)
+            excess = float(np.abs(self._reals[id(view)] - expected).sum()) - alone
+            if excess > self.limits.doubt * alone * _SPREAD / sqrt(view.counts.size):
+                yield view.parts, excess / (2 * max(self.total, 1.0))
 
     def order(self) -> list[int]:
         """The variable with the strongest ties first, then always the one that is tied most to these."""

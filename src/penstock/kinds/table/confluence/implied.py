@@ -1,4 +1,4 @@
-"""What a tree of counted pairs says about all the others.
+"""What counted pairs say about others, and about triples.
 
 In a tree of dependence two attributes have nothing to do with each other beyond what is passed along the
 path between them. Given the distribution of one end of a pair for each code of the other, the joint
@@ -6,11 +6,16 @@ distribution of any two attributes is a product of such tables along that path; 
 connects are independent. A pair whose counts agree with that tells nothing new, however far it is from
 independent.
 
+Of three attributes whose pairs were all counted nothing more is known than these: the table of maximum
+entropy that has all three as its sides says no more than they do. A triple whose counts agree with that tells
+nothing new.
+
 Everything here is public: counts that were paid for, and no others.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -21,6 +26,7 @@ from penstock.kinds.table.network.conditionals import grouped
 Reals = NDArray[np.float64]
 
 _SMALLEST = 1e-12  # a group of codes that nobody seems to have
+_ROUNDS = 12  # over the three sides of a triple
 
 
 def implied(shares: Sequence[Reals], given: Mapping[tuple[int, int], Reals]) -> dict[tuple[int, int], Reals]:
@@ -56,6 +62,32 @@ def implied(shares: Sequence[Reals], given: Mapping[tuple[int, int], Reals]) -> 
     return found
 
 
+def along(edges: Sequence[tuple[int, int]], attributes: int, passed: float) -> float:
+    """The mean dependence of all pairs if a tree told everything, over that of the pairs that it connects.
+
+    Each step along a path passes on the same part of a dependence; where there is no path there is none.
+
+    >>> along([(0, 1), (1, 2)], 3, 0.5)  # two pairs, and half as much for the third
+    0.8333333333333334
+    """
+    beside: dict[int, list[int]] = {}
+    for one, two in edges:
+        beside.setdefault(one, []).append(two)
+        beside.setdefault(two, []).append(one)
+    total = 0.0
+    for first in range(attributes):
+        steps = {first: 0}
+        waiting = deque([first])
+        while waiting:
+            here = waiting.popleft()
+            for there in beside.get(here, ()):
+                if there not in steps:
+                    steps[there] = steps[here] + 1
+                    waiting.append(there)
+        total += sum(passed ** (step - 1) for step in steps.values() if step)
+    return total / max(1, attributes * (attributes - 1))
+
+
 def averaged(given: Reals, shares: Reals, groups: NDArray[np.int64]) -> Reals:
     """Of distributions for each code, those for groups of codes, each code by its share.
 
@@ -65,3 +97,21 @@ def averaged(given: Reals, shares: Reals, groups: NDArray[np.int64]) -> Reals:
     """
     weights = np.maximum(shares, _SMALLEST)
     return np.asarray(grouped(given * weights[:, None], 0, groups) / np.bincount(groups, weights)[:, None])
+
+
+def of_three(first: Reals, second: Reals, third: Reals) -> Reals:
+    """The table of three attributes by those of the first two, the outer two and the last two.
+
+    Each side in turn is put right by a factor for each of its cells, which leads to the table of maximum
+    entropy where the sides agree, and close to all of them where they are noisy.
+
+    >>> same, apart = np.eye(2) / 2, np.full((2, 2), 0.25)
+    >>> of_three(same, apart, apart).tolist()
+    [[[0.25, 0.25], [0.0, 0.0]], [[0.0, 0.0], [0.25, 0.25]]]
+    """
+    sides = (first[:, :, None], second[:, None, :], third[None, :, :])
+    joint = np.ones((*first.shape, second.shape[1]))
+    for _ in range(_ROUNDS):
+        for axis, side in zip((2, 1, 0), sides, strict=True):
+            joint *= side / np.maximum(joint.sum(axis=axis, keepdims=True), _SMALLEST)
+    return joint

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from penstock.kinds.table.confluence.assembly import LIMITS, Limits
 from penstock.kinds.table.confluence.coarsening import SIZES
+from penstock.kinds.table.confluence.limits import LIMITS, Limits
 from penstock.privacy.mechanisms import choice
 
 
@@ -29,8 +29,11 @@ class Knobs:
     `treelike` by, over the expected error; and no more than keep the noise of one of them below
     `choice_noise` of all records or `choice_gap` of the mean gap. Where a tree does not tell everything there
     are more, as long as that noise stays below `choice_finely` of all records. With `tree` they first
-    connect what is not connected; under rho, where the mean gap of all pairs is below `sparse` times that
-    along a tree, what connects is counted for `first` of what is left before others are chosen. After that,
+    connect what is not connected. Where the mean gap of all pairs is below `sparse` times that along a tree,
+    these first ones alone get all of `choices`, and those that follow so much more as they would have got of
+    it. Under rho what connects is then counted for `first` of what is left before others are chosen. Under
+    epsilon there is one for each attribute, and `untold` times what the mean gap exceeds that by which the
+    chosen tree would pass on, over the expected error. After that,
     a choice must exceed `luck` times what chance would give the best of all candidates. `caution` is the part
     of its expected noise that a gap must exceed to be counted, beyond what the noise of the one-way counts
     alone would show. What chance does to independent columns counts as a gap: it is in the table, and a count
@@ -40,7 +43,10 @@ class Knobs:
     target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups
     of an attribute, with more where the noise of all pairs would make a mean distance of no more than
     `clearly`. Beside all pairs all triples are counted, as fine as the noise of either makes no more than
-    `threes` times the distance that chance does. Without `groups` bins are counted in full however noisy that
+    `threes` times the distance that chance does. Where the noise of all pairs makes no more than `calm` times
+    that distance, `spared` of what is left goes to triples that pairs do not tell, at most `triples` for each
+    column: `triple_choices` of it to choose them, each with a gap of at least `triple_caution` times its
+    expected noise. Without `groups` bins are counted in full however noisy that
     is, without `pack` every column and every pair has a table of its own. `even` gives every table the same
     budget instead of what it needs. `studies/privbayes_variants.py` changes one at a time.
     """
@@ -63,6 +69,7 @@ class Knobs:
     choices_each: float = 4.0
     treelike: float = 0.2
     beyond: float = 0.1
+    untold: float = 0.5
     choice_noise: float = 0.05
     choice_finely: float = 0.02
     choice_gap: float = 0.25
@@ -77,6 +84,11 @@ class Knobs:
     finest: int = 32
     clearly: float = 0.01
     threes: float = 0.5
+    calm: float = 0.85
+    spared: Fraction = Fraction(1, 10)
+    triples: float = 0.67
+    triple_choices: Fraction = Fraction(1, 8)
+    triple_caution: float = 1.0
     sizes: tuple[int, ...] = SIZES
     groups: bool = True
     pack: bool = True

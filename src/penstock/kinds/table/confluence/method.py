@@ -17,16 +17,18 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
    groups where noise would bury them (`columns`): which tables and groups these are follows from the schema,
    the budget and the noisy number of records. Budget by the price of each table. They also tell which codes
    to merge so that groups hold enough records (`coarsening`).
-4. *Views.* One noisy number says how large the gaps of all pairs are on average (`pairs`). Where it exceeds
+4. *Views.* One noisy number says how large the gaps of all pairs are on average (`gaps`). Where it exceeds
    what their noise would be, all pairs are counted, arranged in as few tables as an affine plane needs
    (`planes`), and all triples beside them where public numbers say that the noise of both would be small
    against what chance does to so many records. Else the pairs, and the levels of both their attributes, that
-   noise-aware choices find worth counting (`pairs`), until none is, or none more than luck would show;
+   noise-aware choices find worth counting (`gaps`), until none is, or none more than luck would show;
    stopping is one of the candidates, and what it is worth is public. The first choices connect attributes
    that nothing connects yet, and few follow where the number of 2. says that a tree may tell everything.
    Elsewhere as many follow as can be told apart, and what chance did to a pair is worth as much as what it
    depends by: both are in the table.
-   Under rho, where all pairs together have small gaps against those along a tree, the pairs that connect are
+   Where all pairs together have small gaps against those along a tree, the pairs that connect are chosen
+   first, each for more. Under epsilon the shape of that tree, the number of 2. and the mean gap, all public
+   by then, say how much of the gaps it leaves to others, and so how many follow. Under rho its pairs are
    counted for a part of what is left, and the gaps of the others are looked at once more, from what these
    counts pass on along the tree (`implied`) instead of from independence: the expectation is as public, the
    bound the same, and a pair that the tree tells anyway is not bought. Under epsilon counting twice costs
@@ -35,6 +37,11 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
    other would be worth its noise: which pairs these are is public, and whether noise would hide them, too.
 5. *Noisy counts* of the views, and once more of the attributes that no view sees in full, budget by the
    price of each (`packing`). What would be noisier than it was the first time is not counted again.
+6. *Triples*, where all pairs are counted and public numbers say that their noise is small against what
+   chance does: a part of what is left is kept for triples. The counts of its three pairs are public by then,
+   and so is the table of maximum entropy that has them as sides (`implied`). The gap of a triple from that
+   has the bound of the gap of a pair, and some are chosen by it as pairs are and counted. Where none is worth
+   its noise, the views are counted once more.
 
 What follows is post-processing: least squares for the one-way counts, runs of neighbours where codes have an
 order (`smoothing`), what is plausible of them (`plausible`), ties between attributes beyond noise, an order,
@@ -46,35 +53,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
-from math import ceil, sqrt
+from math import sqrt
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.method import Method
-from penstock.kinds.table.confluence.arrangement import Arrangement
-from penstock.kinds.table.confluence.assembly import Assembly, Limits
+from penstock.kinds.table.confluence.assembly import Assembly
+from penstock.kinds.table.confluence.choosing import Choosing
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
-from penstock.kinds.table.confluence.columns import blocks, detail
+from penstock.kinds.table.confluence.columns import detail
 from penstock.kinds.table.confluence.dependence import Dependence
 from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
-from penstock.kinds.table.confluence.packing import MOST_CELLS, View, packed, price, shares, view_of
-from penstock.kinds.table.confluence.pairs import PairGaps, choose
-from penstock.kinds.table.confluence.tiers import PureTier, Tier
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import Measured, measure
-from penstock.kinds.table.network.encoding import Encoding, encoded
+from penstock.kinds.table.network.encoding import Encoding
 from penstock.kinds.table.network.network import Network
-from penstock.kinds.table.network.parents import Parent, ParentSet
-from penstock.kinds.table.network.release import ALIGNED, NetworkRelease
-from penstock.kinds.table.network.ruled import precedence, ruled, ruled_out_of
-from penstock.kinds.table.network.views import cleared
-from penstock.kinds.table.support import Support
+from penstock.kinds.table.network.parents import Parent
+from penstock.kinds.table.network.release import NetworkRelease
+from penstock.kinds.table.network.ruled import ruled, ruled_out_of
 from penstock.privacy.budgets.budget import Budget, Rho
 from penstock.privacy.mechanisms import noise
-from penstock.privacy.seals.sealed import Sealed
 from penstock.privacy.seals.sensitivity import Sensitivity
 
 Counts = NDArray[np.int64]
@@ -82,7 +82,6 @@ Reals = NDArray[np.float64]
 
 _LEAST = Fraction(1, 500)  # no look is paid less than this of the budget
 _COARSE = 4.0  # groups of a column in a pair, about, before any is counted
-_DEVIATION = {False: sqrt(2.0), True: 1.2533}  # of noise whose mean absolute value is 1, by `Tier.gaussian`
 _MEAN_OF_TREE = 0.4  # the mean gap of all pairs, of that of the pairs of a tree, about
 
 
@@ -123,22 +122,8 @@ def fit_with(knobs: Knobs, table: Table, budget: Budget) -> NetworkRelease:
     return _Fit(table, budget, knobs).release()
 
 
-class _Fit:
+class _Fit(Choosing):
     """One run: dependence, one-way counts, views, their counts, the network."""
-
-    def __init__(self, table: Table, budget: Budget, knobs: Knobs) -> None:
-        self.table, self.budget, self.knobs = table, budget, knobs
-        self.start = PureTier(budget)
-        self.tier: Tier = self.start
-        self.sensitivity = table.marginal_sensitivity()
-        self.encoding = encoded("vanilla", table.attributes)
-        self.variables = self.encoding.variables
-        self.support = Support.of(table.schema)
-        self.seen = [Parent(number) for number in range(len(self.variables))]
-        self.parameters: dict[str, object] = {"rows": ALIGNED}
-        self.n = 1
-        self.unsure = 0.0
-        self.error = 1.0  # the mean distance that noise would make in the columns and a tree of coarse pairs
 
     def release(self) -> NetworkRelease:
         if not self.variables:
@@ -158,6 +143,10 @@ class _Fit:
             self._merge(self._assembly(measured))
             views = self._targeted() if strength is None else self._views(measured, strength)
             views = self._again(views, measured)
+            spared = self._arranged().spared(views) if self.untold else Fraction(0)
+            if spared:
+                measured += self._counted(views, self.tier.part("counts of pairs", self.tier.left - spared))
+                views = self._triples(measured, spared) or views
             measured += self._counted(views, self.tier.rest("counts of views"))
         known = self._assembly(measured)
         plain = known.network()
@@ -165,8 +154,6 @@ class _Fit:
             self.parameters["broken_without_rules"] = ruled_out_of(plain, self.encoding, self.support)
         kept = ruled(plain, self.encoding, self.support, dict(enumerate(known.shares)))
         return self._made(measured, kept, known.total)
-
-    # 1. to 3. Records, dependence and one-way counts ---------------------------------------------------
 
     def _size(self) -> int:
         """The number of records, public or noisy; it decides how the budget is divided, and nothing else.
@@ -197,13 +184,6 @@ class _Fit:
         )
         self.seen = [Parent(number, int(groups is not None)) for number, groups in enumerate(found)]
         self.encoding = Encoding(self.encoding.name, self.variables, self.encoding.sizes)
-
-    def _columns(self) -> list[View]:
-        """The tables in which single columns are counted first."""
-        sizes = [variable.sizes for variable in self.variables]
-        if not self.knobs.pack:
-            return [view_of((part,), sizes, self.tier.power) for part in self.seen]
-        return blocks(self.seen, sizes, self.tier.power)
 
     def _planned(self, pairs: int) -> tuple[list[float], Sensitivity, list[float]]:
         """About the areas of tables of every column and of so many pairs, before any is counted.
@@ -252,18 +232,6 @@ class _Fit:
         target = any(variable.attribute == self.table.schema.target for variable in self.variables)
         return target and len(self.variables) > 1 and self.error <= self.knobs.hopeless
 
-    def _share(self, n: int) -> Fraction:
-        """Of the one-way counts: large where their expected error would be, if they got everything."""
-        weight = price(self._columns())
-        error = self.tier.total(weight, self.sensitivity) / (2 * len(self.variables) * n)
-        share = Fraction(round(1000 / (1 + sqrt(self.knobs.balance / (2 * error)))), 1000)
-        return min(max(share, Fraction(1, 10)), Fraction(3, 5))
-
-    def _counted(self, views: Sequence[View], pay: Budget | Rho) -> list[Measured]:
-        shares = self._shares([self._weight(view) for view in views])
-        parts = [pay.part(self._name(view.parts), share) for view, share in zip(views, shares, strict=True)]
-        return measure(self.table, self.variables, [view.parts for view in views], parts)
-
     def _one_ways(self, pay: Budget | Rho) -> list[Measured]:
         views = self._columns()
         weights = self._shares([view.weight for view in views])
@@ -287,208 +255,6 @@ class _Fit:
             for variable, share in zip(self.variables, known.shares, strict=True)
         )
         self.encoding = Encoding(self.encoding.name, self.variables, self.encoding.sizes)
-
-    # 4. The views ------------------------------------------------------------------------------
-
-    def _views(self, measured: list[Measured], strength: float) -> list[View]:
-        known = self._assembly(measured)
-        sizes = [variable.sizes for variable in self.variables]
-        arranged = Arrangement(self.tier, self.sensitivity, self.n, self.knobs, sizes)
-        finest = arranged.finest()
-        gaps = PairGaps(self.table, self.variables, finest)
-        expected = {
-            (one, two): np.rint(known.expected(Parent(one, finest[one]), Parent(two, finest[two]))).astype(
-                np.int64
-            )
-            for one, two in gaps.couples
-        }
-        sealed = gaps.of_all(expected)
-        blurred = np.array([known.blurred(*pair) for pair in gaps.candidates])
-        looked_at = [known.apparent(Parent(a, finest[a]), Parent(b, finest[b])) for a, b in gaps.couples]
-        told = self.tier.number(gaps.together(sealed), "mean gap", self.knobs.gap)
-        mean_gap = (told - sum(looked_at)) / len(gaps.couples)
-        power = self.tier.power
-        alone = [view_of((part,), sizes, power) for part in self.seen]
-        everything = arranged.pairs(finest)
-        noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(
-            gaps.couples
-        )
-        most = self._most_choices(known.total, mean_gap, strength, gaps)
-        # with fewer choices than a tree has edges, choosing would leave most of the gap uncounted
-        patience = self.knobs.plane * min(1.0, self.knobs.few_choices + most / len(sizes))
-        if len(everything) == len(gaps.couples):  # no table tells of several pairs, nor of three attributes
-            patience *= self.knobs.singly
-        if mean_gap > patience * noise_of_all:
-            self.parameters["views"] = "all pairs"
-            coarse = [view for view in alone if finest[view.parts[0].variable] > view.parts[0].level]
-            return everything + arranged.triples(everything) + coarse
-        chosen = self._chosen(measured, gaps, sealed, blurred, most, strength, mean_gap)
-        self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
-        return self._packed(chosen)
-
-    def _packed(self, chosen: Sequence[ParentSet]) -> list[View]:
-        """Tables for these pairs, and of every column that none of them has in full."""
-        sizes = [variable.sizes for variable in self.variables]
-        views = packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0, self.tier.power)
-        whole = {
-            part.variable
-            for view in views
-            for part in view.parts
-            if part.level <= self.seen[part.variable].level
-        }
-        alone = [view_of((part,), sizes, self.tier.power) for part in self.seen]
-        return views + [view for view in alone if view.parts[0].variable not in whole]
-
-    def _targeted(self) -> list[View]:
-        """Tables of the pairs with the target alone, where no other would be worth its noise."""
-        chosen = self._aimed([variable.sizes for variable in self.variables])
-        self.parameters |= {"views": "pairs with the target", "pairs": len(chosen)}
-        return self._packed(chosen)
-
-    def _chosen(
-        self,
-        measured: list[Measured],
-        gaps: PairGaps,
-        sealed: Sealed[Counts],
-        blurred: Reals,
-        most: int,
-        strength: float,
-        mean_gap: float,
-    ) -> list[ParentSet]:
-        """The pairs that seem worth counting; those that a tree tells anyway are not."""
-        sizes = [variable.sizes for variable in self.variables]
-        given = self._aimed(sizes)
-        alone = [view_of((part,), sizes, self.tier.power) for part in self.seen]
-        sparse = mean_gap < self.knobs.sparse * 2 * self.n * strength
-        tree_first = self.knobs.tree and self.tier.gaussian and sparse
-        choosing = partial(
-            choose,
-            candidates=gaps.candidates,
-            sizes=sizes,
-            tier=self.tier,
-            share=self.knobs.choices / most,
-            caution=self.knobs.caution,
-            method=self.knobs.choice,
-            beside=self._beside(alone),
-            luck=self.knobs.luck,
-        )
-        after = self.tier.left - self.knobs.choices
-        chosen = choosing(
-            sealed,
-            most=most,
-            scale=self.tier.noise(self.sensitivity, after),
-            apparent=blurred,
-            tree=self.knobs.tree,
-            given=given,
-            only_tree=tree_first,
-        )
-        left = most - (len(chosen) - len(given)) - 1  # one may have gone to find that nothing more connects
-        if not tree_first or left <= 0 or not chosen:
-            return chosen
-        share = self.knobs.first * after
-        views = packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0, self.tier.power)
-        measured += self._counted(views, self.tier.part("counts of a tree", share))
-        known = self._assembly(measured)
-        expected = known.passed_on(chosen, gaps.finest)
-        again = gaps.of_all({pair: np.rint(table).astype(np.int64) for pair, table in expected.items()})
-        return choosing(
-            again,
-            most=left,
-            scale=self.tier.noise(self.sensitivity, after - share),
-            apparent=np.array([known.blurred(*pair) for pair in gaps.candidates]),
-            given=chosen,
-            label="second choice",
-        )
-
-    def _beside(self, alone: Sequence[View]) -> float:
-        """The weight of single columns that are counted once more: none if they got more before."""
-        before = price(self._columns()) / float(self._share(self.n))
-        if self.knobs.again > 0 and price(alone) / float(self.tier.left) > before * self.knobs.again:
-            return 0.0
-        return self.knobs.detail * price(alone)
-
-    def _aimed(self, sizes: Sequence[Sequence[int]]) -> list[ParentSet]:
-        """The pairs of the schema's target with every other attribute, which nobody has to choose."""
-        most = max(2, self.knobs.aimed)
-        levels = [next(level for level, size in enumerate(each) if size <= most) for each in sizes]
-        return [
-            tuple(Parent(number, levels[number]) for number in sorted((target, other)))
-            for target, variable in enumerate(self.variables)
-            if variable.attribute == self.table.schema.target
-            for other in range(len(sizes))
-            if other != target
-        ]
-
-    def _most_choices(self, total: float, mean_gap: float, strength: float, gaps: PairGaps) -> int:
-        """Few beyond a tree where pairs at large are close to independent against those of a tree.
-
-        More than a few for each attribute only where they can be told apart that finely.
-        """
-        bearable = max(self.knobs.choice_noise * total, self.knobs.choice_gap * mean_gap)
-        beyond = max(0.0, mean_gap / (2 * self.n * strength) - self.knobs.treelike)
-        each = min(self.knobs.choices_each, 1 + self.knobs.beyond * beyond / self.error)
-        paid, finely = (
-            int(min(self.tier.most(gaps.sensitivity, self.knobs.choices, apart), 1e9))
-            for apart in (bearable, self.knobs.choice_finely * total)
-        )
-        wanted = ceil(each * len(self.variables))
-        if each == self.knobs.choices_each:
-            wanted = max(wanted, finely)
-        return max(1, min(wanted, paid, len(gaps.couples)))
-
-    def _again(self, views: Sequence[View], measured: Sequence[Measured]) -> list[View]:
-        """Without single columns that would be counted with more noise than they have been.
-
-        Precisions add up, budgets do not: half of a budget after the whole of it makes a tenth less noise.
-        """
-        if self.knobs.again <= 0:
-            return list(views)
-        known = {part.variable: one for one in measured for part in one.parts}
-        weights = [self._weight(view) for view in views]
-        each = self.tier.left / Fraction(sum(weights))
-        kept = []
-        for view, weight in zip(views, weights, strict=True):
-            if len(view.parts) == 1:
-                first = known[view.parts[0].variable]
-                before = first.deviation * sqrt(first.counts.size / view.cells)
-                noisy = self.tier.noise(self.sensitivity, each * Fraction(weight))
-                if noisy * _DEVIATION[self.tier.gaussian] > before * self.knobs.again:
-                    continue
-            kept.append(view)
-        return kept or list(views)
-
-    # 5. and after ---------------------------------------------------------------------------------------
-
-    def _shares(self, weights: Sequence[float]) -> list[Fraction]:
-        return shares([1.0] * len(weights) if self.knobs.even else weights)
-
-    def _weight(self, view: View) -> float:
-        return view.weight * (self.knobs.detail if len(view.parts) == 1 else 1.0)
-
-    def _name(self, parts: ParentSet) -> str:
-        return " × ".join(self.variables[part.variable].name for part in parts)
-
-    def _assembly(self, measured: Sequence[Measured]) -> Assembly:
-        size = self.table.public_size
-        return Assembly(
-            self.variables,
-            cleared(measured, self.variables, self.encoding.sizes, self.support),
-            None if size is None else float(size),
-            self._limits(),
-            precedence(self.encoding, self.support),
-            frozenset(
-                number
-                for number, variable in enumerate(self.variables)
-                if self.table.schema.attribute(variable.attribute).ordered
-            ),
-        )
-
-    def _limits(self) -> Limits:
-        """Families may be larger where noise is small against the number of records."""
-        limits = self.knobs.limits
-        clear = limits.clear * self.n / self.tier.noise(self.sensitivity)
-        most = min(limits.most, limits.together // max(1, len(self.variables)))
-        return replace(limits, cells=max(limits.cells, int(min(clear, most))))
 
     def _made(self, measured: Sequence[Measured], network: Network, total: float) -> NetworkRelease:
         return NetworkRelease(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 from math import log
 from typing import Any
 
@@ -16,7 +16,7 @@ from tests.privacy.mechanisms.choice_law import probabilities
 
 from penstock.kinds.table.confluence import tiers
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
-from penstock.kinds.table.confluence.pairs import PairGaps, choose
+from penstock.kinds.table.confluence.gaps import Gaps, choose
 from penstock.kinds.table.confluence.tiers import PureTier
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import ParentSet
@@ -25,21 +25,21 @@ from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Schema
 
 
-def gaps_of(rows: np.ndarray, schema: Schema) -> PairGaps:
+def gaps_of(rows: np.ndarray, schema: Schema) -> Gaps:
     variables = tuple(
         replace(
             v, levels=levels_by_mass(schema.attribute(v.attribute), np.full(v.size, 1 / v.size), (4, 3, 2))
         )
         for v in encoded("vanilla", schema.attributes).variables
     )
-    return PairGaps(table_of(rows, schema), variables, [0] * len(variables))
+    return Gaps.of_pairs(table_of(rows, schema), variables, [0] * len(variables))
 
 
-def any_expectation(gaps: PairGaps, seed: int = 0) -> dict[tuple[int, int], np.ndarray]:
+def any_expectation(gaps: Gaps, seed: int = 0) -> dict[tuple[int, int], np.ndarray]:
     """Public tables need not fit the records: the sensitivity must hold for all of them."""
     rng = np.random.default_rng(seed)
     return {
-        (a, b): rng.integers(0, 3, (gaps.variables[a].size, gaps.variables[b].size)) for a, b in gaps.couples
+        (a, b): rng.integers(0, 3, (gaps.variables[a].size, gaps.variables[b].size)) for a, b in gaps.sets
     }
 
 
@@ -114,6 +114,32 @@ def test_gaps_equal_the_plain_sums_at_every_level() -> None:
         assert value == np.abs(table).sum()
 
 
+def triples_of(rows: np.ndarray, schema: Schema) -> Gaps:
+    gaps = gaps_of(rows, schema)
+    return replace(gaps, sets=list(combinations(range(len(gaps.variables)), 3)))
+
+
+def test_gaps_of_triples_move_by_at_most_one_and_equal_the_plain_sums_at_every_level() -> None:
+    schema, rng = schema_of([3, 4, 2, 6]), np.random.default_rng(6)
+    rows = mixed_rows(120, [3, 4, 2, 6])
+    gaps = triples_of(rows, schema)
+    sizes = [variable.size for variable in gaps.variables]
+    expected = {some: rng.integers(0, 9, [sizes[each] for each in some]) for some in gaps.sets}
+    found = open_seal(gaps.of_all(expected))
+    assert len(found) == len(gaps.candidates) > len(gaps.sets) == 4
+    for value, parts in zip(found, gaps.candidates, strict=True):
+        levels = [gaps.variables[variable].levels[level] for variable, level in parts]
+        away = np.zeros([level.size for level in levels], dtype=np.int64)
+        numbers = [part.variable for part in parts]
+        np.add.at(away, tuple(level.lookup[rows[:, n]] for level, n in zip(levels, numbers, strict=True)), 1)
+        for codes, count in np.ndenumerate(expected[tuple(numbers)]):
+            away[tuple(level.lookup[code] for level, code in zip(levels, codes, strict=True))] -= count
+        assert value == np.abs(away).sum()
+    for record in rng.integers(0, sizes, (40, 4)):
+        more = triples_of(np.vstack([rows, record]), schema).of_all(expected)
+        assert np.abs(open_seal(more) - found).max() <= more.sensitivity.linf == 1
+
+
 def test_coarser_levels_never_have_larger_gaps() -> None:
     schema = schema_of([6, 6])
     gaps = gaps_of(mixed_rows(200, [6, 6]), schema)
@@ -173,7 +199,7 @@ def chosen_from(
 ) -> dict[tuple[ParentSet, ...], float]:
     schema = schema_of([2, 2, 2], replace=len(rows) if replace_ else None)
     gaps = gaps_of(rows, schema)
-    expected = {couple: np.array([[1, 0], [0, 1]]) for couple in gaps.couples}
+    expected = {couple: np.array([[1, 0], [0, 1]]) for couple in gaps.sets}
     sizes = [v.sizes for v in gaps.variables]
 
     def run() -> list[ParentSet]:
@@ -240,7 +266,7 @@ def test_nothing_is_chosen_that_is_not_worth_its_noise() -> None:
     rows = rng.integers(0, 2, size=(2000, 4))
     schema = schema_of([2] * 4)
     gaps = gaps_of(rows, schema)
-    expected = {couple: np.full((2, 2), 500) for couple in gaps.couples}
+    expected = {couple: np.full((2, 2), 500) for couple in gaps.sets}
     budget = paid(50)
     chosen = choose(
         gaps.of_all(expected),
@@ -262,7 +288,7 @@ def test_the_first_choices_connect_what_is_not_connected() -> None:
     same = rng.integers(0, 2, 4000)
     loose = np.where(rng.random(4000) < 0.3, same, rng.integers(0, 2, 4000))
     gaps = gaps_of(np.column_stack([same, same, same, loose]), schema_of([2] * 4))
-    expected = {couple: np.full((2, 2), 1000) for couple in gaps.couples}
+    expected = {couple: np.full((2, 2), 1000) for couple in gaps.sets}
     couples = {}
     for tree in (True, False):
         chosen = choose(
@@ -293,7 +319,7 @@ def test_a_column_that_is_not_worth_connecting_does_not_end_the_choices() -> Non
     gaps = gaps_of(np.column_stack([same, same, same, rng.integers(0, 2, 4000)]), schema_of([2] * 4))
     budget = paid(50)
     chosen = choose(
-        gaps.of_all({couple: np.full((2, 2), 1000) for couple in gaps.couples}),
+        gaps.of_all({couple: np.full((2, 2), 1000) for couple in gaps.sets}),
         gaps.candidates,
         [v.sizes for v in gaps.variables],
         PureTier(budget),
@@ -311,7 +337,7 @@ def test_a_column_that_is_not_worth_connecting_does_not_end_the_choices() -> Non
 def test_a_gap_that_noise_alone_would_show_is_not_chosen() -> None:
     rng = np.random.default_rng(0)
     gaps = gaps_of(rng.integers(0, 2, size=(2000, 3)), schema_of([2] * 3))
-    sealed = gaps.of_all({couple: np.array([[400, 600], [400, 600]]) for couple in gaps.couples})
+    sealed = gaps.of_all({couple: np.array([[400, 600], [400, 600]]) for couple in gaps.sets})
     for seeming, found in ((0.0, 3), (1000.0, 0)):  # the gaps are about 400
         chosen = choose(
             sealed,
@@ -335,7 +361,7 @@ def test_among_many_candidates_luck_is_not_worth_a_choice(monkeypatch: pytest.Mo
 
         def run(luck: float = luck) -> list[ParentSet]:
             return choose(
-                gaps.of_all({couple: np.ones((2, 2), dtype=np.int64) for couple in gaps.couples}),
+                gaps.of_all({couple: np.ones((2, 2), dtype=np.int64) for couple in gaps.sets}),
                 gaps.candidates,
                 [v.sizes for v in gaps.variables],
                 PureTier(paid(EPSILON)),
@@ -361,7 +387,7 @@ def test_pairs_are_looked_at_in_about_as_many_groups_on_both_sides() -> None:
 def test_no_pair_is_chosen_twice() -> None:
     schema = schema_of([5, 5, 5])
     gaps = gaps_of(mixed_rows(3000, [5, 5, 5]), schema)
-    expected = {couple: np.full((5, 5), 120) for couple in gaps.couples}
+    expected = {couple: np.full((5, 5), 120) for couple in gaps.sets}
     chosen = choose(
         gaps.of_all(expected),
         gaps.candidates,

@@ -1,16 +1,16 @@
-"""Which pairs of attributes are worth their noise: private choices that know what a count will cost.
+"""Which pairs or triples of attributes are worth their noise: private choices that know what a count costs.
 
 Guarantee: what is spent here is what `choice.best` is paid.
 Why: once the one-way counts are public, so is the table Q that a pair would have if its two attributes
-were independent, or what a tree of pairs that were counted before expects of it (`implied`). The gap of a
-pair is ||C - Q||, the sum over cells of |count - expected|. A record lies
-in one cell of C and Q is fixed, so adding or removing a record moves the gap of any pair, at any
-levels of generalisation, by at most 1; replacing one moves it by at most 2 (a unit of m records: m
-times as much). The gaps of all candidates are integers. What is subtracted from a gap before a choice
-is made, the price of counting that pair, is computed from public numbers and moves nothing. So is what
-stopping is worth: what luck alone would give the best of as many candidates as there are.
+were independent, or what a tree of pairs that were counted before expects of it; so is the table that three
+pairs that were counted expect of a triple (`implied`). The gap of a pair or of a triple is ||C - Q||, the sum
+over cells of |count - expected|. A record lies in one cell of C and Q is fixed, so adding or removing a
+record moves any gap, at any levels of generalisation, by at most 1; replacing one moves it by at most 2 (a
+unit of m records: m times as much). The gaps of all candidates are integers. What is subtracted from a gap
+before a choice is made, the price of counting that table, is computed from public numbers and moves nothing.
+So is what stopping is worth: what luck alone would give the best of as many candidates as there are.
 
-The sum of the gaps of all pairs moves by their number times as much, and their mean by no more than one.
+The sum of all gaps moves by their number times as much, and their mean by no more than one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import log
+from math import log, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,18 +38,21 @@ from penstock.privacy.unit import Relation
 
 Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
-Tables = Mapping[tuple[int, int], Counts]
-"""For each pair of variables, smaller number first, a table at their finest levels that are looked at."""
+Together = tuple[int, ...]
+"""Two variables, or three, smaller number first."""
+
+Tables = Mapping[Together, Counts]
+"""For each of them a table at the finest levels that are looked at."""
 
 _EXACT = 1 << 51  # with as many records, sums stay below 2**53
 _FITS = 1 << 61  # and the sum over all pairs within 64 bits
 
 
 @dataclass(frozen=True, eq=False)
-class PairGaps:
-    """The sealed gaps of all pairs of variables at levels that show both in about as many groups.
+class Gaps:
+    """The sealed gaps of sets of variables, pairs or triples, at levels of about as many groups each.
 
-    `finest` is the level of each variable at which pairs are counted; coarser levels are added up. Every
+    `finest` is the level of each variable at which they are counted; coarser levels are added up. Every
     further candidate is one more that luck can favour, and pairs of a fine and a coarse level are rarely
     worth more than those of two in between.
     """
@@ -57,23 +60,27 @@ class PairGaps:
     table: Table
     variables: Sequence[Variable]
     finest: Sequence[int]
+    sets: Sequence[Together]
 
-    @cached_property
-    def couples(self) -> list[tuple[int, int]]:
-        return list(combinations(range(len(self.variables)), 2))
+    @classmethod
+    def of_pairs(cls, table: Table, variables: Sequence[Variable], finest: Sequence[int]) -> Gaps:
+        return cls(table, variables, finest, list(combinations(range(len(variables)), 2)))
 
     @cached_property
     def candidates(self) -> list[ParentSet]:
-        """Every pair at every number of groups, the most first."""
+        """Every set at every number of groups, the most first."""
         return [
-            (Parent(one, self.finest[one] + first), Parent(two, self.finest[two] + second))
-            for one, two in self.couples
-            for first, second in self._levels(one, two)
+            tuple(
+                Parent(number, self.finest[number] + above)
+                for number, above in zip(some, levels, strict=True)
+            )
+            for some in self.sets
+            for levels in self._levels(some)
         ]
 
-    def _levels(self, one: int, two: int) -> list[tuple[int, int]]:
-        """Of a pair: for each number of groups the finest level of either with no more; above its finest."""
-        sizes = [self.variables[number].sizes[self.finest[number] :] for number in (one, two)]
+    def _levels(self, some: Together) -> list[Together]:
+        """For each number of groups the finest level of each with no more; counted from its finest."""
+        sizes = [self.variables[number].sizes[self.finest[number] :] for number in some]
         steps = sorted({size for each in sizes for size in each}, reverse=True)
         least = max(each[-1] for each in sizes)
         found = [
@@ -81,7 +88,7 @@ class PairGaps:
             for step in steps
             if step >= least
         ]
-        return [(first, second) for first, second in dict.fromkeys(found)]
+        return list(dict.fromkeys(found))
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -94,53 +101,53 @@ class PairGaps:
         Expectations beyond any real number of records, as noise can make them, are cut to where all sums
         stay exact: a rounded sum could move by more than the bound.
         """
-        most = min(_EXACT, _FITS // max(1, len(self.couples)))
+        most = min(_EXACT, _FITS // max(1, len(self.sets)))
         expected = {
-            couple: np.clip(table, -(most // table.size), most // table.size)
-            for couple, table in expected.items()
+            some: np.clip(table, -(most // table.size), most // table.size)
+            for some, table in expected.items()
         }
         return self.table.derive(
-            [self._marginal(couple) for couple in self.couples],
+            [self._marginal(some) for some in self.sets],
             lambda counts: np.concatenate(
-                [
-                    self._gaps(couple, flat, expected[couple])
-                    for couple, flat in zip(self.couples, counts, strict=True)
-                ]
+                [self._gaps(some, flat, expected[some]) for some, flat in zip(self.sets, counts, strict=True)]
             ),
             self.sensitivity,
             shape=(len(self.candidates),),
-            because="a record is in one cell of a pair at any levels and the expected table is public, so "
+            because="a record is in one cell of a table at any levels and what is expected is public, so "
             "that it moves a sum of |count - expected| by at most 1 when it comes or goes and by 2 when it "
             "is replaced, and a unit of m records by m times as much; the sums are exact",
         )
 
     def together(self, gaps: Sealed[Counts]) -> Sealed[Counts]:
-        """The sum of the gaps of all pairs at their finest levels."""
+        """The sum of the gaps of all sets at their finest levels."""
         places = [
             place
-            for place, (one, two) in enumerate(self.candidates)
-            if (one.level, two.level) == (self.finest[one.variable], self.finest[two.variable])
+            for place, parts in enumerate(self.candidates)
+            if all(part.level == self.finest[part.variable] for part in parts)
         ]
-        moves = Sensitivity.of(self.sensitivity.linf * len(self.couples))
+        moves = Sensitivity.of(self.sensitivity.linf * len(self.sets))
         return gaps.claim(
             lambda values: np.array([values[places].sum()]),
             moves,
             shape=(1,),
-            because="a unit moves the gap of each pair by at most the stated amount, and the sum of them all "
+            because="a unit moves each gap by at most the stated amount, and the sum of them all "
             "by that times their public number",
         )
 
-    def _marginal(self, couple: tuple[int, int]) -> Marginal:
-        return tuple(self.variables[number].column(self.finest[number]) for number in couple)
+    def _marginal(self, some: Together) -> Marginal:
+        return tuple(self.variables[number].column(self.finest[number]) for number in some)
 
-    def _gaps(self, couple: tuple[int, int], flat: Counts, expected: Counts) -> Counts:
-        """The gaps of one pair in the order of `candidates`."""
-        (left, starts), (right, ends) = (self._stacks[number] for number in couple)
+    def _gaps(self, some: Together, flat: Counts, expected: Counts) -> Counts:
+        """The gaps of one set in the order of `candidates`."""
         # whole numbers, and sums of their absolute values below 2**53: exact in floating point
-        sums = left @ (flat.reshape(expected.shape) - expected).astype(np.float64) @ right.T
-        by_rows = np.add.reduceat(np.abs(sums), starts, axis=0)
-        first, second = zip(*self._levels(*couple), strict=True)
-        return np.add.reduceat(by_rows, ends, axis=1)[list(first), list(second)].astype(np.int64)
+        sums = (flat.reshape(expected.shape) - expected).astype(np.float64)
+        for number in some:  # each in turn is the first axis, and the last one afterwards
+            sums = np.tensordot(sums, self._stacks[number][0], axes=(0, 1))
+        away = np.abs(sums)
+        for axis, number in enumerate(some):
+            away = np.add.reduceat(away, self._stacks[number][1], axis=axis)
+        levels = tuple(list(each) for each in zip(*self._levels(some), strict=True))
+        return np.asarray(away[levels], dtype=np.int64)
 
     @cached_property
     def _stacks(self) -> list[tuple[Reals, list[int]]]:
@@ -178,7 +185,7 @@ def choose(
     only_tree: bool = False,
     label: str = "choice",
 ) -> list[ParentSet]:
-    """Up to `most` pairs, each for `share` of everything, until no gap seems worth its noise.
+    """Up to `most` pairs or triples, each for `share` of everything, until no gap seems worth its noise.
 
     With W the sum of the weights of all tables, those counted `beside` the chosen ones included, the
     expected noise of all of them together is scale * W² (Gaussian noise: scale * W^3/2; see `tiers`), and a
@@ -192,18 +199,20 @@ def choose(
     others after that; while they connect, stopping has score 0. With
     `only_tree` nothing is chosen after that. Pairs that are `given` are among the chosen without a choice.
     """
-    weights = np.array([(sizes[a][i] * sizes[b][j]) ** tier.power for (a, i), (b, j) in candidates])
-    couple = np.array([a * len(sizes) + b for (a, _), (b, _) in candidates])
+    weights = np.array([_cells(parts, sizes) ** tier.power for parts in candidates])
+    number_of: dict[Together, int] = {}
+    which = np.array([number_of.setdefault(_variables(parts), len(number_of)) for parts in candidates])
     seeming = np.zeros(len(candidates)) if apparent is None else apparent
     open_ = np.ones(len(candidates), dtype=np.bool_)
-    ends = np.array([(a, b) for (a, _), (b, _) in candidates])
+    ends = np.array([_variables(parts)[:2] for parts in candidates])
     group = np.arange(len(sizes))
     chosen: list[ParentSet] = list(given)
     total = beside
-    for (a, i), (b, j) in given:
+    for parts in given:
+        a, b = _variables(parts)[:2]
         group[group == group[a]] = group[b]
-        total += float((sizes[a][i] * sizes[b][j]) ** tier.power)
-        open_ &= couple != a * len(sizes) + b
+        total += float(_cells(parts, sizes) ** tier.power)
+        open_ &= which != number_of[_variables(parts)]
     connecting = tree
     for number in range(1, most + 1):
         apart = open_ & (group[ends[:, 0]] != group[ends[:, 1]])
@@ -239,5 +248,13 @@ def choose(
         chosen.append(candidates[best])
         group[group == group[ends[best, 0]]] = group[ends[best, 1]]
         total += float(weights[best])
-        open_ &= couple != couple[best]
+        open_ &= which != which[best]
     return chosen
+
+
+def _cells(parts: ParentSet, sizes: Sequence[Sequence[int]]) -> int:
+    return prod(sizes[variable][level] for variable, level in parts)
+
+
+def _variables(parts: ParentSet) -> Together:
+    return tuple(part.variable for part in parts)

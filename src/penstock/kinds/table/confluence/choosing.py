@@ -1,0 +1,253 @@
+"""Which tables of pairs and triples a run of confluence counts: its fourth step.
+
+Every look at the records here is the sum of all gaps, one noisy number, or a choice among gaps (`gaps`).
+Everything that decides between them, and how many choices there are, is computed from what these told, from
+noisy counts and from public numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from math import ceil, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.kinds.table.confluence.dependence import GROUPS
+from penstock.kinds.table.confluence.gaps import Gaps, choose
+from penstock.kinds.table.confluence.implied import along, of_three
+from penstock.kinds.table.confluence.packing import MOST_CELLS, View, packed, price, view_of
+from penstock.kinds.table.confluence.run import Run
+from penstock.kinds.table.network.conditionals import Measured
+from penstock.kinds.table.network.parents import Parent, ParentSet
+from penstock.privacy.seals.sealed import Sealed
+
+Counts = NDArray[np.int64]
+Reals = NDArray[np.float64]
+
+_DEVIATION = {False: sqrt(2.0), True: 1.2533}  # of noise whose mean absolute value is 1, by `Tier.gaussian`
+
+
+class Choosing(Run):
+    """The views that seem worth their noise."""
+
+    def _views(self, measured: list[Measured], strength: float) -> list[View]:
+        known = self._assembly(measured)
+        sizes = [variable.sizes for variable in self.variables]
+        arranged = self._arranged()
+        finest = arranged.finest()
+        gaps = Gaps.of_pairs(self.table, self.variables, finest)
+        sealed = gaps.of_all(
+            {(a, b): _whole(known.expected(Parent(a, finest[a]), Parent(b, finest[b]))) for a, b in gaps.sets}
+        )
+        blurred = np.array([known.blurred(*pair) for pair in gaps.candidates])
+        looked_at = [known.apparent(Parent(a, finest[a]), Parent(b, finest[b])) for a, b in gaps.sets]
+        told = self.tier.number(gaps.together(sealed), "mean gap", self.knobs.gap)
+        mean_gap = (told - sum(looked_at)) / len(gaps.sets)
+        power = self.tier.power
+        alone = [view_of((part,), sizes, power) for part in self.seen]
+        everything = arranged.pairs(finest)
+        noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(gaps.sets)
+        most = self._most_choices(known.total, mean_gap, strength, gaps)
+        # with fewer choices than a tree has edges, choosing would leave most of the gap uncounted
+        patience = self.knobs.plane * min(1.0, self.knobs.few_choices + most / len(sizes))
+        if len(everything) == len(gaps.sets):  # no table tells of several pairs, nor of three attributes
+            patience *= self.knobs.singly
+        if mean_gap > patience * noise_of_all:
+            self.parameters["views"] = "all pairs"
+            coarse = [view for view in alone if finest[view.parts[0].variable] > view.parts[0].level]
+            everything += arranged.triples(everything)
+            self.finest, self.untold = arranged.untold(everything, finest)
+            return everything + coarse
+        chosen = self._chosen(measured, gaps, sealed, blurred, most, strength, mean_gap)
+        self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
+        return self._packed(chosen)
+
+    def _chosen(
+        self,
+        measured: list[Measured],
+        gaps: Gaps,
+        sealed: Sealed[Counts],
+        blurred: Reals,
+        most: int,
+        strength: float,
+        mean_gap: float,
+    ) -> list[ParentSet]:
+        """The pairs that seem worth counting; those that a tree tells anyway are not."""
+        sizes, knobs = [variable.sizes for variable in self.variables], self.knobs
+        alone = [view_of((part,), sizes, self.tier.power) for part in self.seen]
+        # where a tree may tell everything it is chosen first, and with more care than what follows
+        finely = self._told_apart(gaps, knobs.choice_finely * self.n)
+        tree_first = knobs.tree and mean_gap < knobs.sparse * 2 * self.n * strength
+        tree_first &= self.tier.gaussian or finely < knobs.choices_each * len(sizes)
+        first = min(most, len(sizes) - 1) if tree_first else most
+        before, after = self.tier.left, self.tier.left - knobs.choices - (most - first) * knobs.choices / most
+        choosing = partial(
+            choose,
+            candidates=gaps.candidates,
+            sizes=sizes,
+            tier=self.tier,
+            caution=knobs.caution,
+            method=knobs.choice,
+            beside=self._beside(alone),
+            luck=knobs.luck,
+        )
+        chosen = choosing(
+            sealed,
+            most=first,
+            share=knobs.choices / first,
+            scale=self.tier.noise(self.sensitivity, after),
+            apparent=blurred,
+            tree=knobs.tree,
+            given=self._aimed(sizes),
+            only_tree=tree_first,
+        )
+        more = most - round((before - self.tier.left) * first / knobs.choices)
+        if not tree_first or not more or not chosen:
+            return chosen
+        if self.tier.gaussian:
+            views = packed(chosen, sizes, MOST_CELLS if knobs.pack else 0, self.tier.power)
+            measured += self._counted(views, self.tier.part("counts of a tree", knobs.first * after))
+            after -= knobs.first * after
+            known = self._assembly(measured)
+            expected = known.passed_on(chosen, gaps.finest)
+            sealed = gaps.of_all({pair: _whole(table) for pair, table in expected.items()})
+            blurred = np.array([known.blurred(*pair) for pair in gaps.candidates])
+        else:
+            more = min(more, self._wanted(measured, chosen, mean_gap, strength) - len(chosen))
+        return choosing(
+            sealed,
+            most=more,
+            share=knobs.choices / most,
+            scale=self.tier.noise(self.sensitivity, after),
+            apparent=blurred,
+            given=chosen,
+            label="second choice",
+        )
+
+    def _wanted(
+        self, measured: Sequence[Measured], chosen: Sequence[ParentSet], mean_gap: float, strength: float
+    ) -> int:
+        """How many choices seem worth it beside a tree, by the gaps that it does not explain.
+
+        All of it is public: which pairs connect, how strong dependence is along a tree, and the mean gap.
+        """
+        known = self._assembly(measured)
+        edges = [(one.variable, two.variable) for one, two in chosen]
+        spreads = [known.spread(number, GROUPS) for number in range(len(self.variables))]
+        widest = sum(min(spreads[one], spreads[two]) for one, two in edges) / len(edges)
+        told = along(edges, len(spreads), min(1.0, strength / max(widest, strength)))
+        beyond = max(0.0, mean_gap / (2 * self.n * strength) - told)
+        each = min(self.knobs.choices_each, 1 + self.knobs.untold * beyond / self.error)
+        edges_of_all = len(spreads) * (len(spreads) - 1) // 2
+        return ceil(each * (len(spreads) - 1)) if each < self.knobs.choices_each else edges_of_all
+
+    def _beside(self, alone: Sequence[View]) -> float:
+        """The weight of single columns that are counted once more: none if they got more before."""
+        before = price(self._columns()) / float(self._share(self.n))
+        if self.knobs.again > 0 and price(alone) / float(self.tier.left) > before * self.knobs.again:
+            return 0.0
+        return self.knobs.detail * price(alone)
+
+    def _most_choices(self, total: float, mean_gap: float, strength: float, gaps: Gaps) -> int:
+        """Few beyond a tree where pairs at large are close to independent against those of a tree.
+
+        More than a few for each attribute only where they can be told apart that finely.
+        """
+        bearable = max(self.knobs.choice_noise * total, self.knobs.choice_gap * mean_gap)
+        beyond = max(0.0, mean_gap / (2 * self.n * strength) - self.knobs.treelike)
+        each = min(self.knobs.choices_each, 1 + self.knobs.beyond * beyond / self.error)
+        wanted = ceil(each * len(self.variables))
+        if each == self.knobs.choices_each:
+            wanted = max(wanted, self._told_apart(gaps, self.knobs.choice_finely * total))
+        return max(1, min(wanted, self._told_apart(gaps, bearable), len(gaps.sets)))
+
+    def _told_apart(self, gaps: Gaps, distance: float) -> int:
+        """How many choices can be paid for that tell gaps apart which differ by so much."""
+        return int(min(self.tier.most(gaps.sensitivity, self.knobs.choices, distance), 1e9))
+
+    def _aimed(self, sizes: Sequence[Sequence[int]]) -> list[ParentSet]:
+        """The pairs of the schema's target with every other attribute, which nobody has to choose."""
+        most = max(2, self.knobs.aimed)
+        levels = [next(level for level, size in enumerate(each) if size <= most) for each in sizes]
+        return [
+            tuple(Parent(number, levels[number]) for number in sorted((target, other)))
+            for target, variable in enumerate(self.variables)
+            if variable.attribute == self.table.schema.target
+            for other in range(len(sizes))
+            if other != target
+        ]
+
+    def _targeted(self) -> list[View]:
+        """Tables of the pairs with the target alone, where no other would be worth its noise."""
+        chosen = self._aimed([variable.sizes for variable in self.variables])
+        self.parameters |= {"views": "pairs with the target", "pairs": len(chosen)}
+        return self._packed(chosen)
+
+    def _packed(self, chosen: Sequence[ParentSet]) -> list[View]:
+        """Tables for these pairs, and of every column that none of them has in full."""
+        sizes = [variable.sizes for variable in self.variables]
+        views = packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0, self.tier.power)
+        whole = {
+            part.variable
+            for view in views
+            for part in view.parts
+            if part.level <= self.seen[part.variable].level
+        }
+        alone = [view_of((part,), sizes, self.tier.power) for part in self.seen]
+        return views + [view for view in alone if view.parts[0].variable not in whole]
+
+    def _again(self, views: Sequence[View], measured: Sequence[Measured]) -> list[View]:
+        """Without single columns that would be counted with more noise than they have been.
+
+        Precisions add up, budgets do not: half of a budget after the whole of it makes a tenth less noise.
+        """
+        if self.knobs.again <= 0:
+            return list(views)
+        known = {part.variable: one for one in measured for part in one.parts}
+        weights = [self._weight(view) for view in views]
+        each = self.tier.left / Fraction(sum(weights))
+        kept = []
+        for view, weight in zip(views, weights, strict=True):
+            if len(view.parts) == 1:
+                first = known[view.parts[0].variable]
+                before = first.deviation * sqrt(first.counts.size / view.cells)
+                noisy = self.tier.noise(self.sensitivity, each * Fraction(weight))
+                if noisy * _DEVIATION[self.tier.gaussian] > before * self.knobs.again:
+                    continue
+            kept.append(view)
+        return kept or list(views)
+
+    def _triples(self, measured: Sequence[Measured], spared: Fraction) -> list[View]:
+        """Tables of the triples whose counts are furthest from what all pairs say of them."""
+        known, knobs = self._assembly(measured), self.knobs
+        gaps = Gaps(self.table, self.variables, self.finest, self.untold)
+        at = [Parent(number, level) for number, level in enumerate(self.finest)]
+        sides = {(a, b): known.paired(at[a], at[b]) for a, b in combinations(range(len(at)), 2)}
+        expected: dict[tuple[int, ...], Counts] = {
+            (a, b, c): _whole(of_three(sides[a, b], sides[a, c], sides[b, c])) for a, b, c in self.untold
+        }
+        sizes = [variable.sizes for variable in self.variables]
+        most = ceil(knobs.triples * len(sizes))
+        chosen = choose(
+            gaps.of_all(expected),
+            gaps.candidates,
+            sizes,
+            self.tier,
+            most=most,
+            share=knobs.triple_choices * spared / most,
+            scale=self.tier.noise(self.sensitivity, (1 - knobs.triple_choices) * spared),
+            caution=knobs.triple_caution,
+            method=knobs.choice,
+            luck=knobs.luck,
+            label="triple",
+        )
+        self.parameters["triples"] = len(chosen)
+        return [View(parts, (parts,), sizes, self.tier.power) for parts in chosen]
+
+
+def _whole(table: Reals) -> Counts:
+    return np.rint(table).astype(np.int64)

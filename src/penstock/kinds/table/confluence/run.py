@@ -1,0 +1,98 @@
+"""What a run of confluence has, and what every step of it does: pay, count, put together what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import sqrt
+
+from penstock.kinds.table.confluence.arrangement import Arrangement
+from penstock.kinds.table.confluence.assembly import Assembly
+from penstock.kinds.table.confluence.columns import blocks
+from penstock.kinds.table.confluence.knobs import Knobs
+from penstock.kinds.table.confluence.limits import Limits
+from penstock.kinds.table.confluence.packing import View, price, shares, view_of
+from penstock.kinds.table.confluence.tiers import PureTier, Tier
+from penstock.kinds.table.data import Table
+from penstock.kinds.table.network.conditionals import Measured, measure
+from penstock.kinds.table.network.encoding import encoded
+from penstock.kinds.table.network.parents import Parent, ParentSet
+from penstock.kinds.table.network.release import ALIGNED
+from penstock.kinds.table.network.ruled import precedence
+from penstock.kinds.table.network.views import cleared
+from penstock.kinds.table.support import Support
+from penstock.privacy.budgets.budget import Budget, Rho
+
+
+class Run:
+    """A table, a budget, and what is public of either so far."""
+
+    def __init__(self, table: Table, budget: Budget, knobs: Knobs) -> None:
+        self.table, self.budget, self.knobs = table, budget, knobs
+        self.start = PureTier(budget)
+        self.tier: Tier = self.start
+        self.sensitivity = table.marginal_sensitivity()
+        self.encoding = encoded("vanilla", table.attributes)
+        self.variables = self.encoding.variables
+        self.support = Support.of(table.schema)
+        self.seen = [Parent(number) for number in range(len(self.variables))]
+        self.parameters: dict[str, object] = {"rows": ALIGNED}
+        self.n = 1
+        self.unsure = 0.0
+        self.untold: list[tuple[int, ...]] = []  # triples that no table holds, where all pairs are counted
+        self.error = 1.0  # the mean distance that noise would make in the columns and a tree of coarse pairs
+
+    def _arranged(self) -> Arrangement:
+        sizes = [variable.sizes for variable in self.variables]
+        return Arrangement(self.tier, self.sensitivity, self.n, self.knobs, sizes)
+
+    def _columns(self) -> list[View]:
+        """The tables in which single columns are counted first."""
+        sizes = [variable.sizes for variable in self.variables]
+        if not self.knobs.pack:
+            return [view_of((part,), sizes, self.tier.power) for part in self.seen]
+        return blocks(self.seen, sizes, self.tier.power)
+
+    def _share(self, n: int) -> Fraction:
+        """Of the one-way counts: large where their expected error would be, if they got everything."""
+        weight = price(self._columns())
+        error = self.tier.total(weight, self.sensitivity) / (2 * len(self.variables) * n)
+        share = Fraction(round(1000 / (1 + sqrt(self.knobs.balance / (2 * error)))), 1000)
+        return min(max(share, Fraction(1, 10)), Fraction(3, 5))
+
+    def _counted(self, views: Sequence[View], pay: Budget | Rho) -> list[Measured]:
+        shares = self._shares([self._weight(view) for view in views])
+        parts = [pay.part(self._name(view.parts), share) for view, share in zip(views, shares, strict=True)]
+        return measure(self.table, self.variables, [view.parts for view in views], parts)
+
+    def _shares(self, weights: Sequence[float]) -> list[Fraction]:
+        return shares([1.0] * len(weights) if self.knobs.even else weights)
+
+    def _weight(self, view: View) -> float:
+        return view.weight * (self.knobs.detail if len(view.parts) == 1 else 1.0)
+
+    def _name(self, parts: ParentSet) -> str:
+        return " × ".join(self.variables[part.variable].name for part in parts)
+
+    def _assembly(self, measured: Sequence[Measured]) -> Assembly:
+        size = self.table.public_size
+        return Assembly(
+            self.variables,
+            cleared(measured, self.variables, self.encoding.sizes, self.support),
+            None if size is None else float(size),
+            self._limits(),
+            precedence(self.encoding, self.support),
+            frozenset(
+                number
+                for number, variable in enumerate(self.variables)
+                if self.table.schema.attribute(variable.attribute).ordered
+            ),
+        )
+
+    def _limits(self) -> Limits:
+        """Families may be larger where noise is small against the number of records."""
+        limits = self.knobs.limits
+        clear = limits.clear * self.n / self.tier.noise(self.sensitivity)
+        most = min(limits.most, limits.together // max(1, len(self.variables)))
+        return replace(limits, cells=max(limits.cells, int(min(clear, most))))
