@@ -2,8 +2,13 @@
 
 Property tests try the same examples in every run, and none fails for taking long: a busy machine is no
 finding. `PENSTOCK_EXPLORE=1` lets them look for new examples.
+
+Two things that no test is about are made cheap. Matrices here have a few rows, and threads of OpenBLAS that
+wait for more take turns with the other worker of pytest; whoever sets their number is left alone. And the
+collector goes over all objects a tenth as often: expressions of Ibis are a hundred thousand small ones each.
 """
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -11,6 +16,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+for library in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(library, "1")  # before NumPy is imported
+gc.set_threshold(50_000, 20, 20)
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("exploring", deadline=None)
 settings.load_profile("exploring" if os.environ.get("PENSTOCK_EXPLORE") else "repeatable")
