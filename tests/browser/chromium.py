@@ -161,7 +161,7 @@ class Page:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def wait(self, expression: str, seconds: float = 120) -> None:
+    def wait(self, expression: str, seconds: float = 600) -> None:
         """Return when the expression is true in the page."""
         end = time.monotonic() + seconds
         while not self.ask(expression):
@@ -193,7 +193,7 @@ class _Wire:
         if session is not None:
             message["sessionId"] = session
         os.write(self._writing, json.dumps(message).encode() + b"\0")
-        end = time.monotonic() + 60
+        end = time.monotonic() + 600
         while number not in self._answers:
             assert time.monotonic() < end, f"Chromium did not answer {method}"
             self.pump(1)
@@ -258,7 +258,7 @@ def opened(
         finally:
             browser.terminate()
             try:
-                browser.wait(10)
+                browser.wait(60)
             except subprocess.TimeoutExpired:
                 browser.kill()
                 browser.wait()

@@ -32,7 +32,7 @@ def desk(*arguments: str) -> Iterator[str]:
             yield address
         finally:
             running.terminate()
-            running.wait(30)
+            running.wait(300)
 
 
 def ready(page: Page) -> None:
@@ -52,7 +52,7 @@ def test_an_unknown_file_of_24_columns_becomes_a_reviewed_release_by_mouse_alone
             nonlocal clicks
             clicks += 1
             page.click(selector)
-            page.wait(until, seconds=60)
+            page.wait(until)
 
         def card(name: str) -> str:
             return f".card[data-name={name}]"
@@ -114,7 +114,7 @@ def test_the_desk_is_quiet_fits_every_window_has_contrast_and_obeys_the_keyboard
             raise AssertionError("the keyboard does not reach a card")
         assert page.ask("getComputedStyle(document.activeElement).outlineStyle") == "solid"
         page.press("Enter")
-        page.wait("document.documentElement.dataset.left === '24'", seconds=60)
+        page.wait("document.documentElement.dataset.left === '24'")
         for value in ("east", "west"):
             page.ask(f"document.querySelector('.card[data-name=ward] input[value={value}]').focus()")
             page.press("Space")
@@ -123,7 +123,7 @@ def test_the_desk_is_quiet_fits_every_window_has_contrast_and_obeys_the_keyboard
         page.write("elsewhere")
         page.ask("document.querySelector('.card[data-name=ward] [id$=-merge]').focus()")
         page.press("Enter")
-        page.wait("!!document.querySelector('.card[data-name=ward] input[value=elsewhere]')", seconds=60)
+        page.wait("!!document.querySelector('.card[data-name=ward] input[value=elsewhere]')")
         assert "Merged into elsewhere: east, west" in page.ask(
             "document.querySelector('.card[data-name=ward]').textContent"
         )

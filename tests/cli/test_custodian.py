@@ -244,7 +244,7 @@ def test_eight_releases_at_once_to_one_place_pay_once(cli: Cli, desk: Desk) -> N
     command = [sys.executable, "-m", "penstock", "release", str(desk.data), "-s", str(desk.schema)]
     command += ["-e", "1/4", "-o", str(desk.out), "--ledger", str(desk.ledger), "--account", "people"]
     running = [subprocess.Popen([*command], stderr=subprocess.DEVNULL) for _ in range(8)]
-    assert sorted(process.wait(120) for process in running) == [0] + [1] * 7
+    assert sorted(process.wait(600) for process in running) == [0] + [1] * 7
     [account] = json.loads(cli("ledger", "show", desk.ledger, "--json").out)["accounts"]
     assert account["spent"]["epsilon"] == "1/4"
     assert load(desk.out).receipt.epsilon == Fraction(1, 4)

@@ -249,11 +249,15 @@ def _misses(
 def counted(
     info: MethodInfo, example: Example, asked: Mapping[str, list[str]], place: Path
 ) -> dict[tuple[str, str], float]:
-    """What is true of the records: what the method, or another for them, has counted without any noise."""
+    """What is true of the records: what the method, or another for them, has counted without any noise.
+
+    What one answers with a table or a file no other answers with a number, and is not asked again.
+    """
     found: dict[tuple[str, str], float] = {}
+    tables: set[tuple[str, str]] = set()
     left = [(name, text) for name, texts in asked.items() for text in texts]
     for each in (info, *(method for method in catalogue.methods(info.kind) if method != info)):
-        left = [one for one in left if one not in found]
+        left = [one for one in left if one not in found and one not in tables]
         if not left:
             break
         other = examples(each)[-1]
@@ -264,8 +268,10 @@ def counted(
             continue
         release = _fit(each, trial, PLENTY, Quiet.seeded(1))
         for name, text in left:
-            said = _asked(release, name, text, place)
-            if said is not None and said.rests_on == "counted":
+            said = _told(release, name, text, place)
+            if not isinstance(said, Answer | None):
+                tables.add((name, text))
+            elif said is not None and said.rests_on == "counted":
                 found[name, text] = said.value
     return found
 
@@ -278,10 +284,15 @@ def _most(schema: Schema) -> int:
 
 def _asked(release: Release, name: str, text: str, place: Path) -> Answer | None:
     """The number that a release answers with, if it does with one; some write a file instead."""
+    said = _told(release, name, text, place)
+    return said if isinstance(said, Answer) else None
+
+
+def _told(release: Release, name: str, text: str, place: Path) -> object:
+    """Whatever a release answers; None where it refuses."""
     question = release.questions().get(name)
     with chdir(place), suppress(QueryError):
-        answer = None if question is None else question.ask(text)
-        return answer if isinstance(answer, Answer) else None
+        return None if question is None else question.ask(text)
     return None
 
 

@@ -1,6 +1,7 @@
 """Spark on this machine: the same releases, a bounded number of jobs, and nothing but counts collected.
 
-One Java machine serves all of these tests; where there is no Java, or no Spark, they are skipped.
+One Java machine serves all of these tests; where there is no Java, or no Spark, they are skipped. Java here
+compiles quickly and not well: what it runs is the same, and most of it runs once.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 ROOT = Path(__file__).resolve().parents[2]
 USERS = "unit: {protects: user, column: who, at_most: 2}\n"
 GROUP = "penstock tests"
+QUICKLY = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 PAIRS = BASKETS.replace("largest: 4", "largest: 2")
 
 
@@ -50,11 +52,13 @@ def spark() -> Iterator[Any]:
         pytest.skip("Spark needs Java, and there is none (Debian: openjdk-17-jre-headless)")
     from penstock.engine.spark import connected
 
-    backend = connected()
-    context = backend._session.sparkContext
-    context.setJobGroup(GROUP, GROUP)
-    yield backend
-    backend._session.stop()
+    with pytest.MonkeyPatch.context() as patch:  # also for the commands that start a Spark of their own
+        patch.setenv("JAVA_TOOL_OPTIONS", f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {QUICKLY}".strip())
+        backend = connected()
+        context = backend._session.sparkContext
+        context.setJobGroup(GROUP, GROUP)
+        yield backend
+        backend._session.stop()
 
 
 @pytest.fixture(scope="module")

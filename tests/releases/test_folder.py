@@ -375,7 +375,7 @@ with catalogue.extended(forms=(catalogue.FormInfo("tiny", "tests.releases.tiny:T
 def test_a_killed_process_leaves_all_or_nothing_and_the_next_one_cleans_up(tmp_path: Path, nth: int) -> None:
     place = tmp_path / "release"
     done = subprocess.run(
-        [sys.executable, "-c", _KILLED, str(ROOT), str(place), str(nth)], timeout=60, check=False
+        [sys.executable, "-c", _KILLED, str(ROOT), str(place), str(nth)], timeout=600, check=False
     )
     if nth <= 9:  # seven files, their folder, the rename and the parent folder
         assert done.returncode == -signal.SIGKILL

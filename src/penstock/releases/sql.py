@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from html import escape
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any, Literal
@@ -78,12 +78,18 @@ class Statement:
         Traceback (most recent call last):
         penstock.errors.QueryError: Only a SELECT statement can be asked, and this is another one.
         """
-        import duckdb
-
         if not isinstance(text, str) or not text.strip():
             raise QueryError('The SQL is empty; try "select count(*) from release".')
         if len(text) > LONGEST:
             raise QueryError(f"The SQL has {len(text):,} characters; ask with at most {LONGEST:,}.")
+        return cls._read(text)
+
+    @classmethod
+    @lru_cache(maxsize=64)
+    def _read(cls, text: str) -> Statement:
+        """Remembered: to open a database takes longer than to read, and a statement says nothing of rows."""
+        import duckdb
+
         try:
             with database() as opened:
                 (told,) = opened.execute("select json_serialize_sql(?::varchar)", [text]).fetchone()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,13 +15,17 @@ from sklearn.base import BaseEstimator
 class Stubborn(BaseEstimator):  # type: ignore[misc]  # untyped library
     """The mean of the rows; a block with a large one never ends, one with a small one ends the process.
 
-    It answers 0 once it has seen another block before.
+    It answers 0 once it has seen another block before, and makes a file when it hangs.
     """
 
     seen: ClassVar[list[int]] = []
 
+    def __init__(self, hanging: str = "") -> None:
+        self.hanging = hanging
+
     def fit(self, X: NDArray[np.float64], y: Any = None) -> Stubborn:  # noqa: N803
         if len(X) and X.max() > 5:
+            Path(self.hanging).touch()
             signal.pause()
         if len(X) and X.min() < -5:
             os.kill(os.getpid(), signal.SIGKILL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -232,16 +233,32 @@ def test_what_is_spent_is_booked(tmp_path: Path) -> None:
         model.fit(ROWS, ROWS[:, 0])
 
 
-def test_a_block_that_hangs_or_dies_is_the_middle_of_the_range_and_blocks_remember_nothing() -> None:
-    """Eight blocks of a public order; one hangs and one dies, and the rest count as if they were alone."""
+def test_a_block_that_hangs_or_dies_is_the_middle_of_the_range_and_blocks_remember_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight blocks of a public order; one hangs and one dies, and the rest count as if they were alone.
+
+    The hour is over as soon as a block hangs: how long the others need to begin is the machine's business.
+    """
+    hanging, poll = tmp_path / "hanging", Connection.poll
+
+    def polled(pipe: Connection, seconds: float) -> bool:
+        assert seconds == 3600
+        while not poll(pipe, 0.01):
+            if hanging.exists():
+                hanging.unlink()
+                return False
+        return True
+
+    monkeypatch.setattr(Connection, "poll", polled)
     rows = np.full((16, 1), 0.5)
     rows[3], rows[9] = 9.0, -9.0
     model = SampleAndAggregate(
-        Stubborn(),
+        Stubborn(str(hanging)),
         attributes=("mean_",),
         output_bounds=(-1, 1),
         blocks=8,
-        seconds=5.0,
+        seconds=3600,
         relation="replace",
         epsilon=100,
         random_state=1,

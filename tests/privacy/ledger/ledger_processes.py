@@ -30,7 +30,7 @@ def release_once(url: str, start: Any, results: Any) -> None:
     account = Ledger.open(url).account("people")
     budget = Budget("1/7", account=account, randomness=Randomness.system())
     budget.check(Relation.ADD_REMOVE)
-    start.wait(60)
+    start.wait(600)
     try:
         budget.spend("discrete laplace", relation=Relation.ADD_REMOVE)
     except LedgerError as problem:
@@ -45,9 +45,9 @@ def together(url: str, count: int) -> None:
     workers = [processes.Process(target=release_once, args=(url, start, results)) for _ in range(count)]
     for worker in workers:
         worker.start()
-    print(json.dumps([results.get(timeout=60) for _ in workers]))
+    print(json.dumps([results.get(timeout=600) for _ in workers]))
     for worker in workers:
-        worker.join(60)
+        worker.join(600)
         assert worker.exitcode == 0
 
 

@@ -448,7 +448,7 @@ def test_the_heavy_library_is_loaded_only_when_a_ledger_is_opened() -> None:
 
 def run_together(url: str, count: int) -> list[tuple[str, str]]:
     done = subprocess.run(
-        [*PROCESSES, "together", url, str(count)], capture_output=True, text=True, timeout=120
+        [*PROCESSES, "together", url, str(count)], capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr
     return [(outcome, text) for outcome, text in json.loads(done.stdout)]
@@ -526,11 +526,11 @@ def postgres() -> Iterator[str]:
             yield _when_ready(f"postgresql+psycopg://me@/postgres?host={folder}")
         finally:
             server.send_signal(signal.SIGQUIT)
-            server.wait(30)
+            server.wait(300)
 
 
 def _when_ready(url: str) -> str:
-    for _ in range(200):
+    for _ in range(6000):
         try:
             Ledger.create(url)
         except LedgerError:
