@@ -82,7 +82,7 @@ class Choosing(Run):
         # where a tree may tell everything it is chosen first, and with more care than what follows
         finely = self._told_apart(gaps, knobs.choice_finely * self.n)
         tree_first = knobs.tree and mean_gap < knobs.sparse * 2 * self.n * strength
-        tree_first &= self.tier.gaussian or finely < knobs.choices_each * len(sizes)
+        tree_first &= self.tier.gaussian or finely < knobs.careful * len(sizes)
         first = min(most, len(sizes) - 1) if tree_first else most
         before, after = self.tier.left, self.tier.left - knobs.choices - (most - first) * knobs.choices / most
         choosing = partial(

@@ -30,6 +30,7 @@ class Knobs:
     `choice_noise` of all records or `choice_gap` of the mean gap. Where a tree does not tell everything there
     are more, as long as that noise stays below `choice_finely` of all records. With `tree` they first
     connect what is not connected. Where the mean gap of all pairs is below `sparse` times that along a tree,
+    and under epsilon fewer than `careful` choices for each attribute could be told apart to `choice_finely`,
     these first ones alone get all of `choices`, and those that follow so much more as they would have got of
     it. Under rho what connects is then counted for `first` of what is left before others are chosen. Under
     epsilon there is one for each attribute, and `untold` times what the mean gap exceeds that by which the
@@ -67,6 +68,7 @@ class Knobs:
     few_choices: float = 0.25
     choices: Fraction = Fraction(1, 10)
     choices_each: float = 4.0
+    careful: float = 2.0
     treelike: float = 0.2
     beyond: float = 0.1
     untold: float = 0.5
