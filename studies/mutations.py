@@ -272,7 +272,7 @@ MUTANTS: tuple[Mutant, ...] = (
     replay(
         "the mean of all gaps stated like one of them",
         "kinds/table/confluence/gaps.py",
-        "        moves = Sensitivity.of(self.sensitivity.linf * len(self.couples))\n",
+        "        moves = Sensitivity.of(self.sensitivity.linf * len(self.sets))\n",
         "        moves = Sensitivity.of(self.sensitivity.linf)\n",
         "confluence",
     ),

@@ -1,9 +1,9 @@
 """The private steps of confluence that are its own: enumerated, run, and broken one at a time.
 
-Noise on counts is audited as a mechanism. What confluence adds is a score, the gap of a pair, among which
-it makes noisy choices (`penstock.kinds.table.confluence.gaps`). Here they are made on all tiny tables of two
-or three yes/no columns against a public expectation. The exact side opens the seals of the shipped code and
-takes the stated sensitivity from it; the sampled side calls that code.
+Noise on counts is audited as a mechanism. What confluence adds is a score, the gap of a pair or of a
+triple, among which it makes noisy choices (`penstock.kinds.table.confluence.gaps`). Here they are made on
+tiny tables of two to four yes/no columns against a public expectation. The exact side opens the seals of the
+shipped code and takes the stated sensitivity from it; the sampled side calls that code.
 
 The broken copies make the mistakes that would be easy to make: a gap that is compared with the exact
 one-way counts, a price that follows the exact number of records, the price of scores that all move alike, a
@@ -12,7 +12,8 @@ user with two records treated like one.
 What is paid in rho has no epsilon of its own. A choice by the exponential mechanism costs an eighth of the
 square of the range of its losses; its loss here is that cost over the rho that was paid, and may not exceed
 one. Where pairs that make a tree were counted first, the others are chosen by gaps from what these counts
-pass on; the broken copy passes on the exact ones. The noisy sum of all gaps, which says whether all pairs are
+pass on; the broken copy passes on the exact ones. Triples are chosen by gaps from what noisy counts of their
+pairs say; in the broken copy they are exact. The noisy sum of all gaps, which says whether all pairs are
 counted, is enumerated like the choices.
 """
 

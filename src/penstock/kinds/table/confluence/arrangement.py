@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import prod, sqrt
+from math import comb, prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ MOST_IN_TRIPLES = 8
 """Columns, of all of whose triples tables may be counted; of more there are many, and pairs tell most."""
 
 MOST_TRIPLES = 2500
-"""Among which some are chosen; of more than 25 columns there are more, and to count them all takes long."""
+"""Among which some are chosen; about 25 columns have as many, and to count more takes long."""
 
 MOST_IN_A_TRIPLE = 16
 """Groups of an attribute in a triple that is looked at, at most."""
@@ -110,6 +110,8 @@ class Arrangement:
     def untold(self, views: Sequence[View], levels: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
         """At which levels, no finer than these, triples are looked at, and those that no table holds."""
         held = {some for view in views for some in combinations(sorted(dict(view.parts)), 3)}
+        if comb(len(self.sizes), 3) - len(held) > MOST_TRIPLES:
+            return list(levels), []
         every: Iterable[tuple[int, ...]] = combinations(range(len(self.sizes)), 3)
         found = [some for some in every if some not in held]
         most = MOST_IN_A_TRIPLE
@@ -117,7 +119,7 @@ class Arrangement:
             at = [max(each) for each in zip(self.within(most), levels, strict=True)]
             width = [each[level] for each, level in zip(self.sizes, at, strict=True)]
             if most <= 2 or sum(prod(width[number] for number in some) for some in found) <= MOST_PAIR_CELLS:
-                return at, found if len(found) <= MOST_TRIPLES else []
+                return at, found
             most //= 2
 
     def _hidden(self, width: Reals) -> float:

@@ -178,7 +178,11 @@ class Assembly(Singles):
 
     @property
     def _beyond_pairs(self) -> Iterator[tuple[ParentSet, float]]:
-        """Counted triples and how strong they are beyond what their pairs say, where that is clear."""
+        """Views of three attributes and how strong they are beyond their pairs, where that is clear.
+
+        It asks for as much as a tie that connects something. Triples that were chosen for their gaps pass it
+        a little more easily; a tie too many costs room in a family and tells nothing wrong.
+        """
         for view in self.views:
             if len(view.parts) != 3:
                 continue
