@@ -24,8 +24,8 @@ from tests.kinds.table.tables import (
 
 import penstock
 from penstock.errors import UsageError
-from penstock.kinds.table.confluence import choosing
-from penstock.kinds.table.confluence.gaps import choose
+from penstock.kinds.table.confluence import arrangement, choosing
+from penstock.kinds.table.confluence.gaps import Gaps, choose
 from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
 from penstock.kinds.table.confluence.limits import Limits
 from penstock.kinds.table.confluence.method import Confluence, fit_with
@@ -354,6 +354,28 @@ def test_a_triple_that_pairs_do_not_tell_is_found_and_counted() -> None:
         for drawn in (release.sample(20000, seed=0) for release in (told, untold))
     ]
     assert odd[0] < 0.1 < 0.5 < odd[1]
+
+
+def test_of_very_many_records_only_triples_of_dependent_pairs_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Which these are follows from noisy counts of pairs: here from those with the first column."""
+    looked: list[list[tuple[int, ...]]] = []
+
+    def seen(*given: Any, **named: Any) -> Gaps:
+        looked.append(list(given[3]))
+        return Gaps(*given, **named)
+
+    seen.of_pairs = Gaps.of_pairs  # type: ignore[attr-defined]
+    monkeypatch.setattr(choosing, "Gaps", seen)
+    table = table_of(sums(11, 30000), schema_of([6] * 11))
+    for most, many in ((10**9, 165), (615_000, 20), (1, None)):
+        monkeypatch.setattr(arrangement, "MOST_COUNTED", most)
+        looked.clear()
+        made = fit_with(KNOBS, table, paid(10))
+        assert made.receipt.epsilon == 10
+        assert [len(some) for some in looked] == ([] if many is None else [many])
+        assert many != 20 or all(some[0] == 0 and 1 not in some and 10 not in some for some in looked[0])
 
 
 def test_views_are_counted_once_more_where_no_triple_is_worth_it() -> None:

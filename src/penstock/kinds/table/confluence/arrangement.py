@@ -34,6 +34,9 @@ MOST_IN_TRIPLES = 8
 MOST_TRIPLES = 2500
 """Among which some are chosen; about 25 columns have as many, and to count more takes long."""
 
+MOST_COUNTED = 2 * 10**8
+"""Records times triples that are looked at: some seconds of a processor, also for very many records."""
+
 MOST_IN_A_TRIPLE = 16
 """Groups of an attribute in a triple that is looked at, at most."""
 
@@ -110,7 +113,7 @@ class Arrangement:
     def untold(self, views: Sequence[View], levels: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
         """At which levels, no finer than these, triples are looked at, and those that no table holds."""
         held = {some for view in views for some in combinations(sorted(dict(view.parts)), 3)}
-        if comb(len(self.sizes), 3) - len(held) > MOST_TRIPLES:
+        if comb(len(self.sizes), 3) - len(held) > MOST_TRIPLES or not self.most_triples:
             return list(levels), []
         every: Iterable[tuple[int, ...]] = combinations(range(len(self.sizes)), 3)
         found = [some for some in every if some not in held]
@@ -121,6 +124,11 @@ class Arrangement:
             if most <= 2 or sum(prod(width[number] for number in some) for some in found) <= MOST_PAIR_CELLS:
                 return at, found
             most //= 2
+
+    @property
+    def most_triples(self) -> int:
+        """How many triples of so many records are looked at."""
+        return MOST_COUNTED // max(1, self.n)
 
     def _hidden(self, width: Reals) -> float:
         """The mean distance that noise alone makes in tables of all pairs of columns of this width."""

@@ -224,11 +224,19 @@ class Choosing(Run):
     def _triples(self, measured: Sequence[Measured], spared: Fraction) -> list[View]:
         """Tables of the triples whose counts are furthest from what all pairs say of them."""
         known, knobs = self._assembly(measured), self.knobs
-        gaps = Gaps(self.table, self.variables, self.finest, self.untold)
         at = [Parent(number, level) for number, level in enumerate(self.finest)]
         sides = {(a, b): known.paired(at[a], at[b]) for a, b in combinations(range(len(at)), 2)}
+        untold, few = self.untold, self._arranged().most_triples
+        if few < len(untold):  # of very many records those whose pairs depend most, as noisy counts say
+            apart = {
+                (a, b): float(np.abs(side - known.expected(at[a], at[b])).sum())
+                for (a, b), side in sides.items()
+            }
+            dependent = {some: sum(apart[pair] for pair in combinations(some, 2)) for some in untold}
+            untold = sorted(untold, key=lambda some: -dependent[some])[:few]
+        gaps = Gaps(self.table, self.variables, self.finest, untold)
         expected: dict[tuple[int, ...], Counts] = {
-            (a, b, c): _whole(of_three(sides[a, b], sides[a, c], sides[b, c])) for a, b, c in self.untold
+            (a, b, c): _whole(of_three(sides[a, b], sides[a, c], sides[b, c])) for a, b, c in untold
         }
         sizes = [variable.sizes for variable in self.variables]
         most = ceil(knobs.triples * len(sizes))
