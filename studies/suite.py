@@ -246,14 +246,15 @@ ratio below 1 is in favour of the default. *before* is the default as it was bef
 measured once and saved in `studies/frame/suite_before.json`; *resampled* is the table itself, drawn with
 replacement. All methods protect one record added or removed, with a private number of records, at pure ε.
 
-Parts of the second half had been run before with earlier versions of the default; but for the triples below,
-these figures were not used to choose. [Tables that nobody has chosen by](unseen.md) are a page of their own.
-What was chosen before the two changes below, on tables of the first half: what chance did to a pair is worth
-as much as dependence (at ε 10 and 10,000 rows the noise of what had been counted was a tenth of the error, and
-what had not been counted was the rest); as many choices as can be told apart to two records in a hundred, up
-to all pairs; and views sooner where the budget pays for the choices of a tree, later where it does not. Before
-that: rows that are brought nearer to the counts, finer groups of pairs where noise is small, and fewer pairs
-beyond a tree where all pairs are close to independent against those of the tree.
+Parts of the second half had been run before with earlier versions of the default; but for the triples
+below, these figures were not used to choose. [Tables that nobody has chosen by](unseen.md) are a page of
+their own. What was chosen before the two changes below, on tables of the first half: what chance did to a
+pair is worth as much as dependence (at ε 10 and 10,000 rows the noise of what had been counted was a tenth
+of the error, and what had not been counted was the rest); as many choices as can be told apart to two
+records in a hundred, up to all pairs; and views sooner where the budget pays for the choices of a tree,
+later where it does not. Before that: rows that are brought nearer to the counts, finer groups of pairs
+where noise is small, and fewer pairs beyond a tree where all pairs are close to independent against those
+of the tree.
 
 **All triples of up to eight columns**, where noise is below half of what chance does, are no clean case. That
 `fixes`, a table of the second half, was 1.4 times `plain` at ε 10 is why they were tried. How much noise they
@@ -261,15 +262,15 @@ may have was chosen on `checkins`, `nltcs` and `gaps` of the first half; but tha
 at most was set when `tree`, of the second half, had lost by them with a delta. So `fixes` and `tree` confirm
 nothing about triples, and no other table of the second half has so few columns and so many records.
 
-**Two changes came last, because two tables of the second half had lost to `plain`**: `functions` at ε 10 (1.71
-in triples) is why some triples of more columns are counted, and `tree` at ε 1 (1.31) why a tree is chosen
-first, and why its shape says what it leaves untold. How much goes to triples, how many they are and how calm
-pairs must be was chosen on `functional`, `mixture`, `br2000`, `nltcs`, `acs`, `gaps`, `chain` and `twins`; how
-the tree is chosen on tables of the first half and on two other trees that are in neither. In between
-`functions` was looked at twice, when its triples were 1.30 at ε 10 and when it had become worse at ε 1, as
-`br2000` and `adult-race` had, which decided that choices are made in two steps only where they are few. So
-`functions` and `tree` confirm nothing about these two. Over all cells at ε 10 the default's errors became 1.02
-times what they had been in pairs, and 0.98 times in triples.
+**Two changes came last, because two tables of the second half had lost to `plain`**: `functions` at ε 10
+(1.71 in triples) is why some triples of more columns are counted, and `tree` at ε 1 (1.31) why a tree is
+chosen first, and why its shape says what it leaves untold. How much goes to triples, how many they are and
+how calm pairs must be was chosen on `functional`, `mixture`, `br2000`, `nltcs`, `acs`, `gaps`, `chain` and
+`twins`; how the tree is chosen on tables of the first half and on two other trees that are in neither. In
+between `functions` was looked at twice, when its triples were 1.30 at ε 10 and when it had become worse at
+ε 1, as `br2000` and `adult-race` had, which decided that choices are made in two steps only where they are
+few. So `functions` and `tree` confirm nothing about these two. Over all cells at ε 10 the default's errors
+became 1.02 times what they had been in pairs, and 0.98 times in triples.
 
 Every run of today's default is kept (`studies/results/suite.jsonl`), as are those of the other methods. Two
 runs say little about a spread: large with 2,000 rows at ε 1 had been above 1.02 beyond two standard errors
