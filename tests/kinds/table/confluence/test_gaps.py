@@ -16,10 +16,11 @@ from tests.privacy.mechanisms.choice_law import probabilities
 
 from penstock.kinds.table.confluence import tiers
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
-from penstock.kinds.table.confluence.gaps import Gaps, choose
+from penstock.kinds.table.confluence.gaps import Gaps, Tables, choose
 from penstock.kinds.table.confluence.tiers import PureTier
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import ParentSet
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.seals.sealed import Sealed, open_seal
 from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Schema
@@ -260,6 +261,13 @@ def test_replacing_a_record_is_paid_for_too(monkeypatch: pytest.MonkeyPatch) -> 
         assert max(abs(log(one[key] / other[key])) for key in one) <= float(EPSILON)
 
 
+def six_at_most(gaps: Gaps, expected: Tables, budget: Budget, **more: Any) -> list[ParentSet]:
+    """Choices of a tenth of a budget each."""
+    sizes = [variable.sizes for variable in gaps.variables]
+    given = dict(most=6, share=Fraction(1, 10), caution=1.0, **more)
+    return choose(gaps.of_all(expected), gaps.candidates, sizes, PureTier(budget), **given)
+
+
 def test_nothing_is_chosen_that_is_not_worth_its_noise() -> None:
     """Independent attributes and a high price: stopping wins by thousands of steps of the choice."""
     rng = np.random.default_rng(0)
@@ -268,16 +276,7 @@ def test_nothing_is_chosen_that_is_not_worth_its_noise() -> None:
     gaps = gaps_of(rows, schema)
     expected = {couple: np.full((2, 2), 500) for couple in gaps.sets}
     budget = paid(50)
-    chosen = choose(
-        gaps.of_all(expected),
-        gaps.candidates,
-        [v.sizes for v in gaps.variables],
-        PureTier(budget),
-        most=6,
-        share=Fraction(1, 10),
-        scale=500.0,
-        caution=1.0,
-    )
+    chosen = six_at_most(gaps, expected, budget, scale=500.0)
     assert chosen == []
     assert budget.receipt().epsilon == 5  # one choice: to stop; the rest is left for counts
 
@@ -318,18 +317,9 @@ def test_a_column_that_is_not_worth_connecting_does_not_end_the_choices() -> Non
     same = rng.integers(0, 2, 4000)
     gaps = gaps_of(np.column_stack([same, same, same, rng.integers(0, 2, 4000)]), schema_of([2] * 4))
     budget = paid(50)
-    chosen = choose(
-        gaps.of_all({couple: np.full((2, 2), 1000) for couple in gaps.sets}),
-        gaps.candidates,
-        [v.sizes for v in gaps.variables],
-        PureTier(budget),
-        most=6,
-        share=Fraction(1, 10),
-        scale=0.0,
-        caution=1.0,
-        apparent=np.full(len(gaps.candidates), 500.0),
-        tree=True,
-    )
+    expected = {couple: np.full((2, 2), 1000) for couple in gaps.sets}
+    apparent = np.full(len(gaps.candidates), 500.0)
+    chosen = six_at_most(gaps, expected, budget, scale=0.0, apparent=apparent, tree=True)
     assert sorted((a.variable, b.variable) for a, b in chosen) == [(0, 1), (0, 2), (1, 2)]
     assert budget.receipt().epsilon == 25  # three pairs, and two refusals
 
