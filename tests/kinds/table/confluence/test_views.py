@@ -10,15 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.kinds.table.confluence.arrangement import Arrangement
 from penstock.kinds.table.confluence.assembly import Assembly
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
 from penstock.kinds.table.confluence.entropy import Constraint, fitted, minimised
+from penstock.kinds.table.confluence.knobs import KNOBS
 from penstock.kinds.table.confluence.limits import Limits
 from penstock.kinds.table.confluence.packing import covering, packed, price, shares, view_of
-from penstock.kinds.table.confluence.planes import LARGEST, ORDERS, lines
+from penstock.kinds.table.confluence.planes import ORDERS, lines, most_points
+from penstock.kinds.table.confluence.tiers import PureTier
 from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.encoding import Grouping, Variable
 from penstock.kinds.table.network.parents import Parent
+from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema import Schema
 
 # Planes ----------------------------------------------------------------------------------------------
@@ -39,10 +44,39 @@ def test_part_of_a_plane_still_has_every_pair_once(points: int) -> None:
     assert len(pairs) == len(set(pairs)) == comb(points, 2)
 
 
-def test_there_is_no_plane_for_too_many_points() -> None:
-    assert lines(1) == []
-    with pytest.raises(ValueError, match="no plane"):
-        lines(LARGEST + 1)
+@pytest.mark.parametrize("order", [2, 3, 4, 5])
+def test_a_whole_space_has_every_pair_on_exactly_one_line(order: int) -> None:
+    found = lines(order**3, 3)
+    assert len(found) == order**2 * (order**2 + order + 1)
+    assert all(len(line) == order for line in found)
+    pairs = [pair for line in found for pair in combinations(line, 2)]
+    assert len(pairs) == len(set(pairs)) == comb(order**3, 2)
+
+
+@pytest.mark.parametrize("points", [5, 20, 65, 100, 200])
+def test_part_of_a_space_still_has_every_pair_once(points: int) -> None:
+    pairs = [pair for line in lines(points, 3) for pair in combinations(line, 2)]
+    assert len(pairs) == len(set(pairs)) == comb(points, 2)
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_there_is_room_for_so_many_points_and_no_more(dimensions: int) -> None:
+    assert lines(1, dimensions) == []
+    with pytest.raises(ValueError, match=f"in {dimensions} dimensions"):
+        lines(most_points(dimensions) + 1, dimensions)
+
+
+def test_of_many_yes_no_columns_the_lines_of_a_space_cost_least() -> None:
+    """A third of the noise of pairs one by one; 64 columns fit into a plane."""
+    prices = {}
+    for columns in (64, 100):
+        arranged = Arrangement(PureTier(Budget(1)), Sensitivity.of(1), 10_000, KNOBS, [(2,)] * columns)
+        views = arranged.pairs([0] * columns)
+        pairs = [pair for view in views for pair in view.pairs]
+        assert len(pairs) == len(set(pairs)) == comb(columns, 2)
+        prices[columns] = max(len(view.parts) for view in views), price(views) ** 2 / (2 * comb(columns, 2)) ** 2
+    assert prices[64] == (8, pytest.approx(0.286, abs=0.001))
+    assert prices[100] == (5, pytest.approx(0.29, abs=0.01))
 
 
 def test_a_plane_is_cheaper_than_pair_by_pair() -> None:

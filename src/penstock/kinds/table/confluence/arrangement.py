@@ -6,7 +6,7 @@ tier says of the noise that it buys.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -74,18 +74,36 @@ class Arrangement:
         return [next(level for level, size in enumerate(each) if size <= most) for each in self.sizes]
 
     def pairs(self, levels: Sequence[int]) -> list[View]:
-        """All pairs at these levels, along the lines of a plane where the tables stay small."""
+        """All pairs at these levels, along the lines of a plane or a space where that costs less."""
         at, power = dict(enumerate(levels)), self.tier.power
         one_by_one = [
             view_of((Parent(a, at[a]), Parent(b, at[b])), self.sizes, power) for a, b in combinations(at, 2)
         ]
-        if len(levels) > planes.LARGEST or not self.knobs.pack:
-            return one_by_one
-        lines = planes.lines(len(levels))
+        found = [one_by_one, *(self._along(at, dimensions) for dimensions in (2, 3) if self.knobs.pack)]
+        return min((views for views in found if views), key=price)
+
+    def _along(self, at: Mapping[int, int], dimensions: int) -> list[View]:
+        """Tables along the lines of a plane or of a space; none where one of them would be too large."""
+        if len(at) > planes.most_points(dimensions):
+            return []
+        lines = planes.lines(len(at), dimensions)
         if any(prod(self.sizes[number][at[number]] for number in line) > MOST_CELLS for line in lines):
-            return one_by_one
-        plane = covering(lines, at, self.sizes, power)
-        return plane if price(plane) < price(one_by_one) else one_by_one
+            return []
+        return covering(lines, at, self.sizes, self.tier.power)
+
+    def patience(self, levels: Sequence[int], dense: float, choices: int) -> float:
+        """How large the mean gap must be for all pairs to be counted, of what their noise would be.
+
+        The smaller it is against that along a tree (`dense`), the fewer pairs are worth counting; the more
+        columns there are, of the fewer groups, the more of the noise what they have in common takes away
+        (`spectrum`). With fewer choices than a tree has edges, choosing would leave most of the gap
+        uncounted.
+        """
+        columns, knobs = len(levels), self.knobs
+        groups = sum(each[level] for each, level in zip(self.sizes, levels, strict=True)) / columns
+        spread = max(2.0, groups - 1) * min(1.0, knobs.broad / columns)
+        plane = knobs.plane * (knobs.under_rho if self.tier.gaussian else 1.0)
+        return plane * spread / dense**2 * min(1.0, knobs.few_choices + choices / columns)
 
     def triples(self, pairs: Sequence[View]) -> list[View]:
         """All triples beside these tables of pairs, where noise stays below what chance does to either."""

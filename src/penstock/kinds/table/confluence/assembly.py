@@ -30,6 +30,7 @@ from penstock.kinds.table.network.conditionals import (
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent, ParentSet
 from penstock.kinds.table.network.ruled import next_ones
+from penstock.kinds.table.network.spectrum import told
 from penstock.postprocessing import onto_simplex
 
 Reals = NDArray[np.float64]
@@ -47,6 +48,16 @@ _SPREAD = 0.75  # the standard deviation of that absolute value over its mean
 class Assembly(Singles):
     """All that is known about a table once its views are counted."""
 
+    @cached_property
+    def told(self) -> Sequence[Measured]:
+        """The views, with what all pairs have in common where all were counted (`spectrum`)."""
+        return told(self.views, self.variables, self.total)
+
+    @cached_property
+    def _pairs(self) -> frozenset[ParentSet]:
+        """The pairs that have views of their own."""
+        return frozenset(view.parts for view in self.told if len(view.parts) == 2)
+
     def expected(self, one: Parent, two: Parent) -> Reals:
         """The counts of a pair if it were independent."""
         return self.total * np.multiply.outer(self._at(one), self._at(two))
@@ -54,10 +65,10 @@ class Assembly(Singles):
     def paired(self, one: Parent, two: Parent) -> Reals:
         """The counts of a pair, from all views that see it so finely; as if independent where none does."""
         wanted, precision = np.zeros(()), 0.0
-        for view in self.views:
+        for view in self.told:
             seen = dict(view.parts)
             if all(seen.get(part.variable, part.level + 1) <= part.level for part in (one, two)):
-                sums = added_up(self._reals[id(view)], view.parts, (one, two), self.variables)
+                sums = added_up(_reals(view), view.parts, (one, two), self.variables)
                 weight = sums.size / max(view.deviation**2 * view.counts.size, 1e-12)
                 wanted, precision = wanted + weight * sums, precision + weight
         if not precision or self.total <= 0:
@@ -130,9 +141,9 @@ class Assembly(Singles):
 
         Triples that were counted beside them would have luck look at every pair many times.
         """
-        own = {frozenset(part.variable for part in view.parts) for view in self.views if len(view.parts) == 2}
+        own = {frozenset(part.variable for part in view.parts) for view in self.told if len(view.parts) == 2}
         all_ = len(own) == len(self.variables) * (len(self.variables) - 1) // 2
-        for view in self.views:
+        for view in self.told:
             for one, two in combinations(view.parts, 2) if len(view.parts) == 2 or not all_ else ():
                 yield view, one, two
 
@@ -143,7 +154,7 @@ class Assembly(Singles):
         excess: list[float] = []
         deviation: list[float] = []
         for view, one, two in self._clearest:
-            counts = added_up(self._reals[id(view)], view.parts, (one, two), self.variables)
+            counts = added_up(_reals(view), view.parts, (one, two), self.variables)
             away = counts - self.expected(one, two)
             # what is left of it is about dependence; rows and columns as such only add noise
             away -= away.mean(axis=0) + away.mean(axis=1, keepdims=True) - away.mean()
@@ -183,14 +194,14 @@ class Assembly(Singles):
         It asks for as much as a tie that connects something. Triples that were chosen for their gaps pass it
         a little more easily; a tie too many costs room in a family and tells nothing wrong.
         """
-        for view in self.views:
+        for view in self.told:
             if len(view.parts) != 3:
                 continue
             expected = of_three(*(self.paired(one, two) for one, two in combinations(view.parts, 2)))
             noise = _MEAN * view.deviation * view.counts.size
             chance = _MEAN * float(np.sqrt(np.maximum(expected, 0.0)).sum())
             alone = hypot(noise, chance)
-            excess = float(np.abs(self._reals[id(view)] - expected).sum()) - alone
+            excess = float(np.abs(_reals(view) - expected).sum()) - alone
             if excess > self.limits.doubt * alone * _SPREAD / sqrt(view.counts.size):
                 yield view.parts, excess / (2 * max(self.total, 1.0))
 
@@ -264,7 +275,7 @@ class Assembly(Singles):
         for axis, part in enumerate(family):
             base *= self._at(part)[codes[axis]]
         constraints = [
-            found for view in self.views if (found := self._constraint(view, family, codes)) is not None
+            found for view in self.told if (found := self._constraint(view, family, codes)) is not None
         ]
         joint = fitted(base, constraints, self.total, ridge=self.limits.ridge, steps=self.limits.steps)
         table = conditional(joint.reshape(shape), "back off")
@@ -283,8 +294,10 @@ class Assembly(Singles):
         shared = [part for part in view.parts if part.variable in levels]
         if not shared or (len(shared) == 1 and len(view.parts) > 1):
             return None
+        if len(shared) == 2 < len(view.parts) and (shared[0], shared[1]) in self._pairs:
+            return None  # told by itself, with no more noise
         seen = tuple(Parent(part.variable, max(part.level, levels[part.variable])) for part in shared)
-        counts = added_up(self._reals[id(view)], view.parts, seen, self.variables)
+        counts = added_up(_reals(view), view.parts, seen, self.variables)
         cells = np.zeros(codes.shape[1], dtype=np.int64)
         for variable, level in seen:
             own = codes[place[variable]]
@@ -294,6 +307,10 @@ class Assembly(Singles):
         flat = counts.ravel()
         deviation = view.deviation * sqrt(view.counts.size / flat.size)
         return Constraint(cells, flat + (self.total - flat.sum()) / flat.size, deviation)
+
+
+def _reals(view: Measured) -> Reals:
+    return view.counts.astype(np.float64)
 
 
 def believed(seen: Reals, deviation: Reals) -> tuple[Reals, Reals]:

@@ -24,6 +24,7 @@ from penstock.kinds.table.confluence.run import Run
 from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.parents import Parent, ParentSet
 from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 
 Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -45,18 +46,14 @@ class Choosing(Run):
         )
         blurred = np.array([known.blurred(*pair) for pair in gaps.candidates])
         looked_at = [known.apparent(Parent(a, finest[a]), Parent(b, finest[b])) for a, b in gaps.sets]
-        told = self.tier.number(gaps.together(sealed), "mean gap", self.knobs.gap)
+        told = self.tier.number(gaps.together(sealed), "mean gap", self._share_of_gap(gaps, strength))
         mean_gap = (told - sum(looked_at)) / len(gaps.sets)
-        power = self.tier.power
-        alone = [view_of((part,), sizes, power) for part in self.seen]
+        alone = [view_of((part,), sizes, self.tier.power) for part in self.seen]
         everything = arranged.pairs(finest)
         noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(gaps.sets)
         most = self._most_choices(known.total, mean_gap, strength, gaps)
-        # with fewer choices than a tree has edges, choosing would leave most of the gap uncounted
-        patience = self.knobs.plane * min(1.0, self.knobs.few_choices + most / len(sizes))
-        if len(everything) == len(gaps.sets):  # no table tells of several pairs, nor of three attributes
-            patience *= self.knobs.singly
-        if mean_gap > patience * noise_of_all:
+        dense = mean_gap / (2 * self.n * strength)
+        if dense > 0 and mean_gap > arranged.patience(finest, dense, most) * noise_of_all:
             self.parameters["views"] = "all pairs"
             coarse = [view for view in alone if finest[view.parts[0].variable] > view.parts[0].level]
             everything += arranged.triples(everything)
@@ -65,6 +62,13 @@ class Choosing(Run):
         chosen = self._chosen(measured, gaps, sealed, blurred, most, strength, mean_gap)
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
         return self._packed(chosen)
+
+    def _share_of_gap(self, gaps: Gaps, strength: float) -> Fraction:
+        """What the mean gap is asked for: more where as much as it probably is would be lost in its noise."""
+        knobs = self.knobs
+        noisy = self.tier.noise(Sensitivity.of(gaps.sensitivity.linf), knobs.gap)
+        wanted = noisy / (knobs.gap_noise * self.n * strength)
+        return knobs.gap * Fraction(round(100 * min(knobs.gap_most, max(1.0, wanted))), 100)
 
     def _chosen(
         self,

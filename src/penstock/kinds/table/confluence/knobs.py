@@ -15,9 +15,10 @@ class Knobs:
     """Public numbers that decide how the budget is spent; chosen on half of the tables of `studies/suite.py`.
 
     `size`, `dependence`, `gap` and `choices` are shares of the budget, that of the dependence less where less
-    tells it to `plainly`. Bins are counted in groups only where there are too few records even if there are
-    `unsure` times the noise of their number. The least views that connect all
-    columns are a tree of coarse pairs. `worth` times the expected error of these and of the columns, if they
+    tells it to `plainly`, that of the mean gap up to `gap_most` times as much where its noise would exceed
+    `gap_noise` of the gap along a tree. Bins are counted in groups only where there are too few records even
+    if there are `unsure` times the noise of their number. The least views that connect all columns are a tree
+    of coarse pairs. `worth` times the expected error of these and of the columns, if they
     got everything, is what the strength of dependence must reach, less `doubt` times its own noise; up to
     `starved` times that error more where the budget pays for fewer choices than a tree has pairs; beyond
     `many` columns, of whose pairs a tree holds few, more by the square root. Where that is above `hopeless`,
@@ -38,9 +39,10 @@ class Knobs:
     a choice must exceed `luck` times what chance would give the best of all candidates. `caution` is the part
     of its expected noise that a gap must exceed to be counted, beyond what the noise of the one-way counts
     alone would show. What chance does to independent columns counts as a gap: it is in the table, and a count
-    tells it where noise is smaller. `plane` is the part of the noise of all pairs
-    which the mean gap must exceed for counting them all, `singly` times as much where each pair needs a table
-    of its own; with fewer choices than attributes it is less, down to `few_choices` of it. Pairs with the
+    tells it where noise is smaller. All pairs are
+    counted where the mean gap exceeds `plane` (under rho `under_rho` of it) times their noise, times the groups
+    of a column less one, over the square of what the mean gap is of that along a tree; less by the number of
+    columns over `broad`, and with fewer choices than attributes down to `few_choices` of that. Pairs with the
     target of the schema are counted in `aimed` groups each. Pairs are looked at with at most `finest` groups
     of an attribute, with more where the noise of all pairs would make a mean distance of no more than
     `clearly`. Beside all pairs all triples are counted, as fine as the noise of either makes no more than
@@ -62,9 +64,12 @@ class Knobs:
     doubt: float = 0.5
     plainly: float = 0.005
     gap: Fraction = Fraction(1, 100)
+    gap_noise: float = 0.2
+    gap_most: float = 3.0
     balance: float = 0.03
-    plane: float = 1.0
-    singly: float = 4.0
+    plane: float = 0.05
+    under_rho: float = 0.35
+    broad: int = 16
     few_choices: float = 0.25
     choices: Fraction = Fraction(1, 10)
     choices_each: float = 4.0

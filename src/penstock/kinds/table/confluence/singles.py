@@ -44,10 +44,6 @@ class Singles:
         return max(0.0, weighted_mean(sums, [max(view.total_variance, 1e-12) for view in self.views]))
 
     @cached_property
-    def _reals(self) -> dict[int, Reals]:
-        return {id(view): view.counts.astype(np.float64) for view in self.views}
-
-    @cached_property
     def shares(self) -> list[Reals]:
         """The distribution of each variable: least squares over all views, then what is plausible."""
         if self.total <= 0:

@@ -48,6 +48,10 @@ ENOUGH = 0.002
 DOUBT = 2.0
 """The deviations of the sum of the squares of noise, by which it may be larger than expected."""
 
+SMALL = 9
+"""Cells of a table that cannot tell by itself how far the network is off, since its noise hides that: all
+views together tell it."""
+
 TRIPLES = 200
 """So many tables of three columns that nobody counted are looked at."""
 
@@ -102,6 +106,43 @@ class _Look:
         return frozenset(part.variable for part in self.parts)
 
 
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What a view says of the rows: how many a cell has, and how many more it should have but for noise.
+
+    `noise` is the variance of a count, `heavy` how far its squares scatter: 2 for Gaussian noise, 5 for
+    Laplace noise.
+    """
+
+    parts: ParentSet
+    rows: NDArray[np.int64]
+    away: Reals
+    noise: float
+    heavy: int
+
+    @cached_property
+    def mass(self) -> Reals:
+        return np.maximum(self.rows, _LEAST)
+
+    @property
+    def off(self) -> float:
+        """The variance that the network is off by for each row, by this view alone."""
+        squares = self.away.size + DOUBT * sqrt(self.heavy * self.away.size)  # of noise alone, at most
+        return max(0.0, float(np.square(self.away).sum()) - self.noise * squares) / float(self.mass.sum())
+
+
+def _all_off(told: Sequence[_Told]) -> float:
+    """That variance by all views together, each by what it can tell."""
+    exact = [max(one.noise, _LEAST) for one in told]
+    squares = sum(
+        (float(np.square(one.away).sum()) / noise - one.away.size) / noise
+        for one, noise in zip(told, exact, strict=True)
+    )
+    spread = sqrt(sum(one.heavy * one.away.size / noise**2 for one, noise in zip(told, exact, strict=True)))
+    mass = sum(float(one.mass.sum()) / noise**2 for one, noise in zip(told, exact, strict=True))
+    return max(0.0, squares - DOUBT * spread) / mass if mass > 0 else 0.0
+
+
 @dataclass(eq=False)
 class _Factors:
     """What a view asks for in each cell of a pair, over what the rows have there, and the levels of both."""
@@ -134,7 +175,9 @@ class _Rows:
 
     def ask(self, views: Sequence[Measured], scale: float) -> bool:
         """Look at the views, those first that ask for most; whether they ask for anything worth a round."""
-        asked = [self.asked(view, scale) for view in sorted(views, key=lambda one: one.total_variance)]
+        told = [self.against(view, scale) for view in sorted(views, key=lambda one: one.total_variance)]
+        off = _all_off(told)
+        asked = [self.asked(one, off) for one in told]
         sums = {id(look): float(np.abs(look.excess).sum()) for look in asked}
         room = MOST_WORK // self.count
         for look in sorted(asked, key=lambda look: -sums[id(look)]):
@@ -143,24 +186,27 @@ class _Rows:
                 self.looks.append(look)
         return sum(sums.values()) > ENOUGH * 2 * self.count * len(asked)
 
-    def asked(self, view: Measured, scale: float) -> _Look:
-        """What a view asks of the rows, of which there are `scale` for a record."""
+    def against(self, view: Measured, scale: float) -> _Told:
+        """A view beside the rows, of which there are `scale` for a record."""
         counts = view.counts * scale + (self.count - view.counts.sum() * scale) / view.counts.size
         rows = np.bincount(self.places(view.parts), minlength=counts.size).reshape(counts.shape)
-        away, noise = counts - rows, (view.deviation * scale) ** 2
-        mass = np.maximum(rows, _LEAST)
-        squares = away.size + DOUBT * sqrt((2 if view.gaussian else 5) * away.size)  # of noise alone, at most
-        beyond = max(0.0, float((away**2).sum()) - noise * squares) / float(mass.sum())
-        more = away * (beyond * mass / (beyond * mass + noise) if beyond > 0 else 0.0)
-        for one, two in combinations(range(len(view.parts)), 2):
-            rest = tuple(axis for axis in range(len(view.parts)) if axis not in (one, two))
+        noise = (view.deviation * scale) ** 2
+        return _Told(view.parts, rows, counts - rows, noise, 2 if view.gaussian else 5)
+
+    def asked(self, told: _Told, off: float) -> _Look:
+        """What a view asks of the rows."""
+        beyond = max(off, told.off) if told.away.size <= SMALL else told.off
+        more = told.away * (beyond * told.mass / (beyond * told.mass + told.noise) if beyond > 0 else 0.0)
+        rows, parts = told.rows, told.parts
+        for one, two in combinations(range(len(parts)), 2):
+            rest = tuple(axis for axis in range(len(parts)) if axis not in (one, two))
             have, want = rows.sum(axis=rest), np.maximum((rows + more).sum(axis=rest), 0.0)
-            ends = view.parts[one], view.parts[two]
+            ends = parts[one], parts[two]
             first, second = (self.network.variables[end.variable].levels[end.level] for end in ends)
             cells = np.divide(want, have, out=np.ones_like(want), where=have > 0)
             # views come in the order of their noise
             self.factors.setdefault((ends[0].variable, ends[1].variable), _Factors(cells, first, second))
-        return _Look(view.parts, -more.ravel())
+        return _Look(parts, -more.ravel())
 
     def keep(self, room: int, rng: np.random.Generator) -> None:
         """Also look at tables that nobody counted, as many as there is room for."""

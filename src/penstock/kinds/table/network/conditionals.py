@@ -40,7 +40,7 @@ class Measured:
     """
 
     parts: ParentSet
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64] | Reals
     deviation: float
     gaussian: bool = False
 

@@ -21,6 +21,7 @@ from penstock.kinds.table.network.elimination import Factor, TooWideError
 from penstock.kinds.table.network.encoding import Encoding
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.ruled import ruled
+from penstock.kinds.table.network.spectrum import told
 from penstock.kinds.table.network.views import as_counted, cleared
 from penstock.kinds.table.release import TableRelease
 from penstock.releases import Manifest, Model
@@ -135,7 +136,7 @@ class NetworkRelease(TableRelease):
         # So many rows hardly differ from the model by chance, and the more there are, the dearer balance is.
         columns = self._kept.sample(n, rng, balance=rows in (BALANCED, ALIGNED) and n < ROWS_AT_ONCE)
         if rows == ALIGNED and n <= MOST_ALIGNED:
-            columns = aligned(columns, self._kept, self._cleared, self.total, rng)
+            columns = aligned(columns, self._kept, self._told, self.total, rng)
         codes, valid = self.encoding.codes(columns, n)
         again = np.flatnonzero(~valid)
         if again.size:
@@ -183,6 +184,11 @@ class NetworkRelease(TableRelease):
     def _cleared(self) -> Sequence[Measured]:
         """What was counted, without noise where no record can be."""
         return cleared(self.measured, self.network.variables, self.encoding.sizes, self.support)
+
+    @cached_property
+    def _told(self) -> Sequence[Measured]:
+        """That, with what all pairs have in common instead of their noise, as the network was made of it."""
+        return told(self._cleared, self.network.variables, self.total)
 
     @cached_property
     def counted_tables(self) -> Sequence[CountedTable]:
