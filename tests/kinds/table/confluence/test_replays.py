@@ -53,6 +53,13 @@ def chained(columns: int, rows: int) -> Rows:
     return found
 
 
+def answering(columns: int, rows: int) -> Rows:
+    """Yes/no columns that answer to one hidden cause."""
+    rng = np.random.default_rng(6)
+    hidden = rng.integers(0, 2, (rows, 1))
+    return np.where(rng.random((rows, columns)) < 0.7, hidden, rng.integers(0, 2, (rows, columns)))
+
+
 def alike() -> Rows:
     return np.repeat(np.random.default_rng(2).integers(0, 40, (1500, 1)), 2, axis=1)
 
@@ -70,6 +77,9 @@ CASES = {
     "some triples": ([3] * 10, summed(10, 1200), 100, 0, {}),
     "some triples, replace": ([3] * 10, summed(10, 2400), 100, 0, {"relation": "replace", "size": 2400}),
     "second choices": ([9] * 8, chained(8, 3000), 3, 0, {}),
+    "all pairs": ([2] * 9, answering(9, 500), 3, 0, {}),
+    "all pairs, replace": ([2] * 9, answering(9, 500), 6, 0, {"relation": "replace", "size": 500}),
+    "all pairs along a space": ([6] * 10, answering(10, 400), 60, 0, {}),
     "some triples in rho": ([3] * 10, summed(10, 1200), 30, SLACK, {}),
 }
 
@@ -86,6 +96,8 @@ def reached(name: str, made: Any) -> bool:
         "some triples": some,
         "some triples in rho": some and triples[-1].gaussian,
         "second choices": chosen_twice,
+        "all pairs": made.parameters["views"] == "all pairs",
+        "all pairs along a space": sum(len(one.parts) == 3 for one in made.measured) > 10,
         "triples in rho": made.parameters["views"] == "all pairs" and sum(t.gaussian for t in triples) >= 56,
     }[name.split(",")[0]]
 
@@ -118,6 +130,7 @@ BRANCHES = {
     "triples": (Arrangement, "triples"),
     "some triples": (Arrangement, "spared"),
     "second choices": (choosing.Choosing, "_wanted"),
+    "all pairs": (Arrangement, "patience"),
 }
 
 
@@ -136,9 +149,9 @@ def test_a_branch_that_follows_the_exact_number_of_records_is_found_out(
     def peeking(self: Any, *given: Any) -> Any:
         if open_seal(tables[-1].size())[0] % 2 == 0:
             return shipped(self, *given)
-        return {"target": False, "fine groups": 1.0, "triples": [], "some triples": 0, "second choices": 0}[
-            name
-        ]
+        return {"target": False, "fine groups": 1.0, "triples": [], "some triples": 0, "all pairs": 1e9}.get(
+            name, 0
+        )
 
     monkeypatch.setattr(method._Fit, "release", starting)
     monkeypatch.setattr(place, function, peeking)

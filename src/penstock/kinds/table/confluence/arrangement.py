@@ -102,8 +102,9 @@ class Arrangement:
         columns, knobs = len(levels), self.knobs
         groups = sum(each[level] for each, level in zip(self.sizes, levels, strict=True)) / columns
         spread = max(2.0, groups - 1) * min(1.0, knobs.broad / min(columns, knobs.broadest))
-        plane = knobs.plane * (knobs.under_rho if self.tier.gaussian else 1.0)
-        return plane * spread / dense**2 * min(1.0, knobs.few_choices + choices / columns)
+        times = knobs.plane * min(knobs.sparsest, spread / dense**2)
+        times *= knobs.under_rho if self.tier.gaussian else 1.0
+        return times * min(1.0, knobs.few_choices + choices / columns)
 
     def triples(self, pairs: Sequence[View]) -> list[View]:
         """All triples beside these tables of pairs, where noise stays below what chance does to either."""

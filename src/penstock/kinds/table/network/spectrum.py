@@ -94,24 +94,20 @@ def told(views: Sequence[Measured], variables: Sequence[Variable], total: float)
             gaussian,
         )
         for a, b in couples
+        if (a, b) in calmer
     }
+    better = {couple: common[couple] for couple in calmer}
     found = [
-        _mended(view, at, shares, common, total) if len(view.parts) > 2 else anew.get(view.parts, view)
+        _mended(view, at, shares, better, total) if len(view.parts) > 2 else anew.get(view.parts, view)
         for view in views
     ]
     counted = {view.parts for view in views}
-    beside = [view for parts, view in anew.items() if parts not in counted and _couple(parts) in calmer]
-    return [*dict.fromkeys(found), *beside]
+    return [*dict.fromkeys(found), *(view for parts, view in anew.items() if parts not in counted)]
 
 
 def _covered(couples: Sequence[Couple], wide: Sequence[Measured], at: Sequence[Parent]) -> bool:
     """Whether every pair is in a table that sees both as finely as any table of several does."""
     return len({couple for view in wide for couple in _couples(view, at)}) == len(couples)
-
-
-def _couple(parts: ParentSet) -> Couple:
-    one, two = parts
-    return one.variable, two.variable
 
 
 def _couples(view: Measured, at: Sequence[Parent]) -> list[Couple]:
@@ -187,27 +183,34 @@ def _common(
     directions = int(ends[-1]) - len(sizes)
     longest = 2 * sqrt(squares / free * directions)  # that noise alone makes any of them
     low = np.zeros_like(seen)
-    kept = 0
+    kept = np.zeros((len(seen), 0))
     for _ in range(ROUNDS):
         for mine in place:
             seen[mine, mine] = low[mine, mine]
         lengths, vectors = np.linalg.eigh(seen)
         clear = lengths > longest
-        kept = int(clear.sum())
-        strength = np.sqrt(np.square(lengths[clear]) - longest**2)
-        before, low = low, (vectors[:, clear] * strength) @ vectors[:, clear].T
+        kept, strength = vectors[:, clear], np.sqrt(np.square(lengths[clear]) - longest**2)
+        before, low = low, (kept * strength) @ kept.T
         if np.abs(low - before).max() <= _STILL * np.abs(low).max():
             break
-    apart = (1 - min(1.0, kept / max(1, directions))) ** 2  # of the noise, what no kept direction has
+    # of the noise of a column, what no direction has that was kept
+    free_of = [
+        max(0.0, 1 - float(np.square(kept[mine]).sum()) / max(1, mine.stop - mine.start - 1))
+        for mine in place
+    ]
+    apart = {(a, b): free_of[a] * free_of[b] for a, b in pairs}
     guess = {(a, b): low[place[a], place[b]] / (scale[a] * scale[b]) for a, b in pairs}
     own = _special(pairs, guess, apart)
     common = {pair: guess[pair] + own[pair] * (pairs[pair].beyond - guess[pair]) for pair in pairs}
-    left = {pair: told.deviation * sqrt(1 - apart + own[pair] ** 2 * apart) for pair, told in pairs.items()}
+    left = {
+        pair: told.deviation * sqrt(1 - apart[pair] + own[pair] ** 2 * apart[pair])
+        for pair, told in pairs.items()
+    }
     return common, left
 
 
 def _special(
-    pairs: Mapping[Couple, _Pair], guess: Mapping[Couple, Reals], apart: float
+    pairs: Mapping[Couple, _Pair], guess: Mapping[Couple, Reals], apart: Mapping[Couple, float]
 ) -> dict[Couple, float]:
     """The part that is no noise of what each pair differs by from what it has in common with all.
 
@@ -215,14 +218,15 @@ def _special(
     and, the more it has to tell, from the pair itself.
     """
     beyond = {
-        couple: float(np.square((pair.beyond - guess[couple]) / pair.deviation).sum()) - apart * pair.free
+        couple: float(np.square((pair.beyond - guess[couple]) / pair.deviation).sum())
+        - apart[couple] * pair.free
         for couple, pair in pairs.items()
     }
     mean = max(0.0, sum(beyond.values()) / sum(pair.free for pair in pairs.values()))
     found = {}
     for couple, pair in pairs.items():
         mine = max(0.0, (VOUCHED * mean + beyond[couple]) / (VOUCHED + pair.free))
-        found[couple] = mine / (mine + apart) if apart > 0 else 1.0
+        found[couple] = mine / (mine + apart[couple]) if mine > 0 else 0.0
     return found
 
 
@@ -245,7 +249,7 @@ def _mended(
     """A view whose pairs say what they have in common with all others; the rest of it stays."""
     counts = view.counts.astype(np.float64)
     place = {part.variable: axis for axis, part in enumerate(view.parts)}
-    for a, b in _couples(view, at):
+    for a, b in (couple for couple in _couples(view, at) if couple in common):
         others = tuple(axis for axis in range(counts.ndim) if axis not in (place[a], place[b]))
         has = counts.sum(axis=others)
         more = _centred(total * (np.multiply.outer(shares[a], shares[b]) + common[a, b]) - has)
