@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,15 @@ from tests.kinds.table.tables import (
 
 import penstock
 from penstock.errors import UsageError
-from penstock.kinds.table.confluence import arrangement, choosing
+from penstock.kinds.table.confluence import arrangement, assembly, choosing
 from penstock.kinds.table.confluence.gaps import Gaps, Tables, choose
 from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
 from penstock.kinds.table.confluence.limits import Limits
 from penstock.kinds.table.confluence.method import Confluence, fit_with
 from penstock.kinds.table.data import Table
+from penstock.kinds.table.network import release as network_release
+from penstock.kinds.table.network.aligning import aligned
+from penstock.kinds.table.network.conditionals import Measured
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import Sealed
@@ -67,7 +71,7 @@ def test_a_release_says_how_its_views_were_found_and_by_which_method() -> None:
     assert release.method == "confluence"
     assert release.form == "network"
     assert set(release.parameters) <= {"views", "pairs", "triples", "rows"}
-    assert release.parameters["rows"] == "aligned"
+    assert release.parameters["rows"] == "aligned to what pairs have in common"
     assert release.parameters["views"] in ("all pairs", "chosen pairs", "none")
 
 
@@ -104,6 +108,50 @@ def test_a_chain_is_counted_link_by_link_where_each_pair_needs_a_table() -> None
     assert by_pairs.parameters["views"] == "all pairs"
     errors = [distance(each, rows, [size] * columns, 2, 0) for each in (by_links, by_pairs)]
     assert errors[0] < errors[1]
+
+
+def of_one_cause() -> NDArray[np.int64]:
+    """Sixteen yes/no columns, each of which follows a hidden one in half of the records."""
+    rng = np.random.default_rng(0)
+    hidden, own = rng.integers(0, 2, (4000, 1)), rng.integers(0, 2, (4000, 16))
+    return np.where(rng.random(own.shape) < 0.5, hidden, own)
+
+
+def test_what_pairs_have_in_common_takes_noise_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten other tables had 0.61 times the error of the counts as they are, give or take 0.05: above 0.9 with
+    a probability of less than 1e-6.
+    """
+    rows = of_one_cause()
+    table, sizes = table_of(rows, schema_of([2] * 16)), [2] * 16
+    told = Confluence().fit(table, paid("1/2"))
+    assert told.parameters["views"] == "all pairs"
+    error = distance(told, rows, sizes, 2, 0)
+    for place in (assembly, network_release):
+        monkeypatch.setattr(place, "told", lambda views, *_: views)
+    counted = Confluence().fit(table, paid("1/2"))
+    assert [one.counts.tolist() for one in counted.measured] == [one.counts.tolist() for one in told.measured]
+    assert error < 0.9 * distance(counted, rows, sizes, 2, 0)
+
+
+def test_rows_of_what_pairs_have_in_common_survive_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder from before says that rows are aligned to the counts, and its rows stay so."""
+    given: list[Sequence[Measured]] = []
+
+    def watched(columns: Any, network: Any, views: Sequence[Measured], *rest: Any) -> Any:
+        given.append(views)
+        return aligned(columns, network, views, *rest)
+
+    monkeypatch.setattr(network_release, "aligned", watched)
+    made = Confluence().fit(table_of(of_one_cause(), schema_of([2] * 16)), paid("1/2"))
+    again = penstock.load(made.save(tmp_path / "release"))
+    before = replace(made, parameters={**made.parameters, "rows": "aligned"})
+    rows = [release.sample(1000, seed=3) for release in (made, again, before)]
+    assert rows[0].equals(rows[1])
+    pairs = [[view for view in views if len(view.parts) == 2] for views in given[-3:]]
+    assert [len(each) for each in pairs] == [120, 120, 0]
+    assert all(one.counts.dtype == np.int64 for one in made.measured)
 
 
 def test_all_goes_to_the_one_way_counts_where_no_view_is_worth_its_noise() -> None:
@@ -245,7 +293,7 @@ def test_pairs_with_the_target_are_counted_even_where_no_others_are() -> None:
         Confluence().fit(table_of(rows, each), paid(1)) for each in (schema, schema_of(sizes))
     )
     assert without.parameters["views"] == "none"
-    assert release.parameters == {"rows": "aligned", "views": "pairs with the target", "pairs": 3}
+    assert (release.parameters["views"], release.parameters["pairs"]) == ("pairs with the target", 3)
     pairs = [{part.variable for part in one.parts} for one in release.measured if len(one.parts) > 1]
     assert all(any({2, other} <= pair for pair in pairs) for other in (0, 1, 3))
     assert release.receipt.epsilon == 1

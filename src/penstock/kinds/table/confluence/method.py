@@ -17,10 +17,12 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
    groups where noise would bury them (`columns`): which tables and groups these are follows from the schema,
    the budget and the noisy number of records. Budget by the price of each table. They also tell which codes
    to merge so that groups hold enough records (`coarsening`).
-4. *Views.* One noisy number says how large the gaps of all pairs are on average (`gaps`). Where it exceeds
-   what their noise would be, all pairs are counted, arranged in as few tables as an affine plane needs
-   (`planes`), and all triples beside them where public numbers say that the noise of both would be small
-   against what chance does to so many records. Else the pairs, and the levels of both their attributes, that
+4. *Views.* One noisy number says how large the gaps of all pairs are on average (`gaps`); it is paid more
+   where the number of 2. says that it would be lost in noise. Where it is large enough, against the noise of
+   all pairs and against the gaps along a tree, all pairs are counted, arranged in as few tables as an affine
+   plane or space needs (`planes`), and all triples beside them where public numbers say that the noise of
+   both would be small against what chance does to so many records. How large is enough is computed from what
+   is public by then (`Arrangement.patience`). Else the pairs, and the levels of both their attributes, that
    noise-aware choices find worth counting (`gaps`), until none is, or none more than luck would show;
    stopping is one of the candidates, and what it is worth is public. The first choices connect attributes
    that nothing connects yet, and few follow where the number of 2. says that a tree may tell everything.
@@ -44,8 +46,9 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
    its noise, the views are counted once more.
 
 What follows is post-processing: least squares for the one-way counts, runs of neighbours where codes have an
-order (`smoothing`), what is plausible of them (`plausible`), ties between attributes beyond noise, an order,
-parents, and for each family the table of maximum entropy (`assembly`).
+order (`smoothing`), what is plausible of them (`plausible`), what all pairs have in common instead of their
+noise (`network.spectrum`), ties between attributes beyond noise, an order, parents, and for each family the
+table of maximum entropy (`assembly`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import Measured, measure
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import Parent, ParentSet
-from penstock.kinds.table.network.release import ALIGNED
+from penstock.kinds.table.network.release import TOLD
 from penstock.kinds.table.network.ruled import precedence
 from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.support import Support
@@ -37,7 +37,7 @@ class Run:
         self.variables = self.encoding.variables
         self.support = Support.of(table.schema)
         self.seen = [Parent(number) for number in range(len(self.variables))]
-        self.parameters: dict[str, object] = {"rows": ALIGNED}
+        self.parameters: dict[str, object] = {"rows": TOLD}
         self.n = 1
         self.unsure = 0.0
         self.untold: list[tuple[int, ...]] = []  # triples that no table holds, where all pairs are counted

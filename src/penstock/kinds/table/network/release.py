@@ -45,8 +45,10 @@ STUDIED = ("confluence",)
 """The methods whose models' errors were studied (docs/studies/suite-bars.md)."""
 BALANCED = "balanced"
 ALIGNED = "aligned"
+TOLD = "aligned to what pairs have in common"
 """What the parameter `rows` of a release says whose rows are balanced, or balanced and then brought nearer to
-the counts; others are drawn one by one, those of published methods and of releases from before alike."""
+the counts, as they are or as `spectrum` tells them; others are drawn one by one, those of published methods
+and of releases from before alike."""
 MOST_ALIGNED = 1 << 20
 """More rows than this are drawn from the model as it is: that takes a tenth of the time or less."""
 
@@ -121,7 +123,7 @@ class NetworkRelease(TableRelease):
     @cached_property
     def _unaligned(self) -> Self:
         """The same model, whose rows are balanced at most: to align them takes most of the time."""
-        if self.parameters.get("rows") != ALIGNED:
+        if self.parameters.get("rows") not in (ALIGNED, TOLD):
             return self
         return replace(self, parameters={**self.parameters, "rows": BALANCED})
 
@@ -134,9 +136,10 @@ class NetworkRelease(TableRelease):
     def draw_codes(self, n: int, rng: np.random.Generator) -> Codes:
         rows = self.parameters.get("rows")
         # So many rows hardly differ from the model by chance, and the more there are, the dearer balance is.
-        columns = self._kept.sample(n, rng, balance=rows in (BALANCED, ALIGNED) and n < ROWS_AT_ONCE)
-        if rows == ALIGNED and n <= MOST_ALIGNED:
-            columns = aligned(columns, self._kept, self._told, self.total, rng)
+        columns = self._kept.sample(n, rng, balance=rows in (BALANCED, ALIGNED, TOLD) and n < ROWS_AT_ONCE)
+        if rows in (ALIGNED, TOLD) and n <= MOST_ALIGNED:
+            views = self._told if rows == TOLD else self._cleared
+            columns = aligned(columns, self._kept, views, self.total, rng)
         codes, valid = self.encoding.codes(columns, n)
         again = np.flatnonzero(~valid)
         if again.size:

@@ -4,10 +4,13 @@ Columns that answer to the same few causes depend on one another in ways that re
 other, the tables of all pairs, less what independent columns would have, are a matrix of low rank, plus what
 is special about single pairs. Noise has no such pattern. It spreads over all directions alike, and none of
 them gets more than twice the deviation times the square root of their number. So directions in which the
-matrix is longer than that are kept, each shortened by what noise is expected to have lengthened it, and
-turned, by (the shrinkage of least expected square error for a symmetric matrix); the others are dropped. Of
-what a single pair then still differs by, beyond what its noise may well be, it gets back that part
-(James and Stein). Where noise is small, nothing changes.
+matrix is longer than that are kept, each shortened for what noise has lengthened and turned it by (the
+shrinkage of least expected square error for a symmetric matrix); the others are dropped. Of what a single
+pair then still differs by, it gets back the part by which that exceeds its noise, learned from all pairs and
+from the pair itself (James and Stein). Where noise is small, nothing changes.
+
+How much noise is left in a pair follows from how much of its two columns the kept directions take up: all of
+it in columns that they hold whole, as those of two identical columns are, and hardly any where they are few.
 
 The tables of a column with itself are not counted, nor would they be of low rank; what the others say of them
 is found by going round, as factor analysis does.
@@ -36,7 +39,7 @@ Couple = tuple[int, int]
 FEWEST = 4
 """Columns; three pairs have little in common that noise would not have."""
 
-MOST = 2048
+MOST = 1024
 """Groups of all columns together: the directions of a matrix of more take long to find."""
 
 ROUNDS = 15
@@ -46,7 +49,7 @@ VOUCHED = 4
 """Cells of its own that a pair would need to be believed as much as all others about how it differs."""
 
 CALMER = 0.8
-"""Of its noise, what a pair must keep less of to be told beside a view of more columns."""
+"""Of its noise, what a pair must keep less of to be told anew; half of all pairs, or none is."""
 
 _STILL = 1e-3  # of the largest entry: a round that changes less is the last
 _SMALLEST = 1e-12
@@ -69,8 +72,8 @@ def told(views: Sequence[Measured], variables: Sequence[Variable], total: float)
     """These views, where they hold all pairs, with what their pairs have in common instead of their noise.
 
     A view of two columns is told anew, with the noise that is left; one of more keeps what is about three
-    and more of its columns, and its pairs are told beside it. Other views stay as they are, and so do all
-    where some pair was not counted as finely as the others.
+    and more of its columns, and its pairs are told beside it. Views of pairs that keep most of their noise
+    stay as they are, coarser ones too, and so do all where some pair was not counted as finely as the others.
     """
     wide = [view for view in views if len(view.parts) > 1]
     levels = _levels(wide)
