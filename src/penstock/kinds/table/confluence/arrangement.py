@@ -91,18 +91,21 @@ class Arrangement:
             return []
         return covering(lines, at, self.sizes, self.tier.power)
 
-    def patience(self, levels: Sequence[int], dense: float, choices: int) -> float:
+    def patience(
+        self, everything: Sequence[View], levels: Sequence[int], dense: float, choices: int
+    ) -> float:
         """How large the mean gap must be for all pairs to be counted, of what their noise would be.
 
         The smaller it is against that along a tree (`dense`), the fewer pairs are worth counting; the more
         columns there are, of the fewer groups, the more of the noise what they have in common takes away
-        (`spectrum`). With fewer choices than a tree has edges, choosing would leave most of the gap
-        uncounted.
+        (`spectrum`). A table of several pairs tells more than these. With fewer choices than a tree has
+        edges, choosing would leave most of the gap uncounted.
         """
         columns, knobs = len(levels), self.knobs
         groups = sum(each[level] for each, level in zip(self.sizes, levels, strict=True)) / columns
         spread = max(2.0, groups - 1) * min(1.0, knobs.broad / min(columns, knobs.broadest))
-        times = knobs.plane * min(knobs.sparsest, spread / dense**2)
+        most = knobs.packed if 3 * len(everything) <= comb(columns, 2) else knobs.sparsest
+        times = knobs.plane * min(most, spread / dense**2)
         times *= knobs.under_rho if self.tier.gaussian else 1.0
         return times * min(1.0, knobs.few_choices + choices / columns)
 

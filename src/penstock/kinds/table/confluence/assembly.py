@@ -9,7 +9,7 @@ therefore be far larger than any table that was paid for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations, permutations
 from math import hypot, prod, sqrt
@@ -30,7 +30,7 @@ from penstock.kinds.table.network.conditionals import (
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent, ParentSet
 from penstock.kinds.table.network.ruled import next_ones
-from penstock.kinds.table.network.spectrum import told
+from penstock.kinds.table.network.spectrum import Told, told
 from penstock.postprocessing import onto_simplex
 
 Reals = NDArray[np.float64]
@@ -51,12 +51,29 @@ class Assembly(Singles):
     @cached_property
     def told(self) -> Sequence[Measured]:
         """The views, with what all pairs have in common where all were counted (`spectrum`)."""
-        return told(self.views, self.variables, self.total)
+        return self.cleared(told(self.views, self.variables, self.total))
 
     @cached_property
-    def _pairs(self) -> frozenset[ParentSet]:
-        """The pairs that have views of their own."""
-        return frozenset(view.parts for view in self.told if len(view.parts) == 2)
+    def _anew(self) -> frozenset[ParentSet]:
+        """The pairs that are told anew, by all that views say of them."""
+        return frozenset(view.parts for view in self.told if isinstance(view, Told))
+
+    @cached_property
+    def _holding(self) -> dict[tuple[int, ...], list[int]]:
+        """For each variable the places of the views of it alone, for every two those of views of both."""
+        found: dict[tuple[int, ...], list[int]] = {}
+        for place, view in enumerate(self.told):
+            numbers = sorted(part.variable for part in view.parts)
+            for some in combinations(numbers, min(2, len(numbers))):
+                found.setdefault(some, []).append(place)
+        return found
+
+    def _views_of(self, variables: Iterable[int]) -> list[Measured]:
+        """The views that tell of one of these alone, or of several together, in their order."""
+        numbers = sorted(variables)
+        some = [(number,) for number in numbers] + list(combinations(numbers, 2))
+        places = {place for each in some for place in self._holding.get(each, ())}
+        return [self.told[place] for place in sorted(places)]
 
     def expected(self, one: Parent, two: Parent) -> Reals:
         """The counts of a pair if it were independent."""
@@ -65,7 +82,7 @@ class Assembly(Singles):
     def paired(self, one: Parent, two: Parent) -> Reals:
         """The counts of a pair, from all views that see it so finely; as if independent where none does."""
         wanted, precision = np.zeros(()), 0.0
-        for view in self.told:
+        for view in self._views_of((one.variable, two.variable)):
             seen = dict(view.parts)
             if all(seen.get(part.variable, part.level + 1) <= part.level for part in (one, two)):
                 sums = added_up(_reals(view), view.parts, (one, two), self.variables)
@@ -275,7 +292,9 @@ class Assembly(Singles):
         for axis, part in enumerate(family):
             base *= self._at(part)[codes[axis]]
         constraints = [
-            found for view in self.told if (found := self._constraint(view, family, codes)) is not None
+            found
+            for view in self._views_of(part.variable for part in family)
+            if (found := self._constraint(view, family, codes)) is not None
         ]
         joint = fitted(base, constraints, self.total, ridge=self.limits.ridge, steps=self.limits.steps)
         table = conditional(joint.reshape(shape), "back off")
@@ -294,8 +313,8 @@ class Assembly(Singles):
         shared = [part for part in view.parts if part.variable in levels]
         if not shared or (len(shared) == 1 and len(view.parts) > 1):
             return None
-        if len(shared) == 2 < len(view.parts) and (shared[0], shared[1]) in self._pairs:
-            return None  # told by itself, with no more noise
+        if len(shared) == 2 < len(view.parts) and tuple(shared) in self._anew:
+            return None  # what this view says of the pair is in what is told of it
         seen = tuple(Parent(part.variable, max(part.level, levels[part.variable])) for part in shared)
         counts = added_up(_reals(view), view.parts, seen, self.variables)
         cells = np.zeros(codes.shape[1], dtype=np.int64)

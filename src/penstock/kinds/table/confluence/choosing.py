@@ -53,7 +53,7 @@ class Choosing(Run):
         noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(gaps.sets)
         most = self._most_choices(known.total, mean_gap, strength, gaps)
         dense = mean_gap / (2 * self.n * strength)
-        if dense > 0 and mean_gap > arranged.patience(finest, dense, most) * noise_of_all:
+        if dense > 0 and mean_gap > arranged.patience(everything, finest, dense, most) * noise_of_all:
             self.parameters["views"] = "all pairs"
             coarse = [view for view in alone if finest[view.parts[0].variable] > view.parts[0].level]
             everything += arranged.triples(everything)

@@ -200,7 +200,10 @@ class _Fit(Choosing):
         return together + [mean] * pairs, self.sensitivity, sizes + [mean] * pairs
 
     def _likely(self, n: int, strength: float | None) -> int:
-        """How many pairs will probably be counted, to choose between two kinds of noise by."""
+        """How many pairs will probably be counted, to choose between two kinds of noise by.
+
+        A guess before any column is counted: what decides is the mean gap, later (`Arrangement.patience`).
+        """
         columns = len(self.variables)
         if strength is None:
             return 0

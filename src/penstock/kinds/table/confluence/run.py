@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import sqrt
 
 from penstock.kinds.table.confluence.arrangement import Arrangement
@@ -77,9 +78,10 @@ class Run:
 
     def _assembly(self, measured: Sequence[Measured]) -> Assembly:
         size = self.table.public_size
+        clearing = partial(cleared, variables=self.variables, sizes=self.encoding.sizes, support=self.support)
         return Assembly(
             self.variables,
-            cleared(measured, self.variables, self.encoding.sizes, self.support),
+            clearing(measured),
             None if size is None else float(size),
             self._limits(),
             precedence(self.encoding, self.support),
@@ -88,6 +90,7 @@ class Run:
                 for number, variable in enumerate(self.variables)
                 if self.table.schema.attribute(variable.attribute).ordered
             ),
+            clearing,
         )
 
     def _limits(self) -> Limits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import sqrt
@@ -34,6 +34,9 @@ class Singles:
 
     ordered: frozenset[int] = frozenset()
     """Variables whose codes have an order, so that neighbours are likely to be alike."""
+
+    cleared: Callable[[Sequence[Measured]], Sequence[Measured]] = list
+    """Views without what no record can be in; those that are given are without it already."""
 
     @cached_property
     def total(self) -> float:

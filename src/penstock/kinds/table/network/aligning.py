@@ -11,7 +11,8 @@ probability above zero.
 deviation of its noise. The network is taken to be off by a variance of a r in a cell of r rows, and all cells
 together tell a: it is what the squares of y - r exceed those of noise by, of noise as large as it may well
 be, over all rows. Then there should be r + (y - r) a r / (a r + s²) rows in a cell. Where the counts are no
-further from the rows than noise alone may put them, a is 0, and nothing is asked of the rows.
+further from the rows than noise alone may put them, a is 0, and nothing is asked of the rows. Small tables of
+pairs that are told by what they have in common learn a from all of them as well.
 
 *What nobody counted* shall stay as the network has it, as far as the views let it: of other tables, pairs and
 some triples, every cell should hold the rows that it has, times what the views of its pairs ask for over what
@@ -36,6 +37,7 @@ from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.encoding import Codes, Grouping
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Parent, ParentSet
+from penstock.kinds.table.network.spectrum import Told
 
 Reals = NDArray[np.float64]
 
@@ -49,8 +51,8 @@ DOUBT = 2.0
 """The deviations of the sum of the squares of noise, by which it may be larger than expected."""
 
 SMALL = 9
-"""Cells of a table that cannot tell by itself how far the network is off, since its noise hides that: all
-views together tell it."""
+"""Cells of a pair that cannot tell by itself how far the network is off, since its noise hides that. Where
+all pairs are told by what they have in common (`spectrum`), the small ones together tell it."""
 
 TRIPLES = 200
 """So many tables of three columns that nobody counted are looked at."""
@@ -65,6 +67,7 @@ MOST_CELLS = 1 << 25
 """Of all tables together that nobody counted and that are looked at, at most."""
 
 _AT_ONCE = 1 << 21  # rows times codes of a column, or times tables
+_SMALLEST = 1e-12
 _LEAST = 0.5  # rows in a cell, at least, for the variance that the network is off by
 
 
@@ -107,11 +110,11 @@ class _Look:
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
+class _Seen:
     """What a view says of the rows: how many a cell has, and how many more it should have but for noise.
 
     `noise` is the variance of a count, `heavy` how far its squares scatter: 2 for Gaussian noise, 5 for
-    Laplace noise.
+    Laplace noise. A view of `little` to tell by itself is one of many pairs that are told together.
     """
 
     parts: ParentSet
@@ -119,6 +122,7 @@ class _Told:
     away: Reals
     noise: float
     heavy: int
+    little: bool
 
     @cached_property
     def mass(self) -> Reals:
@@ -131,15 +135,20 @@ class _Told:
         return max(0.0, float(np.square(self.away).sum()) - self.noise * squares) / float(self.mass.sum())
 
 
-def _all_off(told: Sequence[_Told]) -> float:
-    """That variance by all views together, each by what it can tell."""
-    exact = [max(one.noise, _LEAST) for one in told]
+def _all_off(told: Sequence[_Seen]) -> float:
+    """That variance by all these views together, each by what it can tell."""
+    precise = [1 / max(one.noise, _SMALLEST) ** 2 for one in told]
     squares = sum(
-        (float(np.square(one.away).sum()) / noise - one.away.size) / noise
-        for one, noise in zip(told, exact, strict=True)
+        weight * (float(np.square(one.away).sum()) - one.noise * one.away.size)
+        for one, weight in zip(told, precise, strict=True)
     )
-    spread = sqrt(sum(one.heavy * one.away.size / noise**2 for one, noise in zip(told, exact, strict=True)))
-    mass = sum(float(one.mass.sum()) / noise**2 for one, noise in zip(told, exact, strict=True))
+    spread = sqrt(
+        sum(
+            weight**2 * one.noise**2 * one.heavy * one.away.size
+            for one, weight in zip(told, precise, strict=True)
+        )
+    )
+    mass = sum(weight * float(one.mass.sum()) for one, weight in zip(told, precise, strict=True))
     return max(0.0, squares - DOUBT * spread) / mass if mass > 0 else 0.0
 
 
@@ -176,7 +185,7 @@ class _Rows:
     def ask(self, views: Sequence[Measured], scale: float) -> bool:
         """Look at the views, those first that ask for most; whether they ask for anything worth a round."""
         told = [self.against(view, scale) for view in sorted(views, key=lambda one: one.total_variance)]
-        off = _all_off(told)
+        off = _all_off([one for one in told if one.little])
         asked = [self.asked(one, off) for one in told]
         sums = {id(look): float(np.abs(look.excess).sum()) for look in asked}
         room = MOST_WORK // self.count
@@ -186,16 +195,17 @@ class _Rows:
                 self.looks.append(look)
         return sum(sums.values()) > ENOUGH * 2 * self.count * len(asked)
 
-    def against(self, view: Measured, scale: float) -> _Told:
+    def against(self, view: Measured, scale: float) -> _Seen:
         """A view beside the rows, of which there are `scale` for a record."""
         counts = view.counts * scale + (self.count - view.counts.sum() * scale) / view.counts.size
         rows = np.bincount(self.places(view.parts), minlength=counts.size).reshape(counts.shape)
         noise = (view.deviation * scale) ** 2
-        return _Told(view.parts, rows, counts - rows, noise, 2 if view.gaussian else 5)
+        little = isinstance(view, Told) and counts.size <= SMALL
+        return _Seen(view.parts, rows, counts - rows, noise, 2 if view.gaussian else 5, little)
 
-    def asked(self, told: _Told, off: float) -> _Look:
+    def asked(self, told: _Seen, off: float) -> _Look:
         """What a view asks of the rows."""
-        beyond = max(off, told.off) if told.away.size <= SMALL else told.off
+        beyond = max(off, told.off) if told.little else told.off
         more = told.away * (beyond * told.mass / (beyond * told.mass + told.noise) if beyond > 0 else 0.0)
         rows, parts = told.rows, told.parts
         for one, two in combinations(range(len(parts)), 2):

@@ -36,7 +36,8 @@ Empty = Literal["back off", "uniform"]
 class Measured:
     """Counts of a marginal with noise: one axis for each part, and the noise's standard deviation.
 
-    The noise is discrete Laplace, or discrete Gaussian where `gaussian` says so.
+    The noise is discrete Laplace, or discrete Gaussian where `gaussian` says so. What is computed from such
+    counts to make a model of, and never saved, may be fractions (`spectrum`).
     """
 
     parts: ParentSet

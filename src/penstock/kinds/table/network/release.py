@@ -186,12 +186,15 @@ class NetworkRelease(TableRelease):
     @cached_property
     def _cleared(self) -> Sequence[Measured]:
         """What was counted, without noise where no record can be."""
-        return cleared(self.measured, self.network.variables, self.encoding.sizes, self.support)
+        return self._clear(self.measured)
+
+    def _clear(self, views: Sequence[Measured]) -> Sequence[Measured]:
+        return cleared(views, self.network.variables, self.encoding.sizes, self.support)
 
     @cached_property
     def _told(self) -> Sequence[Measured]:
         """That, with what all pairs have in common instead of their noise, as the network was made of it."""
-        return told(self._cleared, self.network.variables, self.total)
+        return self._clear(told(self._cleared, self.network.variables, self.total))
 
     @cached_property
     def counted_tables(self) -> Sequence[CountedTable]:

@@ -149,6 +149,8 @@ def _checked(parts: Sequence[_Part], variables: Sequence[Variable]) -> tuple[Par
     found = tuple(Parent(_known(part.variable, variables), part.level) for part in parts)
     if any(part.level >= len(variables[part.variable].levels) for part in found):
         raise ReleaseError("model.json names a level that its variable does not have; get the release again.")
+    if len({part.variable for part in found}) < len(found):
+        raise ReleaseError("model.json names a variable twice in one table; get the release again.")
     return found
 
 

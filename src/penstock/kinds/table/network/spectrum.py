@@ -48,11 +48,21 @@ ROUNDS = 15
 VOUCHED = 4
 """Cells of its own that a pair would need to be believed as much as all others about how it differs."""
 
+HEAVY = 5
+"""By how much squares of Laplace noise scatter, in squares of their mean; of Gaussian noise it would be 2."""
+
 CALMER = 0.8
 """Of its noise, what a pair must keep less of to be told anew; half of all pairs, or none is."""
 
 _STILL = 1e-3  # of the largest entry: a round that changes less is the last
 _SMALLEST = 1e-12
+
+
+class Told(Measured):
+    """A table of a pair that was not counted like this: what it has in common with all others, and itself.
+
+    Its deviation is about that of what is left of the noise, which is no longer that of a mechanism.
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,16 +94,16 @@ def told(views: Sequence[Measured], variables: Sequence[Variable], total: float)
         return views
     shares = [_single(views, part, variables, total) for part in at]
     pairs = _pooled(wide, at, shares, variables, total)
-    common, left = _common(pairs, sizes)
-    calmer = {couple for couple in couples if left[couple] < CALMER * pairs[couple].deviation}
+    common, noise, error = _common(pairs, sizes)
+    calmer = {couple for couple in couples if noise[couple] < CALMER}
     if 2 * len(calmer) < len(couples):
         return views
     gaussian = any(view.gaussian for view in wide)
     anew: dict[ParentSet, Measured] = {
-        (at[a], at[b]): Measured(
+        (at[a], at[b]): Told(
             (at[a], at[b]),
             total * (np.multiply.outer(shares[a], shares[b]) + common[a, b]),
-            max(total * left[a, b], _SMALLEST),
+            max(total * error[a, b], _SMALLEST),
             gaussian,
         )
         for a, b in couples
@@ -171,8 +181,8 @@ def _centred(table: Reals) -> Reals:
 
 def _common(
     pairs: Mapping[Couple, _Pair], sizes: Sequence[int]
-) -> tuple[dict[Couple, Reals], dict[Couple, float]]:
-    """For each pair what it has of dependence, and the deviation of the noise that is left in a cell."""
+) -> tuple[dict[Couple, Reals], dict[Couple, float], dict[Couple, float]]:
+    """For each pair what it has of dependence, how much of its noise is left, and how far a cell is off."""
     ends = np.cumsum([0, *sizes])
     place = [slice(int(first), int(last)) for first, last in pairwise(ends)]
     scale = _scales(pairs, len(sizes))
@@ -205,11 +215,14 @@ def _common(
     guess = {(a, b): low[place[a], place[b]] / (scale[a] * scale[b]) for a, b in pairs}
     own = _special(pairs, guess, apart)
     common = {pair: guess[pair] + own[pair] * (pairs[pair].beyond - guess[pair]) for pair in pairs}
-    left = {
-        pair: told.deviation * sqrt(1 - apart[pair] + own[pair] ** 2 * apart[pair])
-        for pair, told in pairs.items()
+    noise = {couple: sqrt(1 - (1 - own[couple] ** 2) * apart[couple]) for couple in pairs}
+    # how pairs differ for reasons of their own is known no better than noise lets it be
+    unseen = sqrt(HEAVY / free)
+    error = {
+        couple: pair.deviation * sqrt(1 - (1 - max(own[couple], unseen / (1 + unseen))) * apart[couple])
+        for couple, pair in pairs.items()
     }
-    return common, left
+    return common, noise, error
 
 
 def _special(
