@@ -27,6 +27,7 @@ from tests.kinds.table.tables import (
 import penstock
 from penstock.errors import UsageError
 from penstock.kinds.table.confluence import arrangement, assembly, choosing
+from penstock.kinds.table.confluence.assembly import Assembly
 from penstock.kinds.table.confluence.gaps import Gaps, Tables, choose
 from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
 from penstock.kinds.table.confluence.limits import Limits
@@ -35,6 +36,9 @@ from penstock.kinds.table.data import Table
 from penstock.kinds.table.network import release as network_release
 from penstock.kinds.table.network.aligning import aligned
 from penstock.kinds.table.network.conditionals import Measured
+from penstock.kinds.table.network.encoding import Grouping, Variable
+from penstock.kinds.table.network.parents import Pair, Parent
+from penstock.kinds.table.network.spectrum import Told
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import Sealed
@@ -131,6 +135,45 @@ def test_what_pairs_have_in_common_takes_noise_away(monkeypatch: pytest.MonkeyPa
     counted = Confluence().fit(table, paid("1/2"))
     assert [one.counts.tolist() for one in counted.measured] == [one.counts.tolist() for one in told.measured]
     assert error < 0.9 * distance(counted, rows, sizes, 2, 0)
+
+
+def test_what_rules_exclude_is_not_told_to_be_there() -> None:
+    """Neither the network nor rows are made of counts in cells that no record can be in."""
+    rows = of_one_cause()
+    rows = rows[(rows[:, 0] == 1) | (rows[:, 1] == 0)]
+    schema = schema_of([2] * 16, impossible=["a = 0 and b = 1"])
+    made = Confluence().fit(table_of(rows, schema), paid("1/2"))
+    assert any(isinstance(view, Told) for view in made._told)
+    held = [view for view in made._told if {0, 1} <= {part.variable for part in view.parts}]
+    assert held
+    for view in held:  # the first two axes are those of the first two columns
+        assert not view.counts[0, 1].any()
+    drawn = made.sample(2000, seed=1)
+    assert drawn.filter((pl.col("a") == 0) & (pl.col("b") == 1)).is_empty()
+
+
+def test_a_larger_table_tells_of_a_pair_that_was_counted_by_itself() -> None:
+    """Both are counts with noise of their own; only a pair that is told anew has all of them in it."""
+    variables = tuple(Variable(name, name, 2, None, (Grouping((0, 1), 2),)) for name in "abc")
+    pair = Measured((Parent(0), Parent(1)), np.array([[400, 100], [100, 400]]), 200.0)
+    three = Measured(
+        tuple(map(Parent, range(3))), np.array([[[240, 240], [10, 10]], [[10, 10], [240, 240]]]), 5.0
+    )
+    known = Assembly(variables, [pair, three])
+    table = known._table(Pair(0, (Parent(1),)))
+    assert table[0, 0] > 0.9
+
+
+def test_the_mean_gap_is_paid_more_where_noise_would_hide_it() -> None:
+    rows = of_one_cause()
+    table = table_of(rows, schema_of([2] * 16))
+    shares = []
+    for epsilon in ("1/2", 40):
+        charges = Confluence().fit(table, paid(epsilon)).receipt.charges()
+        gap = next(charge for _, charge in charges if charge.label == "mean gap")
+        shares.append(gap.epsilon / Fraction(epsilon))
+    assert Fraction(1, 100) < shares[0] <= Fraction(3, 100)
+    assert shares[1] == Fraction(1, 100)
 
 
 def test_rows_of_what_pairs_have_in_common_survive_the_folder(

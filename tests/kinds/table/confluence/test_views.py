@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 from math import comb, sqrt
 
@@ -86,6 +87,24 @@ def test_a_plane_is_cheaper_than_pair_by_pair() -> None:
     alone = [view_of((Parent(a), Parent(b)), sizes) for a, b in combinations(range(16), 2)]
     assert price(plane) == pytest.approx(20 * sqrt(4 * 6 * 2))
     assert price(alone) == pytest.approx(120 * 2)
+
+
+def test_how_large_gaps_must_be_for_all_pairs_to_be_counted() -> None:
+    """Less where all depend as much as a tree does, where columns are many, and where choices are few."""
+
+    def patience(columns: int, size: int, dense: float, choices: int = 1000, **knobs: float) -> float:
+        sizes = [(size,)] * columns
+        chosen = replace(KNOBS, **knobs)
+        arranged = Arrangement(PureTier(Budget(1)), Sensitivity.of(1), 10_000, chosen, sizes)
+        levels = [0] * columns
+        return arranged.patience(arranged.pairs(levels), levels, dense, choices)
+
+    assert patience(12, 12, 0.5) == pytest.approx(0.05 * 11 / 0.25)
+    assert patience(12, 12, 1.0) < patience(12, 12, 0.5) < patience(12, 12, 0.25) == 5.0
+    assert patience(12, 12, 0.01) == 5.0  # at most, however sparse
+    assert patience(16, 2, 0.01) == 1.0  # a table of four columns tells more than its six pairs
+    assert patience(100, 2, 0.5) == pytest.approx(patience(16, 2, 0.5) * 16 / 100) == patience(300, 2, 0.5)
+    assert patience(12, 12, 0.5, choices=0) == pytest.approx(0.25 * patience(12, 12, 0.5))
 
 
 # Packing ---------------------------------------------------------------------------------------------

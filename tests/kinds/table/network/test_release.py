@@ -415,9 +415,15 @@ def _twice(data: dict[str, Any], _: Any) -> None:
     data["network"][1] = data["network"][0]
 
 
+def _a_pair_with_itself(data: dict[str, Any], _: Any) -> None:
+    parts = next(one["parts"] for one in data["measured"] if len(one["parts"]) > 1)
+    parts[1] = parts[0]
+
+
 @pytest.mark.parametrize(
     "change",
     [
+        _a_pair_with_itself,
         _swap,
         _negative,
         _short,
