@@ -303,8 +303,9 @@ def page(found: Sequence[Run]) -> Page:
         ],
         again="""`python studies/race/approximate.py` (hours; every peer in an environment of its own), with
             `--peer "smartnoise AIM"` the slow one, then `--show --write` for these pages.""",
-        rests_on="""Four runs of ours, all of today's code, and one of each other (four of MST on wine at 0.1
-            and 10), on a machine with two cores that was busy otherwise: CPU seconds, and these by ratio
+        rests_on="""Four runs of ours, all of today's code but for copies, holes, parity, and apart at 1 and
+            10, which are of the day before, and one of each other (four of MST on wine at 0.1 and 10), on a
+            machine with two cores that was busy otherwise: CPU seconds, and these by ratio
             only. *tree* has had a say: that triples are counted of up to eight columns only was set when it
             had lost by them here. One run says little about an error; ours varies by about a tenth.""",
         details=[

@@ -38,7 +38,7 @@ from penstock.kinds.table.network.aligning import aligned
 from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.encoding import Grouping, Variable
 from penstock.kinds.table.network.parents import Pair, Parent
-from penstock.kinds.table.network.spectrum import Told
+from penstock.kinds.table.network.spectrum import InCommon
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import Sealed
@@ -143,7 +143,7 @@ def test_what_rules_exclude_is_not_told_to_be_there() -> None:
     rows = rows[(rows[:, 0] == 1) | (rows[:, 1] == 0)]
     schema = schema_of([2] * 16, impossible=["a = 0 and b = 1"])
     made = Confluence().fit(table_of(rows, schema), paid("1/2"))
-    assert any(isinstance(view, Told) for view in made._told)
+    assert any(isinstance(view, InCommon) for view in made._told)
     held = [view for view in made._told if {0, 1} <= {part.variable for part in view.parts}]
     assert held
     for view in held:  # the first two axes are those of the first two columns

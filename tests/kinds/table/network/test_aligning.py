@@ -14,7 +14,7 @@ from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.encoding import Grouping, Variable
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent, ParentSet
-from penstock.kinds.table.network.spectrum import Told
+from penstock.kinds.table.network.spectrum import InCommon
 
 Ints = NDArray[np.int64]
 SIZES = (4, 5, 3, 6)
@@ -130,7 +130,7 @@ def test_small_pairs_that_are_told_together_learn_from_all_how_far_rows_are_off(
     network = Network(known, tuple(map(Pair, range(count))), tuple(share[None, :] for share in shares))
     rows = network.sample(4000, np.random.default_rng(0), balance=True)
     views = views_of(records, known, 60.0)
-    told = [Told(view.parts, view.counts, view.deviation) for view in views]
+    told = [InCommon(view.parts, view.counts, view.deviation) for view in views]
 
     def off(some: list[Ints]) -> float:
         pairs = [(Parent(one), Parent(two)) for one, two in combinations(range(count), 2)]

@@ -30,7 +30,7 @@ from penstock.kinds.table.network.conditionals import (
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Pair, Parent, ParentSet
 from penstock.kinds.table.network.ruled import next_ones
-from penstock.kinds.table.network.spectrum import Told, told
+from penstock.kinds.table.network.spectrum import InCommon, told
 from penstock.postprocessing import onto_simplex
 
 Reals = NDArray[np.float64]
@@ -56,7 +56,7 @@ class Assembly(Singles):
     @cached_property
     def _anew(self) -> frozenset[ParentSet]:
         """The pairs that are told anew, by all that views say of them."""
-        return frozenset(view.parts for view in self.told if isinstance(view, Told))
+        return frozenset(view.parts for view in self.told if isinstance(view, InCommon))
 
     @cached_property
     def _holding(self) -> dict[tuple[int, ...], list[int]]:

@@ -40,12 +40,12 @@ class Knobs:
     of its expected noise that a gap must exceed to be counted, beyond what the noise of the one-way counts
     alone would show. What chance does to independent columns counts as a gap: it is in the table, and a count
     tells it where noise is smaller. All pairs are counted where the mean gap exceeds their noise `plane`
-    times: times the groups of a column less one, over the square of what the mean gap is of that along a
-    tree, less by the number of columns, up to `broadest`, over `broad`, and `sparsest` at most, or `packed`
-    where a table tells of three pairs or more; under rho `under_rho` of that, and with fewer choices than
-    attributes down to `few_choices`. Pairs with the target of the schema are counted in `aimed` groups each.
-    Pairs are looked at with at most `finest` groups of an attribute, with more where the noise of all pairs
-    would make a mean distance of no more than
+    times: times the groups of a column less one (2 at least), over the square of what the mean gap is of that
+    along a tree, less by the number of columns, up to `broadest`, over `broad`, and `sparsest` at most, or
+    `packed` where a table tells of three pairs or more; under rho `under_rho` of that, and with fewer choices
+    than attributes down to `few_choices`. Pairs with the target of the schema are counted in `aimed` groups
+    each. Pairs are looked at with at most `finest` groups of an attribute, with more where the noise of all
+    pairs would make a mean distance of no more than
     `clearly`. Beside all pairs all triples are counted, as fine as the noise of either makes no more than
     `threes` times the distance that chance does. Where the noise of all pairs makes no more than `calm` times
     that distance, `spared` of what is left goes to triples that pairs do not tell, at most `triples` for each

@@ -37,7 +37,7 @@ from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.encoding import Codes, Grouping
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Parent, ParentSet
-from penstock.kinds.table.network.spectrum import Told
+from penstock.kinds.table.network.spectrum import InCommon
 
 Reals = NDArray[np.float64]
 
@@ -200,7 +200,7 @@ class _Rows:
         counts = view.counts * scale + (self.count - view.counts.sum() * scale) / view.counts.size
         rows = np.bincount(self.places(view.parts), minlength=counts.size).reshape(counts.shape)
         noise = (view.deviation * scale) ** 2
-        little = isinstance(view, Told) and counts.size <= SMALL
+        little = isinstance(view, InCommon) and counts.size <= SMALL
         return _Seen(view.parts, rows, counts - rows, noise, 2 if view.gaussian else 5, little)
 
     def asked(self, told: _Seen, off: float) -> _Look:

@@ -58,7 +58,7 @@ _STILL = 1e-3  # of the largest entry: a round that changes less is the last
 _SMALLEST = 1e-12
 
 
-class Told(Measured):
+class InCommon(Measured):
     """A table of a pair that was not counted like this: what it has in common with all others, and itself.
 
     Its deviation is about that of what is left of the noise, which is no longer that of a mechanism.
@@ -100,7 +100,7 @@ def told(views: Sequence[Measured], variables: Sequence[Variable], total: float)
         return views
     gaussian = any(view.gaussian for view in wide)
     anew: dict[ParentSet, Measured] = {
-        (at[a], at[b]): Told(
+        (at[a], at[b]): InCommon(
             (at[a], at[b]),
             total * (np.multiply.outer(shares[a], shares[b]) + common[a, b]),
             max(total * error[a, b], _SMALLEST),
