@@ -1,4 +1,4 @@
-"""The suite: the default method on 41 tables, half to choose its knobs by and half to confirm them.
+"""The suite: the default method on 48 tables, half to choose its knobs by and half to confirm them.
 
     python studies/suite.py                            # a day of one processor
     python studies/suite.py --dataset "bank 2000" --budget 1
@@ -231,9 +231,9 @@ def study() -> Study:
     )
 
 
-ASKED = """Is the default of tables at least as good as single columns, and as the published network under the
-same relation (`privbayes`, `preset: plain`), on tables of many kinds and at any budget? Knobs were chosen on
-the 20 tables of the first half; the 21 of the second only confirm."""
+ASKED = f"""Is the default of tables at least as good as single columns, and as the published network under
+the same relation (`privbayes`, `preset: plain`), on tables of many kinds and at any budget? Knobs were chosen
+on the {len(CHOOSING)} tables of the first half; the {len(CONFIRMING)} of the second only confirm."""
 
 AGAIN = """`python studies/suite.py` makes every cell (a day of one processor), with `--seconds 600` as many
 as fit; `--show --write` writes these pages from what is there."""

@@ -2,8 +2,10 @@
 
 What is public about a table, its columns and their domains, is written down here or follows from how it is
 made; nothing is read off the records. A number after the name is a subsample: ``load("bank 2000")``. The
-knobs of `confluence` were chosen on the tables of CHOOSING. Those of CONFIRMING were run when that was done;
-docs/studies/suite.md names the one choice in which two of them had a say.
+knobs of `confluence` were chosen on the tables of CHOOSING. Five of them, MOVED, were to confirm and had a
+say all the same, as docs/studies/suite.md tells; so they were moved. In their place came `recipes`,
+`branches`, `doubles`, `threes`, `answers`, `blanks` and `visits`, which have had no say: like all of
+CONFIRMING they are run when knobs have been chosen.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import gzip
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -215,6 +218,39 @@ def tracts() -> Dataset:
     return coded("tracts", frame, fields)
 
 
+SECTIONS = ("frontpage", "news", "tech", "local", "opinion", "on-air", "misc", "weather", "msn-news",
+            "health", "living", "business", "msn-sports", "sports", "summary", "bbs", "travel")  # fmt: skip
+VISITORS, MOST_PAGES = 200_000, 30
+
+
+def visits() -> Dataset:
+    """The first visitors to msnbc.com in the file: where they began, went and ended, and how many pages."""
+    with gzip.open(file("msnbc/msnbc.seq.gz"), "rt") as stream:
+        lines = [line.split() for line in islice(stream, VISITORS)]
+    pages = pl.Series("page", lines).list.eval(
+        pl.element().replace_strict({str(code): name for code, name in enumerate(SECTIONS, 1)})
+    )
+    steps = ("first", "second", "third", "fourth")
+    frame = pl.DataFrame(
+        {
+            **{
+                step: pages.list.get(place, null_on_oob=True).fill_null("-")
+                for place, step in enumerate(steps)
+            },
+            "last": pages.list.last(),
+            "pages": pages.list.len().clip(upper_bound=MOST_PAGES),
+            "sections": pages.list.n_unique(),
+        }
+    )
+    fields = (
+        *(flat(step, SECTIONS if step == "first" else (*SECTIONS, "-")) for step in steps),
+        flat("last", SECTIONS),
+        ordered("pages", range(1, MOST_PAGES + 1)),
+        ordered("sections", range(1, len(SECTIONS) + 1)),
+    )
+    return coded("visits", frame, fields)
+
+
 def survey() -> Dataset:
     """The survey of the demonstration, made up and with gaps, dates and grades."""
     from penstock.demo import survey as records
@@ -297,7 +333,38 @@ CHOOSING: dict[str, Entry] = {
             22,
         ),
     ),
+    "functions": Entry(
+        "generated: functions with little noise",
+        partial(families.functional, "functions", 50_000, (20, 5, 8, 30), 14, 0.02, 11),
+    ),
+    "tree": Entry(
+        "generated: a tree of dependence",
+        partial(
+            families.tree, "tree", 30_000, (6, 4, 9, 3, 12, 5, 8, 2, 10, 7, 16, 4, 6, 3, 5, 8), 0.3, 3, 13
+        ),
+    ),
+    "copies": Entry(
+        "generated: columns that come twice",
+        partial(families.twins, "copies", 30_000, (20, 3, 9, 6, 4, 12), (0, 1, 2, 3, 4, 5), 19),
+    ),
+    "parity": Entry(
+        "generated: dependence of three at a time", partial(families.parity, "parity", 30_000, 4, 6, 21)
+    ),
+    "fixes": Entry(
+        "positions of two people in Beijing, 100 by 100 bins",
+        partial(
+            stays,
+            "fixes",
+            "geolife/geolife_2users.csv.gz",
+            "datetime",
+            ("lat", 39.6, 40.4),
+            ("lng", 115.9, 116.9),
+        ),
+    ),
 }
+
+MOVED = ("functions", "tree", "copies", "parity", "fixes")
+"""Those of CHOOSING that were to confirm until they had a say in knobs of `confluence`."""
 
 CONFIRMING: dict[str, Entry] = {
     "adult": Entry("Adult as in the PrivBayes papers, with taxonomies", own("adult")),
@@ -310,20 +377,10 @@ CONFIRMING: dict[str, Entry] = {
     "wine": Entry("scikit-learn wine, 8 even bins", partial(bundled, "wine", WINE, 8)),
     "iris": Entry("scikit-learn iris, 8 even bins", partial(bundled, "iris", ((0, 8),), 8)),
     "diabetes": Entry("scikit-learn diabetes, 8 even bins", partial(bundled, "diabetes", ((-0.2, 0.2),), 8)),
-    "functions": Entry(
-        "generated: functions with little noise",
-        partial(families.functional, "functions", 50_000, (20, 5, 8, 30), 14, 0.02, 11),
-    ),
     "classes": Entry(
         "generated: fifteen hidden classes",
         partial(
             families.mixture, "classes", 30_000, 15, (6, 3, 20, 8, 5, 12, 4, 9, 2, 7, 10, 15, 4, 6), 0.8, 12
-        ),
-    ),
-    "tree": Entry(
-        "generated: a tree of dependence",
-        partial(
-            families.tree, "tree", 30_000, (6, 4, 9, 3, 12, 5, 8, 2, 10, 7, 16, 4, 6, 3, 5, 8), 0.3, 3, 13
         ),
     ),
     "rarer": Entry(
@@ -342,27 +399,9 @@ CONFIRMING: dict[str, Entry] = {
         "generated: all independent, some flat",
         partial(families.alone, "apart", 30_000, (2, 2, 30, 6, 9, 3, 50, 4, 12, 8), 5.0, 18),
     ),
-    "copies": Entry(
-        "generated: columns that come twice",
-        partial(families.twins, "copies", 30_000, (20, 3, 9, 6, 4, 12), (0, 1, 2, 3, 4, 5), 19),
-    ),
     "holes": Entry(
         "generated: missing values everywhere",
         partial(families.gaps, "holes", 30_000, (9, 4, 14, 6, 3, 8, 5, 10, 2, 7, 6, 12), 0.5, 20),
-    ),
-    "parity": Entry(
-        "generated: dependence of three at a time", partial(families.parity, "parity", 30_000, 4, 6, 21)
-    ),
-    "fixes": Entry(
-        "positions of two people in Beijing, 100 by 100 bins",
-        partial(
-            stays,
-            "fixes",
-            "geolife/geolife_2users.csv.gz",
-            "datetime",
-            ("lat", 39.6, 40.4),
-            ("lng", 115.9, 116.9),
-        ),
     ),
     "panel": Entry(
         "generated: numbers in fine bins and categories, five factors",
@@ -376,6 +415,39 @@ CONFIRMING: dict[str, Entry] = {
             23,
         ),
     ),
+    "recipes": Entry(
+        "generated: functions of one or two of six columns",
+        partial(families.functional, "recipes", 20_000, (7, 14, 10, 3, 24, 5), 12, 0.05, 401),
+    ),
+    "branches": Entry(
+        "generated: a tree of weaker dependence",
+        partial(
+            families.tree,
+            "branches",
+            20_000,
+            (8, 5, 3, 11, 6, 4, 14, 7, 2, 9, 5, 10, 3, 6, 12, 4, 7, 8),
+            0.7,
+            2,
+            402,
+        ),
+    ),
+    "doubles": Entry(
+        "generated: half of the columns come twice",
+        partial(families.twins, "doubles", 20_000, (7, 14, 2, 10, 5, 25, 8, 4), (0, 2, 4, 5), 403),
+    ),
+    "threes": Entry(
+        "generated: six times dependence of three at a time",
+        partial(families.parity, "threes", 20_000, 6, 3, 404),
+    ),
+    "answers": Entry(
+        "generated: 60 yes/no columns, three factors",
+        partial(families.wide, "answers", 20_000, 60, 3, 1.5, 405),
+    ),
+    "blanks": Entry(
+        "generated: more than half of the values missing",
+        partial(families.gaps, "blanks", 20_000, (7, 3, 11, 5, 8, 4, 6, 13, 2, 9, 5), 0.55, 406),
+    ),
+    "visits": Entry("visits to msnbc.com: the sections of a visitor's pages, and how many", visits),
 }
 
 SUITE: dict[str, Entry] = {**CHOOSING, **CONFIRMING}

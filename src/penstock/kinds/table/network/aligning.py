@@ -9,14 +9,21 @@ probability above zero.
 
 *How far a view is trusted.* Let r be the rows in a cell, y what the view says of so many rows, and s the
 deviation of its noise. The network is taken to be off by a variance of a r in a cell of r rows, and all cells
-together tell a: it is what the squares of y - r exceed those of noise by, of noise as large as it may well
-be, over all rows. Then there should be r + (y - r) a r / (a r + s²) rows in a cell. Where the counts are no
-further from the rows than noise alone may put them, a is 0, and nothing is asked of the rows. Small tables of
-pairs that are told by what they have in common learn a from all of them as well.
+together tell a: it is what the squares of y - r exceed those of noise by, over all rows. Then there should be
+r + (y - r) a r / (a r + s²) rows in a cell. Where the counts are nearer to the rows than noise would put
+them, a is 0, and the view asks that nothing changes.
+
+How much noise there is between a view and the rows depends on the network. It follows the noise of counts
+that it was made of, where families hold all pairs of their columns or where all pairs are told by what they
+have in common (`spectrum`): what is left of that noise is taken to be as small as it may well be. Of other
+views all together say whether the network is off. If they do, they vouch for each other in the same way; if
+not, noise is taken to be as large as it may well be, and hardly any asks for anything. What is asked for is
+found once, of the rows as they were drawn: what is left of it after a round looks like noise, and is not.
 
 *What nobody counted* shall stay as the network has it, as far as the views let it: of other tables, pairs and
-some triples, every cell should hold the rows that it has, times what the views of its pairs ask for over what
-the rows have there. Without these tables the rows would repeat the counts and forget everything else.
+some triples, every cell should hold the rows that it has, put right by what the views of its pairs ask for,
+one pair after the other (iterative proportional fitting). Without these tables the rows would repeat the
+counts and forget everything else.
 
 Everything here is post-processing: it knows a release and rows that were drawn from it, and no record.
 """
@@ -33,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kinds.table.network.balancing import BLOCKS, FILLED
-from penstock.kinds.table.network.conditionals import Measured
+from penstock.kinds.table.network.conditionals import Measured, grouped
 from penstock.kinds.table.network.encoding import Codes, Grouping
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Parent, ParentSet
@@ -41,18 +48,22 @@ from penstock.kinds.table.network.spectrum import InCommon
 
 Reals = NDArray[np.float64]
 
-ROUNDS = 3
-"""So often every row proposes another code in every column, at most."""
+ROUNDS = 2
+"""So often every row proposes another code in every column."""
 
 ENOUGH = 0.002
 """The mean distance between views and rows, as far as it is asked for, below which there is no round."""
 
-DOUBT = 2.0
-"""The deviations of the sum of the squares of noise, by which it may be larger than expected."""
+FOLLOWED = 4.0
+"""The deviations of the sum of the squares of noise, by which it is taken to be smaller than expected where
+the network follows it, or where others vouch for a view. Chosen on tables of `studies/suite.py` that are
+there to choose by: between 2 and 8 hardly anything changes."""
 
-SMALL = 9
-"""Cells of a pair that cannot tell by itself how far the network is off, since its noise hides that. Where
-all pairs are told by what they have in common (`spectrum`), the small ones together tell it."""
+DOUBT = 2.0
+"""Those by which it may be larger by chance."""
+
+SWEEPS = 2
+"""So often each of the pairs of a table that nobody counted is put right, one after the other."""
 
 TRIPLES = 200
 """So many tables of three columns that nobody counted are looked at."""
@@ -85,11 +96,11 @@ def aligned(
     order = rng.permutation(rows)  # once: neighbours in memory are then any rows
     shuffled = [codes[order] for codes in columns]
     proposing = _smallest([variable.size for variable in network.variables], MOST_CHANCES // rows)
+    work = _Rows(network, shuffled)
+    if not work.ask(views, rows / total):
+        return list(columns)
+    work.keep(MOST_WORK // rows - sum(len(look.parts) for look in work.looks), rng)
     for _ in range(ROUNDS):
-        work = _Rows(network, shuffled)
-        if not work.ask(views, rows / total):
-            break
-        work.keep(MOST_WORK // rows - sum(len(look.parts) for look in work.looks), rng)
         for number in rng.permutation(len(columns)):
             if number in proposing:
                 work.propose(int(number), rng)
@@ -114,7 +125,7 @@ class _Seen:
     """What a view says of the rows: how many a cell has, and how many more it should have but for noise.
 
     `noise` is the variance of a count, `heavy` how far its squares scatter: 2 for Gaussian noise, 5 for
-    Laplace noise. A view of `little` to tell by itself is one of many pairs that are told together.
+    Laplace noise. Of a view that is `held` the network follows the noise.
     """
 
     parts: ParentSet
@@ -122,51 +133,47 @@ class _Seen:
     away: Reals
     noise: float
     heavy: int
-    little: bool
+    held: bool
 
     @cached_property
     def mass(self) -> Reals:
         return np.maximum(self.rows, _LEAST)
 
-    @property
-    def off(self) -> float:
+    def off(self, vouched: bool) -> float:
         """The variance that the network is off by for each row, by this view alone."""
-        squares = self.away.size + DOUBT * sqrt(self.heavy * self.away.size)  # of noise alone, at most
-        return max(0.0, float(np.square(self.away).sum()) - self.noise * squares) / float(self.mass.sum())
+        cells = self.away.size
+        chance = sqrt(self.heavy * cells)
+        squares = cells - FOLLOWED * chance if self.held or vouched else cells + DOUBT * chance
+        beyond = float(np.square(self.away).sum()) - self.noise * max(0.0, squares)
+        return max(0.0, beyond) / float(self.mass.sum())
 
 
-def _all_off(told: Sequence[_Seen]) -> float:
-    """That variance by all these views together, each by what it can tell."""
-    precise = [1 / max(one.noise, _SMALLEST) ** 2 for one in told]
-    squares = sum(
-        weight * (float(np.square(one.away).sum()) - one.noise * one.away.size)
-        for one, weight in zip(told, precise, strict=True)
-    )
-    spread = sqrt(
-        sum(
-            weight**2 * one.noise**2 * one.heavy * one.away.size
-            for one, weight in zip(told, precise, strict=True)
-        )
-    )
-    mass = sum(weight * float(one.mass.sum()) for one, weight in zip(told, precise, strict=True))
-    return max(0.0, squares - DOUBT * spread) / mass if mass > 0 else 0.0
+def _clearly_off(told: Sequence[_Seen]) -> bool:
+    """Whether these views together are further from the rows than noise puts them."""
+    squares = sum(float(np.square(one.away).sum()) / max(one.noise, _SMALLEST) for one in told)
+    spread = sqrt(sum(one.heavy * one.away.size for one in told))
+    return squares > sum(one.away.size for one in told) + DOUBT * spread
 
 
 @dataclass(eq=False)
-class _Factors:
-    """What a view asks for in each cell of a pair, over what the rows have there, and the levels of both."""
+class _Side:
+    """The rows that a view asks for in each cell of a pair, and the levels of both."""
 
     cells: Reals
     first: Grouping
     second: Grouping
 
-    @cached_property
-    def of_codes(self) -> Reals:
-        return np.asarray(self.cells[np.ix_(self.first.lookup, self.second.lookup)])
-
     @property
     def in_full(self) -> bool:
         return self.cells.shape == (len(self.first.groups), len(self.second.groups))
+
+    def put_right(self, table: Reals, one: int, two: int) -> Reals:
+        """This table with as many rows in the cells of these two axes as the view asks for."""
+        rest = tuple(axis for axis in range(table.ndim) if axis not in (one, two))
+        have = grouped(grouped(table.sum(axis=rest), 0, self.first.lookup), 1, self.second.lookup)
+        ratio = np.divide(self.cells, have, out=np.ones_like(have), where=have > 0)
+        wide = [size if axis in (one, two) else 1 for axis, size in enumerate(table.shape)]
+        return np.asarray(table * ratio[np.ix_(self.first.lookup, self.second.lookup)].reshape(wide))
 
 
 @dataclass(eq=False)
@@ -176,47 +183,56 @@ class _Rows:
     network: Network
     columns: list[Codes]
     looks: list[_Look] = field(default_factory=list)
-    factors: dict[tuple[int, int], _Factors] = field(default_factory=dict)
+    sides: dict[tuple[int, int], _Side] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
         return len(self.columns[0])
 
+    @cached_property
+    def followed(self) -> set[tuple[int, int]]:
+        """The pairs of variables that some table of the network holds together."""
+        families = [(pair.child, *(each.variable for each in pair.parents)) for pair in self.network.pairs]
+        return {couple for family in families for couple in combinations(sorted(family), 2)}
+
     def ask(self, views: Sequence[Measured], scale: float) -> bool:
         """Look at the views, those first that ask for most; whether they ask for anything worth a round."""
-        told = [self.against(view, scale) for view in sorted(views, key=lambda one: one.total_variance)]
-        off = _all_off([one for one in told if one.little])
-        asked = [self.asked(one, off) for one in told]
+        anew = any(isinstance(view, InCommon) for view in views)
+        told = [self.against(view, scale, anew) for view in sorted(views, key=lambda one: one.total_variance)]
+        vouched = _clearly_off([one for one in told if not one.held])
+        asked = [self.asked(one, vouched) for one in told]
         sums = {id(look): float(np.abs(look.excess).sum()) for look in asked}
         room = MOST_WORK // self.count
         for look in sorted(asked, key=lambda look: -sums[id(look)]):
             room -= len(look.parts)
-            if room >= 0 and sums[id(look)] > 0:
+            if room >= 0:  # those that ask for nothing, too: they shall stay as they are
                 self.looks.append(look)
         return sum(sums.values()) > ENOUGH * 2 * self.count * len(asked)
 
-    def against(self, view: Measured, scale: float) -> _Seen:
-        """A view beside the rows, of which there are `scale` for a record."""
+    def against(self, view: Measured, scale: float, anew: bool) -> _Seen:
+        """A view beside the rows, of which there are `scale` for a record; `anew` if all pairs are told."""
         counts = view.counts * scale + (self.count - view.counts.sum() * scale) / view.counts.size
         rows = np.bincount(self.places(view.parts), minlength=counts.size).reshape(counts.shape)
         noise = (view.deviation * scale) ** 2
-        little = isinstance(view, InCommon) and counts.size <= SMALL
-        return _Seen(view.parts, rows, counts - rows, noise, 2 if view.gaussian else 5, little)
+        couples = combinations(sorted(part.variable for part in view.parts), 2)
+        held = anew or all(couple in self.followed for couple in couples)
+        return _Seen(view.parts, rows, counts - rows, noise, 2 if view.gaussian else 5, held)
 
-    def asked(self, told: _Seen, off: float) -> _Look:
-        """What a view asks of the rows."""
-        beyond = max(off, told.off) if told.little else told.off
+    def asked(self, told: _Seen, vouched: bool) -> _Look:
+        """What a view asks of the rows; `vouched` if others say as well that these are off."""
+        beyond = told.off(vouched)
         more = told.away * (beyond * told.mass / (beyond * told.mass + told.noise) if beyond > 0 else 0.0)
         rows, parts = told.rows, told.parts
+        wanted = np.maximum(rows + more, 0.0)
+        wanted *= self.count / max(1.0, float(wanted.sum()))
         for one, two in combinations(range(len(parts)), 2):
             rest = tuple(axis for axis in range(len(parts)) if axis not in (one, two))
-            have, want = rows.sum(axis=rest), np.maximum((rows + more).sum(axis=rest), 0.0)
             ends = parts[one], parts[two]
             first, second = (self.network.variables[end.variable].levels[end.level] for end in ends)
-            cells = np.divide(want, have, out=np.ones_like(want), where=have > 0)
             # views come in the order of their noise
-            self.factors.setdefault((ends[0].variable, ends[1].variable), _Factors(cells, first, second))
-        return _Look(parts, -more.ravel())
+            side = _Side(wanted.sum(axis=rest), first, second)
+            self.sides.setdefault((ends[0].variable, ends[1].variable), side)
+        return _Look(parts, (rows - wanted).ravel())
 
     def keep(self, room: int, rng: np.random.Generator) -> None:
         """Also look at tables that nobody counted, as many as there is room for."""
@@ -232,10 +248,9 @@ class _Rows:
             parts = tuple(Parent(number) for number in some)
             rows = np.bincount(self.places(parts), minlength=prod(shape)).reshape(shape)
             wanted = rows.astype(np.float64)
-            for one, two in combinations(range(len(some)), 2):
-                if (some[one], some[two]) in self.factors:
-                    wide = [size if axis in (one, two) else 1 for axis, size in enumerate(shape)]
-                    wanted *= self.factors[some[one], some[two]].of_codes.reshape(wide)
+            known = [(a, b) for a, b in combinations(range(len(some)), 2) if (some[a], some[b]) in self.sides]
+            for one, two in SWEEPS * known:
+                wanted = self.sides[some[one], some[two]].put_right(wanted, one, two)
             wanted *= self.count / max(1.0, float(wanted.sum()))
             self.looks.append(_Look(parts, (rows - wanted).ravel()))
 
@@ -245,7 +260,7 @@ class _Rows:
         pairs = [
             pair
             for pair in combinations(range(columns), 2)
-            if pair not in self.factors or not self.factors[pair].in_full
+            if pair not in self.sides or not self.sides[pair].in_full
         ]
         yield from (pairs[place] for place in rng.permutation(len(pairs)))
         if comb(columns, 3) <= TRIPLES:
