@@ -14,23 +14,24 @@ r + (y - r) a r / (a r + s²) rows in a cell. Where the counts are nearer to the
 them, a is 0, and the view asks that nothing changes.
 
 How much noise there is between a view and the rows depends on the network. It follows the noise of counts
-that it was made of, where families hold all pairs of their columns or where all pairs are told by what they
-have in common (`spectrum`): what is left of that noise is taken to be as small as it may well be. Of other
-views all together say whether the network is off. If they do, they vouch for each other in the same way; if
-not, noise is taken to be as large as it may well be, and hardly any asks for anything. What is asked for is
-found once, of the rows as they were drawn: what is left of it after a round looks like noise, and is not.
+that it was made of, where families hold all pairs of their columns or where they are told by what all pairs
+have in common (`spectrum`): what is left of that noise is taken to be as small as it may well be. All other
+views of several columns learn a from one another, since one of few cells cannot tell it by itself, and each
+has a larger one where it is sure of that. Single columns are known better than any one view of them says, and
+ask only where they are sure. What is asked for is found once, of the rows as they were drawn: what is left of
+it after a round looks like noise, and is not.
 
 *What nobody counted* shall stay as the network has it, as far as the views let it: of other tables, pairs and
-some triples, every cell should hold the rows that it has, put right by what the views of its pairs ask for,
-one pair after the other (iterative proportional fitting). Without these tables the rows would repeat the
-counts and forget everything else.
+some triples, every cell should hold the rows that it has, put right by what the finest views of its pairs ask
+for, one pair after the other (iterative proportional fitting). Without these tables the rows would repeat the
+counts and forget everything else; there are as many of them as the views leave room for.
 
 Everything here is post-processing: it knows a release and rows that were drawn from it, and no record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -40,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kinds.table.network.balancing import BLOCKS, FILLED
-from penstock.kinds.table.network.conditionals import Measured, grouped
+from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.encoding import Codes, Grouping
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Parent, ParentSet
@@ -48,16 +49,18 @@ from penstock.kinds.table.network.spectrum import InCommon
 
 Reals = NDArray[np.float64]
 
-ROUNDS = 2
-"""So often every row proposes another code in every column."""
+ROUNDS = 5
+"""So often every row proposes another code in every column, at most."""
+
+STILL = 0.9
+"""Of what was left to do before a round, what is left after the last one."""
 
 ENOUGH = 0.002
 """The mean distance between views and rows, as far as it is asked for, below which there is no round."""
 
 FOLLOWED = 4.0
 """The deviations of the sum of the squares of noise, by which it is taken to be smaller than expected where
-the network follows it, or where others vouch for a view. Chosen on tables of `studies/suite.py` that are
-there to choose by: between 2 and 8 hardly anything changes."""
+the network follows it. Chosen on tables of `studies/suite.py` that are there to choose by."""
 
 DOUBT = 2.0
 """Those by which it may be larger by chance."""
@@ -68,7 +71,7 @@ SWEEPS = 2
 TRIPLES = 200
 """So many tables of three columns that nobody counted are looked at."""
 
-MOST_WORK = 200_000_000
+MOST_WORK = 400_000_000
 """Rows times columns of all tables that are looked at, at most: of the views those that ask for most."""
 
 MOST_CHANCES = 1 << 30
@@ -100,10 +103,14 @@ def aligned(
     if not work.ask(views, rows / total):
         return list(columns)
     work.keep(MOST_WORK // rows - sum(len(look.parts) for look in work.looks), rng)
+    left = work.left
     for _ in range(ROUNDS):
         for number in rng.permutation(len(columns)):
             if number in proposing:
                 work.propose(int(number), rng)
+        before, left = left, work.left
+        if left > STILL * before:
+            break
     back = np.argsort(order)
     return [codes[back] for codes in shuffled]
 
@@ -139,20 +146,35 @@ class _Seen:
     def mass(self) -> Reals:
         return np.maximum(self.rows, _LEAST)
 
-    def off(self, vouched: bool) -> float:
-        """The variance that the network is off by for each row, by this view alone."""
+    @property
+    def joins(self) -> bool:
+        """Whether others of its kind may say how far the network is off."""
+        return len(self.parts) > 1 and not self.held and self.noise > 0
+
+    def off(self, others: float) -> float:
+        """The variance that the network is off by for each row; what others say counts if it joins them."""
         cells = self.away.size
         chance = sqrt(self.heavy * cells)
-        squares = cells - FOLLOWED * chance if self.held or vouched else cells + DOUBT * chance
-        beyond = float(np.square(self.away).sum()) - self.noise * max(0.0, squares)
-        return max(0.0, beyond) / float(self.mass.sum())
+        squares = max(0.0, cells - FOLLOWED * chance) if self.held else cells + DOUBT * chance
+        alone = max(0.0, float(np.square(self.away).sum()) - self.noise * squares) / float(self.mass.sum())
+        return max(alone, others) if self.joins else alone
 
 
-def _clearly_off(told: Sequence[_Seen]) -> bool:
-    """Whether these views together are further from the rows than noise puts them."""
-    squares = sum(float(np.square(one.away).sum()) / max(one.noise, _SMALLEST) for one in told)
-    spread = sqrt(sum(one.heavy * one.away.size for one in told))
-    return squares > sum(one.away.size for one in told) + DOUBT * spread
+def _off_by_all(told: Sequence[_Seen]) -> float:
+    """That variance by all these views together, each by what it can tell; 0 where chance may explain it."""
+    precise = [1 / one.noise**2 for one in told]
+    squares = sum(
+        weight * (float(np.square(one.away).sum()) - one.noise * one.away.size)
+        for one, weight in zip(told, precise, strict=True)
+    )
+    spread = sqrt(
+        sum(
+            weight**2 * one.noise**2 * one.heavy * one.away.size
+            for one, weight in zip(told, precise, strict=True)
+        )
+    )
+    mass = sum(weight * float(one.mass.sum()) for one, weight in zip(told, precise, strict=True))
+    return squares / mass if squares > DOUBT * spread else 0.0
 
 
 @dataclass(eq=False)
@@ -170,10 +192,12 @@ class _Side:
     def put_right(self, table: Reals, one: int, two: int) -> Reals:
         """This table with as many rows in the cells of these two axes as the view asks for."""
         rest = tuple(axis for axis in range(table.ndim) if axis not in (one, two))
-        have = grouped(grouped(table.sum(axis=rest), 0, self.first.lookup), 1, self.second.lookup)
+        codes = np.ix_(self.first.lookup, self.second.lookup)
+        have = np.zeros_like(self.cells)
+        np.add.at(have, codes, table.sum(axis=rest))
         ratio = np.divide(self.cells, have, out=np.ones_like(have), where=have > 0)
         wide = [size if axis in (one, two) else 1 for axis, size in enumerate(table.shape)]
-        return np.asarray(table * ratio[np.ix_(self.first.lookup, self.second.lookup)].reshape(wide))
+        return np.asarray(table * ratio[codes].reshape(wide))
 
 
 @dataclass(eq=False)
@@ -189,6 +213,11 @@ class _Rows:
     def count(self) -> int:
         return len(self.columns[0])
 
+    @property
+    def left(self) -> float:
+        """How far the tables are from what they should be: the sum of the squares of all excesses."""
+        return sum(float(np.square(look.excess).sum()) for look in self.looks)
+
     @cached_property
     def followed(self) -> set[tuple[int, int]]:
         """The pairs of variables that some table of the network holds together."""
@@ -197,10 +226,9 @@ class _Rows:
 
     def ask(self, views: Sequence[Measured], scale: float) -> bool:
         """Look at the views, those first that ask for most; whether they ask for anything worth a round."""
-        anew = any(isinstance(view, InCommon) for view in views)
-        told = [self.against(view, scale, anew) for view in sorted(views, key=lambda one: one.total_variance)]
-        vouched = _clearly_off([one for one in told if not one.held])
-        asked = [self.asked(one, vouched) for one in told]
+        told = [self.against(view, scale) for view in sorted(views, key=lambda one: one.total_variance)]
+        others = _off_by_all([one for one in told if one.joins])
+        asked = [self.asked(one, others) for one in told]
         sums = {id(look): float(np.abs(look.excess).sum()) for look in asked}
         room = MOST_WORK // self.count
         for look in sorted(asked, key=lambda look: -sums[id(look)]):
@@ -209,29 +237,32 @@ class _Rows:
                 self.looks.append(look)
         return sum(sums.values()) > ENOUGH * 2 * self.count * len(asked)
 
-    def against(self, view: Measured, scale: float, anew: bool) -> _Seen:
-        """A view beside the rows, of which there are `scale` for a record; `anew` if all pairs are told."""
+    def against(self, view: Measured, scale: float) -> _Seen:
+        """A view beside the rows, of which there are `scale` for a record."""
         counts = view.counts * scale + (self.count - view.counts.sum() * scale) / view.counts.size
         rows = np.bincount(self.places(view.parts), minlength=counts.size).reshape(counts.shape)
         noise = (view.deviation * scale) ** 2
-        couples = combinations(sorted(part.variable for part in view.parts), 2)
-        held = anew or all(couple in self.followed for couple in couples)
+        couples = list(combinations(sorted(part.variable for part in view.parts), 2))
+        held = bool(couples) and all(couple in self.followed for couple in couples)
+        held |= isinstance(view, InCommon)
         return _Seen(view.parts, rows, counts - rows, noise, 2 if view.gaussian else 5, held)
 
-    def asked(self, told: _Seen, vouched: bool) -> _Look:
-        """What a view asks of the rows; `vouched` if others say as well that these are off."""
-        beyond = told.off(vouched)
+    def asked(self, told: _Seen, others: float) -> _Look:
+        """What a view asks of the rows, by itself and by what others say of how far they are off."""
+        beyond = told.off(others)
         more = told.away * (beyond * told.mass / (beyond * told.mass + told.noise) if beyond > 0 else 0.0)
         rows, parts = told.rows, told.parts
         wanted = np.maximum(rows + more, 0.0)
-        wanted *= self.count / max(1.0, float(wanted.sum()))
+        wanted *= self.count / max(_SMALLEST, float(wanted.sum()))
         for one, two in combinations(range(len(parts)), 2):
             rest = tuple(axis for axis in range(len(parts)) if axis not in (one, two))
             ends = parts[one], parts[two]
             first, second = (self.network.variables[end.variable].levels[end.level] for end in ends)
-            # views come in the order of their noise
             side = _Side(wanted.sum(axis=rest), first, second)
-            self.sides.setdefault((ends[0].variable, ends[1].variable), side)
+            couple = ends[0].variable, ends[1].variable
+            # the finest tells most; of those that are alike the least noisy, which comes first
+            if couple not in self.sides or side.cells.size > self.sides[couple].cells.size:
+                self.sides[couple] = side
         return _Look(parts, (rows - wanted).ravel())
 
     def keep(self, room: int, rng: np.random.Generator) -> None:
@@ -251,11 +282,11 @@ class _Rows:
             known = [(a, b) for a, b in combinations(range(len(some)), 2) if (some[a], some[b]) in self.sides]
             for one, two in SWEEPS * known:
                 wanted = self.sides[some[one], some[two]].put_right(wanted, one, two)
-            wanted *= self.count / max(1.0, float(wanted.sum()))
+            wanted *= self.count / max(_SMALLEST, float(wanted.sum()))
             self.looks.append(_Look(parts, (rows - wanted).ravel()))
 
     def _uncounted(self, rng: np.random.Generator) -> Iterator[tuple[int, ...]]:
-        """Pairs that no view has in full, then some triples, in a random order."""
+        """Pairs that no view has in full, then some triples that no view has, in a random order."""
         columns = len(self.columns)
         pairs = [
             pair
@@ -263,11 +294,12 @@ class _Rows:
             if pair not in self.sides or not self.sides[pair].in_full
         ]
         yield from (pairs[place] for place in rng.permutation(len(pairs)))
-        if comb(columns, 3) <= TRIPLES:
-            yield from combinations(range(columns), 3)
-        else:
+        counted = {some for look in self.looks for some in combinations(sorted(look.variables), 3)}
+        triples: Iterable[tuple[int, ...]] = combinations(range(columns), 3)
+        if comb(columns, 3) > TRIPLES:
             drawn = (rng.choice(columns, 3, replace=False, shuffle=False) for _ in range(TRIPLES))
-            yield from dict.fromkeys(tuple(sorted(map(int, some))) for some in drawn)
+            triples = dict.fromkeys(tuple(sorted(map(int, some))) for some in drawn)
+        yield from (some for some in triples if some not in counted)
 
     def places(self, parts: ParentSet, without: int = -1, rows: Codes | slice = slice(None)) -> Codes:
         """The cell of each row in a table, as if one variable had its first code."""
