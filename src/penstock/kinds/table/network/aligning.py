@@ -16,8 +16,8 @@ them, a is 0, and the view asks that nothing changes.
 How much noise there is between a view and the rows depends on the network. It follows the noise of counts
 that it was made of, where families hold all pairs of their columns or where they are told by what all pairs
 have in common (`spectrum`): what is left of that noise is taken to be as small as it may well be. All other
-views of several columns learn a from one another, since one of few cells cannot tell it by itself, and each
-has a larger one where it is sure of that. Single columns are known better than any one view of them says, and
+views of several columns have an a of their own where they are sure of it; those that are not, since few cells
+cannot tell it, learn it from one another. Single columns are known better than any one view of them says, and
 ask only where they are sure. What is asked for is found once, of the rows as they were drawn: what is left of
 it after a round looks like noise, and is not.
 
@@ -227,7 +227,7 @@ class _Rows:
     def ask(self, views: Sequence[Measured], scale: float) -> bool:
         """Look at the views, those first that ask for most; whether they ask for anything worth a round."""
         told = [self.against(view, scale) for view in sorted(views, key=lambda one: one.total_variance)]
-        others = _off_by_all([one for one in told if one.joins])
+        others = _off_by_all([one for one in told if one.joins and not one.off(0.0)])
         asked = [self.asked(one, others) for one in told]
         sums = {id(look): float(np.abs(look.excess).sum()) for look in asked}
         room = MOST_WORK // self.count
@@ -252,7 +252,7 @@ class _Rows:
         beyond = told.off(others)
         more = told.away * (beyond * told.mass / (beyond * told.mass + told.noise) if beyond > 0 else 0.0)
         rows, parts = told.rows, told.parts
-        wanted = np.maximum(rows + more, 0.0)
+        wanted: Reals = np.maximum(rows + more, 0.0)
         wanted *= self.count / max(_SMALLEST, float(wanted.sum()))
         for one, two in combinations(range(len(parts)), 2):
             rest = tuple(axis for axis in range(len(parts)) if axis not in (one, two))
