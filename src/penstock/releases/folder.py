@@ -4,7 +4,7 @@
     receipt.json       every charge, and the guarantee in words
     schema.yaml        what was public before anyone looked
     model.json         the model, with its tables in model-*.parquet
-    synthetic.csv      synthetic rows, `sample(seed=0)`, up to a million; also as Parquet when there are many
+    synthetic.csv      synthetic rows, `sample(seed=0)` as it was then, up to a million; many also as Parquet
     report.html        the public report
 
 Saving is atomic; `penstock.releases.loading` reads a folder back. The model is written before all that
