@@ -162,7 +162,7 @@ class _Seen:
 
 def _off_by_all(told: Sequence[_Seen]) -> float:
     """That variance by all these views together, each by what it can tell; 0 where chance may explain it."""
-    precise = [1 / one.noise**2 for one in told]
+    precise = [1 / max(one.noise, _SMALLEST) ** 2 for one in told]
     squares = sum(
         weight * (float(np.square(one.away).sum()) - one.noise * one.away.size)
         for one, weight in zip(told, precise, strict=True)
