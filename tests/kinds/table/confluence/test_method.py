@@ -449,6 +449,27 @@ def test_a_triple_that_pairs_do_not_tell_is_found_and_counted() -> None:
     assert odd[0] < 0.1 < 0.5 < odd[1]
 
 
+def test_a_triple_is_found_also_where_only_some_pairs_are_counted() -> None:
+    """The last column adds up two that nothing connects; what is known of its pairs comes from a tree."""
+    rng = np.random.default_rng(6)
+    rows = rng.integers(0, 6, size=(30000, 11))
+    rows[:, 1] = np.where(rng.random(30000) < 0.7, rows[:, 0], rows[:, 1])
+    rows[:, 3] = np.where(rng.random(30000) < 0.7, rows[:, 2], rows[:, 3])
+    rows[:, -1] = (rows[:, 0] + rows[:, 2]) % 6
+    table = table_of(rows, schema_of([6] * 11))
+    told, untold = (fit_with(Knobs(quiet=quiet, plane=1e9), table, paid(10)) for quiet in (KNOBS.quiet, 0.0))
+    assert {release.parameters["views"] for release in (told, untold)} == {"chosen pairs"}
+    triples = [[part.variable for part in one.parts] for one in told.measured if len(one.parts) == 3]
+    assert [0, 2, 10] in triples
+    assert "triples" not in untold.parameters
+    assert told.receipt.epsilon == untold.receipt.epsilon == 10
+    odd = [
+        drawn.filter((pl.col("a") + pl.col("c")) % 6 != pl.col("k")).height / drawn.height
+        for drawn in (release.sample(20000, seed=0) for release in (told, untold))
+    ]
+    assert odd[0] < 0.1 < 0.5 < odd[1]
+
+
 def test_of_very_many_records_only_triples_of_dependent_pairs_are_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -42,6 +42,15 @@ def summed(columns: int, rows: int) -> Rows:
     return found
 
 
+def adding(columns: int, rows: int) -> Rows:
+    """The second column follows the first, the last adds up the first and the third; others are free."""
+    rng = np.random.default_rng(7)
+    found = rng.integers(0, 4, (rows, columns))
+    found[:, 1] = np.where(rng.random(rows) < 0.8, found[:, 0], found[:, 1])
+    found[:, -1] = (found[:, 0] + found[:, 2]) % 4
+    return found
+
+
 def chained(columns: int, rows: int) -> Rows:
     """Every column follows the one before it, and some of them the first."""
     rng = np.random.default_rng(5)
@@ -68,6 +77,7 @@ def units(rows: Rows) -> Records:
     return tuple((tuple(int(code) for code in row),) for row in rows)
 
 
+SWAPPED = {"relation": "replace", "size": 800}
 CASES = {
     "target": ([3, 2, 4], apart(), 4, 0, {"target": "b"}),
     "target, replace": ([3, 2, 4], apart(), 4, 0, {"target": "b", "relation": "replace", "size": 300}),
@@ -81,6 +91,9 @@ CASES = {
     "all pairs, replace": ([2] * 9, answering(9, 500), 6, 0, {"relation": "replace", "size": 500}),
     "all pairs along a space": ([6] * 10, answering(10, 400), 60, 0, {}),
     "some triples in rho": ([3] * 10, summed(10, 1200), 30, SLACK, {}),
+    "triples beside some pairs": ([4] * 9, adding(9, 800), 10, 0, {}),
+    "triples beside some pairs, replace": ([4] * 9, adding(9, 800), 20, 0, SWAPPED),
+    "triples beside some pairs in rho": ([4] * 9, adding(9, 800), 10, SLACK, {}),
 }
 
 
@@ -95,6 +108,8 @@ def reached(name: str, made: Any) -> bool:
         "triples": made.parameters["views"] == "all pairs" and len(triples) > 0,
         "some triples": some,
         "some triples in rho": some and triples[-1].gaussian,
+        "triples beside some pairs": some and made.parameters["views"] == "chosen pairs",
+        "triples beside some pairs in rho": some and "pairs" in made.parameters and triples[-1].gaussian,
         "second choices": chosen_twice,
         "all pairs": made.parameters["views"] == "all pairs",
         "all pairs along a space": sum(len(one.parts) == 3 for one in made.measured) > 10,
@@ -129,6 +144,7 @@ BRANCHES = {
     "fine groups": (Arrangement, "_hidden"),
     "triples": (Arrangement, "triples"),
     "some triples": (Arrangement, "spared"),
+    "triples beside some pairs": (Arrangement, "spared"),
     "second choices": (choosing.Choosing, "_wanted"),
     "all pairs": (Arrangement, "patience"),
 }
@@ -146,9 +162,9 @@ def test_a_branch_that_follows_the_exact_number_of_records_is_found_out(
         tables.append(self.table)
         return started(self)
 
-    def peeking(self: Any, *given: Any) -> Any:
+    def peeking(self: Any, *given: Any, **named: Any) -> Any:
         if open_seal(tables[-1].size())[0] % 2 == 0:
-            return shipped(self, *given)
+            return shipped(self, *given, **named)
         return {"target": False, "fine groups": 1.0, "triples": [], "some triples": 0, "all pairs": 1e9}.get(
             name, 0
         )

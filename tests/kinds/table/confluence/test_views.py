@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations, pairwise
 from math import comb, sqrt
 
@@ -92,7 +93,7 @@ def test_a_plane_is_cheaper_than_pair_by_pair() -> None:
 def test_how_large_gaps_must_be_for_all_pairs_to_be_counted() -> None:
     """Less where all depend as much as a tree does, where columns are many, and where choices are few."""
 
-    def patience(columns: int, size: int, dense: float, choices: int = 1000, **knobs: float) -> float:
+    def patience(columns: int, size: int, dense: float, choices: int = 50, **knobs: float) -> float:
         sizes = [(size,)] * columns
         chosen = replace(KNOBS, **knobs)
         arranged = Arrangement(PureTier(Budget(1)), Sensitivity.of(1), 10_000, chosen, sizes)
@@ -103,8 +104,34 @@ def test_how_large_gaps_must_be_for_all_pairs_to_be_counted() -> None:
     assert patience(12, 12, 1.0) < patience(12, 12, 0.5) < patience(12, 12, 0.25) == 5.0
     assert patience(12, 12, 0.01) == 5.0  # at most, however sparse
     assert patience(16, 2, 0.01) == 1.0  # a table of four columns tells more than its six pairs
-    assert patience(100, 2, 0.5) == pytest.approx(patience(16, 2, 0.5) * 16 / 100) == patience(300, 2, 0.5)
+    assert patience(300, 2, 0.5, choices=1000) == patience(100, 2, 0.5, choices=1000)
+    assert patience(100, 2, 0.5, choices=1000) == pytest.approx(patience(16, 2, 0.5) * 16 / 100)
     assert patience(12, 12, 0.5, choices=0) == pytest.approx(0.25 * patience(12, 12, 0.5))
+    # nearly all of 66 pairs could be chosen: 5 times; but not where one table holds several of them
+    assert patience(12, 12, 0.5, choices=60) == pytest.approx(5 * patience(12, 12, 0.5, choices=59))
+    assert patience(16, 2, 0.5, choices=120) == patience(16, 2, 0.5, choices=16)
+
+
+@pytest.mark.parametrize("every", [True, False])
+def test_what_pairs_leave_to_triples(every: bool) -> None:
+    """Nothing where pairs are noisy; a tenth beside all pairs; as much as leaves chosen ones clear enough."""
+
+    def spared(n: int) -> Fraction:
+        arranged = Arrangement(PureTier(Budget(1)), Sensitivity.of(1), n, KNOBS, [(5,)] * 6)
+        pairs = [view_of((Parent(number), Parent(number + 1)), arranged.sizes) for number in range(5)]
+        share = arranged.spared(pairs, every=every)
+        # five tables share the rest: the noise of a cell is 5 / (1 - share), that of all tables is this
+        noise, chance = 5 * 5 / (1 - share) * 25, 5 * 0.8 * sqrt(25 * n)
+        limit = KNOBS.calm if every else KNOBS.quiet
+        assert share in (0, Fraction(1, 10)) if every else share == 0 or Fraction(3, 20) <= share <= 1 / 2
+        assert share == 0 or noise <= limit * chance
+        assert every or not 0 < share < 1 / 2 or 25 * 25 / (1 - share - Fraction(1, 20)) > limit * chance
+        return share
+
+    found = [spared(n) for n in (1_000, 4_000, 6_000, 20_000, 100_000)]
+    assert found == sorted(found)
+    assert found[0] == 0 < found[-1]
+    assert len(set(found)) == (2 if every else 4)
 
 
 # Packing ---------------------------------------------------------------------------------------------

@@ -37,12 +37,14 @@ MOST_TRIPLES = 2500
 MOST_COUNTED = 2 * 10**8
 """Records times triples that are looked at: some seconds of a processor, also for very many records."""
 
-MOST_IN_A_TRIPLE = 16
+MOST_IN_A_TRIPLE = 32
 """Groups of an attribute in a triple that is looked at, at most."""
 
 FINEST = SIZES[0]
 """In so many groups an attribute is looked at in pairs, at most."""
 
+_SPARED = [Fraction(number, 20) for number in range(10, 2, -1)]  # of what is left, for triples
+_NEARLY = 0.9  # of all pairs
 _MEAN_CHANCE = 0.4  # half the mean absolute value of a standard normal variable
 
 
@@ -99,14 +101,20 @@ class Arrangement:
         The smaller it is against that along a tree (`dense`), the fewer pairs are worth counting; the more
         columns there are, of the fewer groups, the more of the noise what they have in common takes away
         (`spectrum`). A table of several pairs tells more than these. With fewer choices than a tree has
-        edges, choosing would leave most of the gap uncounted.
+        edges, choosing would leave most of the gap uncounted; where nearly every pair could be chosen, and
+        would have a table of its own anyway, choices only leave out what is worth nothing. Under rho there is
+        less to be saved by that: noise grows with the root of the number of tables.
         """
         columns, knobs = len(levels), self.knobs
         groups = sum(each[level] for each, level in zip(self.sizes, levels, strict=True)) / columns
         spread = max(2.0, groups - 1) * min(1.0, knobs.broad / min(columns, knobs.broadest))
-        most = knobs.packed if 3 * len(everything) <= comb(columns, 2) else knobs.sparsest
+        couples = comb(columns, 2)
+        most = knobs.packed if 3 * len(everything) <= couples else knobs.sparsest
         times = knobs.plane * min(most, spread / dense**2)
-        times *= knobs.under_rho if self.tier.gaussian else 1.0
+        if self.tier.gaussian:
+            times *= knobs.under_rho
+        elif min(choices, len(everything)) >= _NEARLY * couples:
+            times *= knobs.every
         return times * min(1.0, knobs.few_choices + choices / columns)
 
     def triples(self, pairs: Sequence[View]) -> list[View]:
@@ -125,12 +133,23 @@ class Arrangement:
                 return triples
         return []
 
-    def spared(self, views: Sequence[View]) -> Fraction:
-        """What all pairs leave to triples: nothing where their noise is not small against chance."""
-        share = self.knobs.spared * self.tier.left
+    def spared(self, views: Sequence[View], *, every: bool) -> Fraction:
+        """What pairs leave to triples: nothing where their noise is not small against chance.
+
+        Where `every` pair is counted it is a small part, for noise is all that is wrong with them. Where some
+        are chosen it is as much as leaves their noise far below chance.
+        """
         weight, pairs = price(views), [view for view in views if len(view.parts) > 1]
-        noisy = self.tier.total(weight, self.sensitivity, self.tier.left - share) * price(pairs) / weight
-        return share if noisy <= self.knobs.calm * 2 * self.n * self._chance(pairs) else Fraction(0)
+        most = 2 * self.n * self._chance(pairs) * weight / price(pairs)
+        shares, limit = ([self.knobs.spared], self.knobs.calm) if every else (_SPARED, self.knobs.quiet)
+        return next(
+            (
+                share * self.tier.left
+                for share in shares
+                if self.tier.total(weight, self.sensitivity, (1 - share) * self.tier.left) <= limit * most
+            ),
+            Fraction(0),
+        )
 
     def untold(self, views: Sequence[View], levels: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
         """At which levels, no finer than these, triples are looked at, and those that no table holds."""

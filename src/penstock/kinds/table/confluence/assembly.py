@@ -79,8 +79,11 @@ class Assembly(Singles):
         """The counts of a pair if it were independent."""
         return self.total * np.multiply.outer(self._at(one), self._at(two))
 
-    def paired(self, one: Parent, two: Parent) -> Reals:
-        """The counts of a pair, from all views that see it so finely; as if independent where none does."""
+    def paired(self, one: Parent, two: Parent, unseen: Reals | None = None) -> Reals:
+        """The counts of a pair, from all views that see it so finely.
+
+        Where none does they are `unseen`, or those of an independent pair.
+        """
         wanted, precision = np.zeros(()), 0.0
         for view in self._views_of((one.variable, two.variable)):
             seen = dict(view.parts)
@@ -89,7 +92,7 @@ class Assembly(Singles):
                 weight = sums.size / max(view.deviation**2 * view.counts.size, 1e-12)
                 wanted, precision = wanted + weight * sums, precision + weight
         if not precision or self.total <= 0:
-            return self.expected(one, two)
+            return self.expected(one, two) if unseen is None else unseen
         return onto_simplex(wanted.ravel() / precision, self.total).reshape(wanted.shape)
 
     def passed_on(self, pairs: Sequence[ParentSet], finest: Sequence[int]) -> dict[tuple[int, int], Reals]:

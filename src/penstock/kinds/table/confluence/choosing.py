@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from penstock.kinds.table.confluence.dependence import GROUPS
 from penstock.kinds.table.confluence.gaps import Gaps, choose
-from penstock.kinds.table.confluence.implied import along, of_three
+from penstock.kinds.table.confluence.implied import along, forest, of_three
 from penstock.kinds.table.confluence.packing import MOST_CELLS, View, packed, price, view_of
 from penstock.kinds.table.confluence.run import Run
 from penstock.kinds.table.network.conditionals import Measured
@@ -61,7 +61,10 @@ class Choosing(Run):
             return everything + coarse
         chosen = self._chosen(measured, gaps, sealed, blurred, most, strength, mean_gap)
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
-        return self._packed(chosen)
+        self.chosen, views = chosen, self._packed(chosen)
+        if chosen:
+            self.finest, self.untold = arranged.untold(views, finest)
+        return views
 
     def _share_of_gap(self, gaps: Gaps, strength: float) -> Fraction:
         """What the mean gap is asked for: more where as much as it probably is would be lost in its noise."""
@@ -226,10 +229,15 @@ class Choosing(Run):
         return kept or list(views)
 
     def _triples(self, measured: Sequence[Measured], spared: Fraction) -> list[View]:
-        """Tables of the triples whose counts are furthest from what all pairs say of them."""
+        """Tables of the triples whose counts are furthest from what pairs say of them."""
         known, knobs = self._assembly(measured), self.knobs
         at = [Parent(number, level) for number, level in enumerate(self.finest)]
-        sides = {(a, b): known.paired(at[a], at[b]) for a, b in combinations(range(len(at)), 2)}
+        # a pair that nobody counted is what a tree of those that were counted passes on
+        passed_on = known.passed_on(forest(self.chosen), self.finest) if self.chosen else {}
+        sides = {
+            (a, b): known.paired(at[a], at[b], passed_on.get((a, b)))
+            for a, b in combinations(range(len(at)), 2)
+        }
         untold, few = self.untold, self._arranged().most_triples
         if few < len(untold):  # of very many records those whose pairs depend most, as noisy counts say
             apart = {

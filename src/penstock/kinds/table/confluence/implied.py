@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kinds.table.network.conditionals import grouped
+from penstock.kinds.table.network.parents import ParentSet
 
 Reals = NDArray[np.float64]
 
@@ -60,6 +61,24 @@ def implied(shares: Sequence[Reals], given: Mapping[tuple[int, int], Reals]) -> 
                 np.multiply.outer(shares[first], shares[second]) if joint is None else joint
             )
     return found
+
+
+def forest(pairs: Sequence[ParentSet]) -> list[ParentSet]:
+    """Those of these pairs, in their order, that connect what none before them connects.
+
+    >>> from penstock.kinds.table.network.parents import Parent
+    >>> a, b, c = (Parent(number) for number in range(3))
+    >>> forest([(a, b), (b, c), (a, c)]) == [(a, b), (b, c)]
+    True
+    """
+    group: dict[int, int] = {}
+    kept = []
+    for pair in pairs:
+        one, two = (group.setdefault(part.variable, part.variable) for part in pair)
+        if one != two:
+            kept.append(pair)
+            group = {number: two if own == one else own for number, own in group.items()}
+    return kept
 
 
 def along(edges: Sequence[tuple[int, int]], attributes: int, passed: float) -> float:

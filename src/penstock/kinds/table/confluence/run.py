@@ -41,7 +41,8 @@ class Run:
         self.parameters: dict[str, object] = {"rows": TOLD}
         self.n = 1
         self.unsure = 0.0
-        self.untold: list[tuple[int, ...]] = []  # triples that no table holds, where all pairs are counted
+        self.chosen: list[ParentSet] = []  # the pairs that are counted, where not all are
+        self.untold: list[tuple[int, ...]] = []  # triples that no table holds, where some are worth a look
         self.error = 1.0  # the mean distance that noise would make in the columns and a tree of coarse pairs
 
     def _arranged(self) -> Arrangement:
