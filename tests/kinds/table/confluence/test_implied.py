@@ -36,6 +36,15 @@ def test_pairs_are_those_of_the_joint_distribution_of_the_tree(seed: int, sizes:
         np.testing.assert_allclose(table, over(one, two), atol=1e-12)
 
 
+def test_what_was_counted_is_told_by_its_counts_and_not_along_the_tree() -> None:
+    """A ring of three pairs and a fourth column: the pair that closes the ring is its own witness."""
+    even, keeps, loses = np.full(2, 0.5), np.array([[0.9, 0.1], [0.1, 0.9]]), np.full((2, 2), 0.5)
+    links = {(0, 1): keeps, (1, 2): keeps, (0, 2): loses, (2, 3): keeps}
+    found = implied([even] * 4, links | {(two, one): table for (one, two), table in links.items()})
+    np.testing.assert_allclose(found[0, 2], loses / 2)
+    np.testing.assert_allclose(found[0, 3], keeps @ keeps @ keeps / 2)  # along the first edges
+
+
 def test_a_group_of_codes_that_nobody_has_passes_on_their_mean() -> None:
     passed = averaged(np.array([[1.0, 0.0], [0.0, 1.0]]), np.zeros(2), np.array([0, 0]))
     np.testing.assert_allclose(passed, [[0.5, 0.5]])

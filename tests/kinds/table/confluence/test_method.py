@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -468,6 +469,36 @@ def test_a_triple_is_found_also_where_only_some_pairs_are_counted() -> None:
         for drawn in (release.sample(20000, seed=0) for release in (told, untold))
     ]
     assert odd[0] < 0.1 < 0.5 < odd[1]
+
+
+def test_pairs_that_nobody_counted_are_expected_along_a_tree_of_those_that_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a chain little more than its links is counted, and triples are as these make one expect."""
+    looked: dict[tuple[int, ...], NDArray[np.int64]] = {}
+
+    class Watched(Gaps):
+        def of_all(self, expected: Tables) -> Sealed[NDArray[np.int64]]:
+            looked.update((some, table) for some, table in expected.items() if len(some) == 3)
+            return super().of_all(expected)
+
+    monkeypatch.setattr(choosing, "Gaps", Watched)
+    rows = chain_of(30000, 9, 6, np.random.default_rng(5))
+    knobs = Knobs(plane=1e9, choices_each=1.0, choice_finely=0.0)
+    made = fit_with(knobs, table_of(rows, schema_of([6] * 9)), paid(10))
+    counted = {
+        couple for one in made.measured for couple in combinations([part.variable for part in one.parts], 2)
+    }
+    far = [some for some in looked if counted.isdisjoint(combinations(some, 2))]
+    assert made.parameters["pairs"] == 9
+    assert far
+    for some in far:
+        true = np.bincount(np.ravel_multi_index(rows[:, some].T, (6, 6, 6)), minlength=216).reshape(6, 6, 6)
+        away = np.abs(true - looked[some]).sum() / 2 / 30000
+        chance = 0.4 * np.sqrt(216 / 30000)
+        assert away < 1.4 * chance
+        near = np.diff(some) == 2
+        assert not near.all() or np.abs(true - 30000 / 216).sum() / 2 / 30000 > 4 * chance  # not independent
 
 
 def test_of_very_many_records_only_triples_of_dependent_pairs_are_looked_at(

@@ -18,9 +18,9 @@ from penstock.kinds.table.confluence.coarsening import levels_by_mass
 from penstock.kinds.table.confluence.entropy import Constraint, fitted, minimised
 from penstock.kinds.table.confluence.knobs import KNOBS
 from penstock.kinds.table.confluence.limits import Limits
-from penstock.kinds.table.confluence.packing import covering, packed, price, shares, view_of
+from penstock.kinds.table.confluence.packing import View, covering, packed, price, shares, view_of
 from penstock.kinds.table.confluence.planes import ORDERS, lines, most_points
-from penstock.kinds.table.confluence.tiers import PureTier
+from penstock.kinds.table.confluence.tiers import PureTier, RhoTier, Tier
 from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.encoding import Grouping, Variable
 from penstock.kinds.table.network.parents import Parent
@@ -93,10 +93,13 @@ def test_a_plane_is_cheaper_than_pair_by_pair() -> None:
 def test_how_large_gaps_must_be_for_all_pairs_to_be_counted() -> None:
     """Less where all depend as much as a tree does, where columns are many, and where choices are few."""
 
-    def patience(columns: int, size: int, dense: float, choices: int = 50, **knobs: float) -> float:
+    def patience(
+        columns: int, size: int, dense: float, choices: int = 50, tier: Tier | None = None, **knobs: float
+    ) -> float:
         sizes = [(size,)] * columns
         chosen = replace(KNOBS, **knobs)
-        arranged = Arrangement(PureTier(Budget(1)), Sensitivity.of(1), 10_000, chosen, sizes)
+        tier = tier or PureTier(Budget(1))
+        arranged = Arrangement(tier, Sensitivity.of(1), 10_000, chosen, sizes)
         levels = [0] * columns
         return arranged.patience(arranged.pairs(levels), levels, dense, choices)
 
@@ -107,9 +110,16 @@ def test_how_large_gaps_must_be_for_all_pairs_to_be_counted() -> None:
     assert patience(300, 2, 0.5, choices=1000) == patience(100, 2, 0.5, choices=1000)
     assert patience(100, 2, 0.5, choices=1000) == pytest.approx(patience(16, 2, 0.5) * 16 / 100)
     assert patience(12, 12, 0.5, choices=0) == pytest.approx(0.25 * patience(12, 12, 0.5))
-    # nearly all of 66 pairs could be chosen: 5 times; but not where one table holds several of them
-    assert patience(12, 12, 0.5, choices=60) == pytest.approx(5 * patience(12, 12, 0.5, choices=59))
-    assert patience(16, 2, 0.5, choices=120) == patience(16, 2, 0.5, choices=16)
+    # nearly all of 66 pairs could be chosen: 5 times, but not where dependence is dense, where one table
+    # holds several pairs, where few columns may have all their triples counted, or under rho
+    assert patience(12, 12, 0.4, choices=60) == pytest.approx(5 * patience(12, 12, 0.4, choices=59))
+    assert patience(12, 12, 0.5, choices=60) == patience(12, 12, 0.5, choices=59)
+    assert patience(16, 2, 0.4, choices=120) == patience(16, 2, 0.4, choices=16)
+    assert patience(9, 12, 0.4, choices=36) == pytest.approx(5 * patience(9, 12, 0.4, choices=30))
+    assert patience(8, 12, 0.4, choices=28) == patience(8, 12, 0.4, choices=20)
+    rho = RhoTier(Budget(1, Fraction(1, 10**9)).concentrated("release"))
+    under_rho = KNOBS.under_rho * patience(12, 12, 0.4, choices=59)
+    assert patience(12, 12, 0.4, choices=60, tier=rho) == pytest.approx(under_rho)
 
 
 @pytest.mark.parametrize("every", [True, False])
@@ -132,6 +142,38 @@ def test_what_pairs_leave_to_triples(every: bool) -> None:
     assert found == sorted(found)
     assert found[0] == 0 < found[-1]
     assert len(set(found)) == (2 if every else 4)
+
+
+def test_columns_that_are_counted_beside_pairs_take_their_part_of_what_is_left() -> None:
+    """Nine columns beside one pair: the pair has a tenth, the noise of which decides."""
+    arranged = Arrangement(PureTier(Budget(1)), Sensitivity.of(1), 1_000, KNOBS, [(4,)] * 10)
+    pair = view_of((Parent(0), Parent(1)), arranged.sizes)
+    columns = [view_of((Parent(number),), arranged.sizes) for number in range(9)]
+    assert arranged.spared([pair], every=False) == Fraction(1, 2)
+    assert arranged.spared([pair, *columns], every=False) == 0
+
+
+def test_triples_are_looked_at_that_no_table_holds_in_at_most_32_groups() -> None:
+    sizes = [(64, 32, 16), (32, 16), (20, 16), (4, 2)]
+    arranged = Arrangement(PureTier(Budget(1)), Sensitivity.of(1), 1_000, KNOBS, sizes)
+    held = View((Parent(0, 2), Parent(1, 1), Parent(2, 1)), (), sizes)
+    pair = view_of((Parent(1), Parent(3)), sizes)
+    levels, triples = arranged.untold([held, pair], [0, 0, 0, 0])
+    assert levels == [1, 0, 0, 0]
+    assert triples == [(0, 1, 3), (0, 2, 3), (1, 2, 3)]
+    assert arranged.untold([], [2, 1, 0, 1])[0] == [2, 1, 0, 1]  # no finer than pairs were
+
+
+def test_a_pair_is_told_by_the_views_that_see_it_and_else_by_what_others_pass_on() -> None:
+    x, y = variable(2), variable(2)
+    other = np.array([[9.0, 1.0], [1.0, 9.0]])
+    pair = Measured((Parent(0), Parent(1)), np.array([[4, 6], [6, 4]]), 0.1)
+    seen = Assembly((x, y), [pair], public_total=20.0)
+    np.testing.assert_allclose(seen.paired(Parent(0), Parent(1), other), pair.counts, atol=0.1)
+    single = [Measured((Parent(number),), np.array([10, 10]), 0.1) for number in (0, 1)]
+    unseen = Assembly((x, y), single, public_total=20.0)
+    assert unseen.paired(Parent(0), Parent(1), other) is other
+    np.testing.assert_allclose(unseen.paired(Parent(0), Parent(1)), np.full((2, 2), 5.0), atol=0.1)
 
 
 # Packing ---------------------------------------------------------------------------------------------

@@ -101,19 +101,24 @@ class Arrangement:
         The smaller it is against that along a tree (`dense`), the fewer pairs are worth counting; the more
         columns there are, of the fewer groups, the more of the noise what they have in common takes away
         (`spectrum`). A table of several pairs tells more than these. With fewer choices than a tree has
-        edges, choosing would leave most of the gap uncounted; where nearly every pair could be chosen, and
-        would have a table of its own anyway, choices only leave out what is worth nothing. Under rho there is
-        less to be saved by that: noise grows with the root of the number of tables.
+        edges, choosing would leave most of the gap uncounted. Where dependence is sparse, nearly every pair
+        could be chosen and would have a table of its own anyway, choices only leave out what is worth
+        nothing; not so where all triples could be counted beside all pairs, nor under rho, where noise grows
+        with the root of the number of tables and there is less to be saved.
         """
         columns, knobs = len(levels), self.knobs
         groups = sum(each[level] for each, level in zip(self.sizes, levels, strict=True)) / columns
         spread = max(2.0, groups - 1) * min(1.0, knobs.broad / min(columns, knobs.broadest))
         couples = comb(columns, 2)
         most = knobs.packed if 3 * len(everything) <= couples else knobs.sparsest
-        times = knobs.plane * min(most, spread / dense**2)
-        if self.tier.gaussian:
-            times *= knobs.under_rho
-        elif min(choices, len(everything)) >= _NEARLY * couples:
+        wanted = spread / dense**2 * (knobs.under_rho if self.tier.gaussian else 1.0)
+        times = knobs.plane * min(most, wanted)
+        if (
+            not self.tier.gaussian
+            and columns > MOST_IN_TRIPLES
+            and dense < knobs.sparse
+            and min(choices, len(everything)) >= _NEARLY * couples
+        ):
             times *= knobs.every
         return times * min(1.0, knobs.few_choices + choices / columns)
 
@@ -136,8 +141,8 @@ class Arrangement:
     def spared(self, views: Sequence[View], *, every: bool) -> Fraction:
         """What pairs leave to triples: nothing where their noise is not small against chance.
 
-        Where `every` pair is counted it is a small part, for noise is all that is wrong with them. Where some
-        are chosen it is as much as leaves their noise far below chance.
+        Where `every` pair is counted, by a rule that says that all matter, it is a small part. Where pairs
+        were chosen, be it all of them, it is as much as leaves their noise far below chance.
         """
         weight, pairs = price(views), [view for view in views if len(view.parts) > 1]
         most = 2 * self.n * self._chance(pairs) * weight / price(pairs)

@@ -96,7 +96,10 @@ class Assembly(Singles):
         return onto_simplex(wanted.ravel() / precision, self.total).reshape(wanted.shape)
 
     def passed_on(self, pairs: Sequence[ParentSet], finest: Sequence[int]) -> dict[tuple[int, int], Reals]:
-        """The counts of all pairs at these levels if some of them, a tree, told everything (`implied`)."""
+        """The counts of all pairs at these levels if these told everything, the others along a tree of them.
+
+        That tree has those first that come first (`implied`).
+        """
         given = {}
         for one, two in ((a.variable, b.variable) for a, b in pairs):
             for first, second in ((one, two), (two, one)):

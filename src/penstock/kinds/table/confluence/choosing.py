@@ -30,6 +30,7 @@ Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 _DEVIATION = {False: sqrt(2.0), True: 1.2533}  # of noise whose mean absolute value is 1, by `Tier.gaussian`
+_SPANNED = 0.9  # of the pairs of a tree that connects everything: before that no triple is looked at
 
 
 class Choosing(Run):
@@ -62,7 +63,8 @@ class Choosing(Run):
         chosen = self._chosen(measured, gaps, sealed, blurred, most, strength, mean_gap)
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
         self.chosen, views = chosen, self._packed(chosen)
-        if chosen:
+        connected = len(forest((one.variable, two.variable) for one, two in chosen))
+        if connected >= _SPANNED * (len(sizes) - 1):
             self.finest, self.untold = arranged.untold(views, finest)
         return views
 
@@ -232,8 +234,8 @@ class Choosing(Run):
         """Tables of the triples whose counts are furthest from what pairs say of them."""
         known, knobs = self._assembly(measured), self.knobs
         at = [Parent(number, level) for number, level in enumerate(self.finest)]
-        # a pair that nobody counted is what a tree of those that were counted passes on
-        passed_on = known.passed_on(forest(self.chosen), self.finest) if self.chosen else {}
+        # pairs that were not counted so finely, or not at all: by their counts, or along a tree of others
+        passed_on = known.passed_on(self.chosen, self.finest) if self.chosen else {}
         sides = {
             (a, b): known.paired(at[a], at[b], passed_on.get((a, b)))
             for a, b in combinations(range(len(at)), 2)

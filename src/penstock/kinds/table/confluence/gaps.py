@@ -2,13 +2,14 @@
 
 Guarantee: what is spent here is what `choice.best` is paid.
 Why: once the one-way counts are public, so is the table Q that a pair would have if its two attributes
-were independent, or what a tree of pairs that were counted before expects of it; so is the table that three
-pairs that were counted expect of a triple (`implied`). The gap of a pair or of a triple is ||C - Q||, the sum
-over cells of |count - expected|. A record lies in one cell of C and Q is fixed, so adding or removing a
-record moves any gap, at any levels of generalisation, by at most 1; replacing one moves it by at most 2 (a
-unit of m records: m times as much). The gaps of all candidates are integers. What is subtracted from a gap
-before a choice is made, the price of counting that table, is computed from public numbers and moves nothing.
-So is what stopping is worth: what luck alone would give the best of as many candidates as there are.
+were independent, or what a tree of pairs that were counted before expects of it; so is the table that its
+three pairs, counted or expected, make one expect of a triple (`implied`). The gap of a pair or of a triple is
+||C - Q||, the sum over cells of |count - expected|. A record lies in one cell of C and Q is fixed, so adding
+or removing a record moves any gap, at any levels of generalisation, by at most 1; replacing one moves it by
+at most 2 (a unit of m records: m times as much). The gaps of all candidates are integers. What is subtracted
+from a gap before a choice is made, the price of counting that table, is computed from public numbers and
+moves nothing. So is what stopping is worth: what luck alone would give the best of as many candidates as
+there are.
 
 The sum of all gaps moves by their number times as much, and their mean by no more than one.
 """

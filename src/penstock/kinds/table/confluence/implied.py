@@ -6,7 +6,7 @@ distribution of any two attributes is a product of such tables along that path; 
 connects are independent. A pair whose counts agree with that tells nothing new, however far it is from
 independent.
 
-Of three attributes whose pairs were all counted nothing more is known than these: the table of maximum
+Of three attributes nothing more is known than their pairs, counted or passed on: the table of maximum
 entropy that has all three as its sides says no more than they do. A triple whose counts agree with that tells
 nothing new.
 
@@ -16,13 +16,12 @@ Everything here is public: counts that were paid for, and no others.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kinds.table.network.conditionals import grouped
-from penstock.kinds.table.network.parents import ParentSet
 
 Reals = NDArray[np.float64]
 
@@ -34,7 +33,8 @@ def implied(shares: Sequence[Reals], given: Mapping[tuple[int, int], Reals]) -> 
     """The joint distribution of every two attributes, smaller number first.
 
     `shares` are those of single attributes; `given` holds for each pair that was counted, both ways round,
-    the distribution of the second for each code of the first. The pairs make a tree, or several.
+    the distribution of the second for each code of the first. What was not counted is passed on along a tree
+    of these pairs, those first that come first.
 
     >>> even, same = np.array([0.5, 0.5]), np.eye(2)
     >>> both = {pair: same for pair in [(0, 1), (1, 0), (1, 2), (2, 1)]}
@@ -43,8 +43,9 @@ def implied(shares: Sequence[Reals], given: Mapping[tuple[int, int], Reals]) -> 
     ([[0.5, 0.0], [0.0, 0.5]], [[0.25, 0.25], [0.25, 0.25]])
     """
     beside: dict[int, list[int]] = {}
-    for one, two in given:
+    for one, two in forest(given):
         beside.setdefault(one, []).append(two)
+        beside.setdefault(two, []).append(one)
     found = {}
     for first in range(len(shares)):
         along = {first: np.diag(shares[first])}
@@ -56,27 +57,26 @@ def implied(shares: Sequence[Reals], given: Mapping[tuple[int, int], Reals]) -> 
                     along[there] = along[here] @ given[here, there]
                     waiting.append(there)
         for second in range(first + 1, len(shares)):
-            joint = along.get(second)
-            found[first, second] = (
-                np.multiply.outer(shares[first], shares[second]) if joint is None else joint
-            )
+            if (first, second) in given:
+                found[first, second] = along[first] @ given[first, second]
+            else:
+                apart = np.multiply.outer(shares[first], shares[second])
+                found[first, second] = along.get(second, apart)
     return found
 
 
-def forest(pairs: Sequence[ParentSet]) -> list[ParentSet]:
-    """Those of these pairs, in their order, that connect what none before them connects.
+def forest(edges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those of these edges, in their order, that connect what none before them connects.
 
-    >>> from penstock.kinds.table.network.parents import Parent
-    >>> a, b, c = (Parent(number) for number in range(3))
-    >>> forest([(a, b), (b, c), (a, c)]) == [(a, b), (b, c)]
-    True
+    >>> forest([(0, 1), (1, 2), (2, 0), (3, 4)])
+    [(0, 1), (1, 2), (3, 4)]
     """
     group: dict[int, int] = {}
     kept = []
-    for pair in pairs:
-        one, two = (group.setdefault(part.variable, part.variable) for part in pair)
+    for edge in edges:
+        one, two = (group.setdefault(end, end) for end in edge)
         if one != two:
-            kept.append(pair)
+            kept.append(edge)
             group = {number: two if own == one else own for number, own in group.items()}
     return kept
 

@@ -41,18 +41,20 @@ class Knobs:
     alone would show. What chance does to independent columns counts as a gap: it is in the table, and a count
     tells it where noise is smaller. All pairs are counted where the mean gap exceeds their noise `plane`
     times: times the groups of a column less one (2 at least), over the square of what the mean gap is of that
-    along a tree, less by the number of columns, up to `broadest`, over `broad`, and `sparsest` at most, or
-    `packed` where a table tells of three pairs or more; under rho `under_rho` of that, under epsilon `every`
-    times that where nearly every pair has a table of its own and could be chosen, and with fewer choices than
+    along a tree, less by the number of columns, up to `broadest`, over `broad`, under rho `under_rho` of
+    that, and `sparsest` at most, or `packed` where a table tells of three pairs or more; under epsilon
+    `every` times that where the mean gap is below `sparse` times that along a tree, there are too many
+    columns for all triples, and nearly every pair has a table of its own and could be chosen; with fewer
+    choices than
     attributes down to `few_choices`. Pairs with the target of the schema are counted in `aimed` groups each.
     Pairs are looked at with at most `finest` groups of an attribute, with more where the noise of all pairs
     would make a mean distance of no more than `clearly`. Beside all pairs all triples are counted, as fine as
     the noise of either makes no more than `threes` times the distance that chance does. Where the noise of
     all pairs makes no more than `calm` times that distance, `spared` of what is left goes to triples that
-    pairs do not tell; where pairs are chosen, up to half of it, as long as their noise makes no more than
-    `quiet` times that distance. There are at most `triples` for each column: `triple_choices` of it to choose
-    them, each with a gap of at least `triple_caution` times its expected noise. Without `groups` bins are
-    counted in full however noisy that
+    pairs do not tell; where pairs are chosen and connect nearly everything, up to half of it, as long as
+    their noise makes no more than `quiet` times that distance. `triple_choices` of that part choose triples,
+    at most `triples` for each column, each with a gap of at least `triple_caution` times its expected noise.
+    Without `groups` bins are counted in full however noisy that
     is, without `pack` every column and every pair has a table of its own. `even` gives every table the same
     budget instead of what it needs. `studies/privbayes_variants.py` changes one at a time.
     """
