@@ -463,6 +463,9 @@ def test_a_triple_is_found_also_where_only_some_pairs_are_counted() -> None:
     triples = [[part.variable for part in one.parts] for one in told.measured if len(one.parts) == 3]
     assert [0, 2, 10] in triples
     assert "triples" not in untold.parameters
+    apart = fit_with(Knobs(plane=1e9, choices_each=0.3, choice_finely=0.0), table, paid(10))
+    assert apart.parameters["pairs"] == 4
+    assert "triples" not in apart.parameters  # what connects columns comes first
     assert told.receipt.epsilon == untold.receipt.epsilon == 10
     odd = [
         drawn.filter((pl.col("a") + pl.col("c")) % 6 != pl.col("k")).height / drawn.height

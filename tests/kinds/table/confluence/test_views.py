@@ -145,12 +145,18 @@ def test_what_pairs_leave_to_triples(every: bool) -> None:
 
 
 def test_columns_that_are_counted_beside_pairs_take_their_part_of_what_is_left() -> None:
-    """Nine columns beside one pair: the pair has a tenth, the noise of which decides."""
-    arranged = Arrangement(PureTier(Budget(1)), Sensitivity.of(1), 1_000, KNOBS, [(4,)] * 10)
-    pair = view_of((Parent(0), Parent(1)), arranged.sizes)
-    columns = [view_of((Parent(number),), arranged.sizes) for number in range(9)]
-    assert arranged.spared([pair], every=False) == Fraction(1, 2)
-    assert arranged.spared([pair, *columns], every=False) == 0
+    """Nine columns beside one pair: these leave it 4 parts of 22, and that is what its noise comes from."""
+    sizes = [(4,)] * 10
+    pair = view_of((Parent(0), Parent(1)), sizes)
+    columns = [view_of((Parent(number),), sizes) for number in range(9)]
+
+    def spared(n: int, *views: View) -> Fraction:
+        arranged = Arrangement(PureTier(Budget(1)), Sensitivity.of(1), n, KNOBS, sizes)
+        return arranged.spared(views, every=False)
+
+    assert spared(1_000, pair) == Fraction(1, 2)
+    assert spared(1_000, pair, *columns) == 0  # 22 / 4 * 16 of noise against .48 * sqrt(16 * 1000) = 61
+    assert spared(20_000, pair, *columns) == Fraction(1, 2)  # twice that, 176, against 272
 
 
 def test_triples_are_looked_at_that_no_table_holds_in_at_most_32_groups() -> None:
