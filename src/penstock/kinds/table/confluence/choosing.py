@@ -16,6 +16,7 @@ from math import ceil, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.kinds.table.confluence.arrangement import MOST_IN_TRIPLES
 from penstock.kinds.table.confluence.dependence import GROUPS
 from penstock.kinds.table.confluence.gaps import Gaps, choose
 from penstock.kinds.table.confluence.implied import along, forest, of_three
@@ -64,7 +65,8 @@ class Choosing(Run):
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
         self.chosen, views = chosen, self._packed(chosen)
         connected = len(forest((one.variable, two.variable) for one, two in chosen))
-        if connected >= _SPANNED * (len(sizes) - 1):
+        # few columns have luck look at every pair in several triples, and connect what depends on nothing
+        if len(sizes) > MOST_IN_TRIPLES and connected >= _SPANNED * (len(sizes) - 1):
             self.finest, self.untold = arranged.untold(views, finest)
         return views
 

@@ -51,12 +51,12 @@ class Knobs:
     would make a mean distance of no more than `clearly`. Beside all pairs all triples are counted, as fine as
     the noise of either makes no more than `threes` times the distance that chance does. Where the noise of
     all pairs makes no more than `calm` times that distance, `spared` of what is left goes to triples that
-    pairs do not tell; where pairs are chosen and connect nearly everything, up to half of it, as long as
-    their noise makes no more than `quiet` times that distance. `triple_choices` of that part choose triples,
-    at most `triples` for each column, each with a gap of at least `triple_caution` times its expected noise.
-    Without `groups` bins are counted in full however noisy that
-    is, without `pack` every column and every pair has a table of its own. `even` gives every table the same
-    budget instead of what it needs. `studies/privbayes_variants.py` changes one at a time.
+    pairs do not tell; where pairs of too many columns for all triples are chosen and connect nearly
+    everything, up to half of it, as long as their noise makes no more than `quiet` times that distance.
+    `triple_choices` of that part choose triples, at most `triples` for each column, each with a gap of at
+    least `triple_caution` times its expected noise. Without `groups` bins are counted in full however noisy
+    that is, without `pack` every column and every pair has a table of its own. `even` gives every table the
+    same budget instead of what it needs. `studies/privbayes_variants.py` changes one at a time.
     """
 
     size: Fraction = Fraction(1, 100)

@@ -40,12 +40,12 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
 5. *Noisy counts* of the views, and once more of the attributes that no view sees in full, budget by the
    price of each (`packing`). What would be noisier than it was the first time is not counted again.
 6. *Triples*, where public numbers say that the noise of counted pairs is small against what chance does: a
-   part of what is left is kept for triples, a small one where all pairs are counted, and where some were
-   chosen, and connect nearly all columns, as much as leaves their noise far below chance. The counts of
-   pairs are public by then, so is what a tree of them passes on to pairs that were not counted, and so is
-   the table of maximum entropy that has three such tables as sides (`implied`). The gap of a triple from
-   that has the bound of the gap of a pair, and some are chosen by it as pairs are and counted. Where none is
-   worth its noise, the views are counted once more.
+   part of what is left is kept for triples, a small one where all pairs are counted, and where some of more
+   than eight columns were chosen, and connect nearly all, as much as leaves their noise far below chance.
+   The counts of pairs are public by then, so is what a tree of them passes on to pairs that were not
+   counted, and so is the table of maximum entropy that has three such tables as sides (`implied`). The gap
+   of a triple from that has the bound of the gap of a pair, and some are chosen by it as pairs are and
+   counted. Where none is worth its noise, the views are counted once more.
 
 What follows is post-processing: least squares for the one-way counts, runs of neighbours where codes have an
 order (`smoothing`), what is plausible of them (`plausible`), what all pairs have in common instead of their
