@@ -268,18 +268,19 @@ is such a thing (`wide`, `nltcs`, `mixture`, `copies`, `parity`, and some fiftee
 **The last change: triples beside chosen pairs.** `recipes` had come to confirm, and showed what the default
 was worst at: columns that are functions of two others. At ε 3 and 10 it chose little more than a tree of
 pairs, and three times the budget hardly helped: triples were looked at only where all pairs were counted. Now
-they are looked at wherever pairs are counted well enough and connect the columns, in up to 32 groups of a
-column, and up to half of what is left goes to them; and all pairs are counted less soon where dependence is
-sparse and nearly every pair could be chosen. How much noise is well enough, how much is kept, and how sparse
-is sparse were chosen on the first half and on four tables that the generator of `functional` made with other
-sizes and seeds, at ε 3 and 10, with one to three seeds. A first version had been run on both halves: it also
-kept a part for triples where few pairs had been chosen, and lost up to a half on `acs`, `parity` and, in the
-second half, `threes` of 500 to 2,000 rows. That was mended by what the first half and a review showed, and
-nothing else was changed. Against the version before, pairs / triples at ε 10: functions .81 / .67, functional
-with 10,000 rows 1.00 / .82, bank .96 / .91, in the second half recipes .48 / .47 and with 10,000 rows .64 /
-.60; worse are tree (1.13 / 1.06) and functional (1.11 / .99) with 2,000 rows, checkins (1.08 in pairs) and
-chain (1.05 in pairs) with 10,000, in the second half adult-16 (1.06 in pairs) and, at ε 3, doubles (1.07 /
-1.03). In the mean over all tables 1.00 / .99 in the first half and .99 / .98 in the second; below ε 3 hardly
+of more than eight columns they are looked at wherever pairs are counted well enough and connect the columns
+(of fewer, they connected columns that depend on nothing, as a test of such columns showed), in up to 32
+groups of a column, and up to half of what is left goes to them; and all pairs are counted less soon where
+dependence is sparse and nearly every pair could be chosen. How much noise is well enough, how much is kept,
+and how sparse is sparse were chosen on the first half and on four tables that the generator of `functional`
+made with other sizes and seeds, at ε 3 and 10, with one to three seeds. A first version had been run on both
+halves: it also kept a part for triples where few pairs had been chosen, and lost up to a half on `acs`,
+`parity` and, in the second half, `threes` of 500 to 2,000 rows. That was mended by what the first half and a
+review showed, and nothing else was changed. Against the version before, pairs / triples at ε 10: functions
+.81 / .67, functional with 10,000 rows 1.00 / .82, bank .96 / .91, in the second half recipes .48 / .47 and
+with 10,000 rows .64 / .60; worse are tree (1.13 / 1.06) and functional (1.11 / .99) with 2,000 rows, chain
+(1.05 in pairs) with 10,000, in the second half adult-16 (1.06 in pairs) and, at ε 3, doubles (1.07 / 1.03).
+In the mean over all tables 1.00 / .99 in the first half and .99 / .98 in the second; below ε 3 hardly
 anything changed.
 
 **The change before: rows follow the counts further** (`kinds/table/network/aligning.py`). What the counts ask
