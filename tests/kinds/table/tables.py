@@ -67,6 +67,14 @@ def mixed_rows(n: int, sizes: Sequence[int], seed: int = 0) -> np.ndarray:
     return rows
 
 
+def of_causes(rows: int, columns: int, causes: int, size: int) -> NDArray[np.int64]:
+    """Columns each of which follows one of some hidden causes in eight of ten records."""
+    rng = np.random.default_rng(0)
+    hidden = rng.integers(0, size, (rows, causes))
+    follows = rng.random((rows, columns)) < 0.8
+    return np.where(follows, hidden[:, np.arange(columns) % causes], rng.integers(0, size, (rows, columns)))
+
+
 def paid(epsilon: Any, seed: int = 0) -> Budget:
     return Budget(epsilon, randomness=Randomness.seeded(seed))
 

@@ -102,6 +102,7 @@ def test_an_estimate_is_never_narrower_than_a_record_or_than_its_noise() -> None
     assert Strays(10.0, 500.0, 3.0).half < Strays(10.0, 1000.0, 3.0).half
 
 
+@pytest.mark.usefixtures("in_views")
 def test_what_rests_on_the_model_has_an_estimated_range_and_says_that_it_is_no_promise() -> None:
     answer = made("1/4").query("region = north and age < 40 and smoker = true")
     assert answer.rests_on == "model"
@@ -112,6 +113,7 @@ def test_what_rests_on_the_model_has_an_estimated_range_and_says_that_it_is_no_p
     assert any("none of them is guaranteed" in caveat for caveat in answer.caveats)
 
 
+@pytest.mark.usefixtures("in_views")
 def test_estimated_ranges_hold_the_truth_about_as_often_as_the_study_says() -> None:
     """Of 40 independent ranges that cover 85 % each, fewer than 21 cover with probability 2e-7."""
     asked = parse("region in (north, east) and age < 60 and smoker = true", Schema.from_yaml(SCHEMA))

@@ -98,6 +98,7 @@ def test_groups_follow_from_the_schema_alone() -> None:
     assert {look.size for look in dependence(np.zeros((2, MANY + 1)), many).looks} == {2}
 
 
+@pytest.mark.usefixtures("in_views")
 def test_dependence_is_paid_less_where_less_tells_it() -> None:
     """Four hundredths of 1 tell the strength of 2,000 records to 0.025, of 200,000 to 0.00025."""
     parts = {}

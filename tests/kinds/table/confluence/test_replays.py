@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.kinds.table.tables import schema_of
+from tests.kinds.table.tables import of_causes, schema_of
 
 from penstock.audit.replay import Records, Trial, replay
 from penstock.kinds.table.confluence import choosing, method
 from penstock.kinds.table.confluence.arrangement import Arrangement
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import open_seal
+
+pytestmark = pytest.mark.usefixtures("in_views")
 
 SLACK = Fraction(1, 100)
 Rows = NDArray[np.int64]
@@ -86,6 +88,7 @@ CASES = {
     "triples in rho": ([2] * 8, odd(8, 1200), 12, SLACK, {}),
     "some triples": ([3] * 10, summed(10, 1200), 100, 0, {}),
     "some triples, replace": ([3] * 10, summed(10, 2400), 100, 0, {"relation": "replace", "size": 2400}),
+    "any pair": ([3] * 18, of_causes(4000, 18, 3, 3), 1, 0, {}),
     "second choices": ([9] * 8, chained(8, 3000), 3, 0, {}),
     "all pairs": ([2] * 9, answering(9, 500), 3, 0, {}),
     "all pairs, replace": ([2] * 9, answering(9, 500), 6, 0, {"relation": "replace", "size": 500}),
@@ -110,6 +113,7 @@ def reached(name: str, made: Any) -> bool:
         "some triples in rho": some and triples[-1].gaussian,
         "triples beside some pairs": some and made.parameters["views"] == "chosen pairs",
         "triples beside some pairs in rho": some and "pairs" in made.parameters and triples[-1].gaussian,
+        "any pair": made.parameters.get("pairs", 0) > 15,  # else there would be 11
         "second choices": chosen_twice,
         "all pairs": made.parameters["views"] == "all pairs",
         "all pairs along a space": sum(len(one.parts) == 3 for one in made.measured) > 10,
@@ -145,6 +149,7 @@ BRANCHES = {
     "triples": (Arrangement, "triples"),
     "some triples": (Arrangement, "spared"),
     "triples beside some pairs": (Arrangement, "spared"),
+    "any pair": (choosing.Choosing, "_wanted_choices"),
     "second choices": (choosing.Choosing, "_wanted"),
     "all pairs": (Arrangement, "patience"),
 }
@@ -165,9 +170,8 @@ def test_a_branch_that_follows_the_exact_number_of_records_is_found_out(
     def peeking(self: Any, *given: Any, **named: Any) -> Any:
         if open_seal(tables[-1].size())[0] % 2 == 0:
             return shipped(self, *given, **named)
-        return {"target": False, "fine groups": 1.0, "triples": [], "some triples": 0, "all pairs": 1e9}.get(
-            name, 0
-        )
+        elsewhere = {"target": False, "fine groups": 1.0, "triples": [], "all pairs": 1e9, "any pair": 1}
+        return elsewhere.get(name, 0)
 
     monkeypatch.setattr(method._Fit, "release", starting)
     monkeypatch.setattr(place, function, peeking)

@@ -53,7 +53,8 @@ class Choosing(Run):
         alone = [view_of((part,), sizes, self.tier.power) for part in self.seen]
         everything = arranged.pairs(finest)
         noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(gaps.sets)
-        most = self._most_choices(known.total, mean_gap, strength, gaps)
+        wanted = self._wanted_choices(mean_gap, strength, gaps, known.total)
+        most = self._most_choices(wanted, mean_gap, gaps, known.total)
         dense = mean_gap / (2 * self.n * strength)
         if dense > 0 and mean_gap > arranged.patience(everything, finest, dense, most) * noise_of_all:
             self.parameters["views"] = "all pairs"
@@ -61,6 +62,9 @@ class Choosing(Run):
             everything += arranged.triples(everything)
             self.finest, self.untold = arranged.untold(everything, finest)
             return everything + coarse
+        noise_of_some = noise_of_all * min(1.0, wanted / len(gaps.sets))
+        if mean_gap > self.knobs.any_pair * noise_of_some:  # whichever is chosen is worth a table
+            most = max(most, min(wanted, self._told_apart(gaps, mean_gap)))
         chosen = self._chosen(measured, gaps, sealed, blurred, most, strength, mean_gap)
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
         self.chosen, views = chosen, self._packed(chosen)
@@ -163,18 +167,22 @@ class Choosing(Run):
             return 0.0
         return self.knobs.detail * price(alone)
 
-    def _most_choices(self, total: float, mean_gap: float, strength: float, gaps: Gaps) -> int:
+    def _wanted_choices(self, mean_gap: float, strength: float, gaps: Gaps, total: float) -> int:
         """Few beyond a tree where pairs at large are close to independent against those of a tree.
 
         More than a few for each attribute only where they can be told apart that finely.
         """
-        bearable = max(self.knobs.choice_noise * total, self.knobs.choice_gap * mean_gap)
         beyond = max(0.0, mean_gap / (2 * self.n * strength) - self.knobs.treelike)
         each = min(self.knobs.choices_each, 1 + self.knobs.beyond * beyond / self.error)
         wanted = ceil(each * len(self.variables))
         if each == self.knobs.choices_each:
             wanted = max(wanted, self._told_apart(gaps, self.knobs.choice_finely * total))
-        return max(1, min(wanted, self._told_apart(gaps, bearable), len(gaps.sets)))
+        return min(wanted, len(gaps.sets))
+
+    def _most_choices(self, wanted: int, mean_gap: float, gaps: Gaps, total: float) -> int:
+        """Of so many, those that can be told apart as well as a choice must be."""
+        bearable = max(self.knobs.choice_noise * total, self.knobs.choice_gap * mean_gap)
+        return max(1, min(wanted, self._told_apart(gaps, bearable)))
 
     def _told_apart(self, gaps: Gaps, distance: float) -> int:
         """How many choices can be paid for that tell gaps apart which differ by so much."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from penstock.kinds.table.confluence.coarsening import SIZES
+from penstock.kinds.table.confluence.entire import MOST_CELLS
 from penstock.kinds.table.confluence.limits import LIMITS, Limits
 from penstock.privacy.mechanisms import choice
 
@@ -14,6 +15,9 @@ from penstock.privacy.mechanisms import choice
 class Knobs:
     """Public numbers that decide how the budget is spent; chosen on half of the tables of `studies/suite.py`.
 
+    All columns are counted in one table of at most `whole_cells` cells where its noise is below `whole` of
+    what chance does, over the square of what the noise of its pairs is of `whole_pairs` times that of tables
+    of all pairs, if that is above 1; where it is not, and columns depend on each other, up to `whole_most`.
     `size`, `dependence`, `gap` and `choices` are shares of the budget, that of the dependence less where less
     tells it to `plainly`, that of the mean gap up to `gap_most` times as much where its noise would exceed
     `gap_noise` of the gap along a tree. Bins are counted in groups only where there are too few records even
@@ -29,7 +33,9 @@ class Knobs:
     tell everything: 1, and `beyond` times what the mean gap of all pairs, over that along a tree, exceeds
     `treelike` by, over the expected error; and no more than keep the noise of one of them below
     `choice_noise` of all records or `choice_gap` of the mean gap. Where a tree does not tell everything there
-    are more, as long as that noise stays below `choice_finely` of all records. With `tree` they first
+    are more, as long as that noise stays below `choice_finely` of all records. Where the mean gap exceeds
+    `any_pair` of the noise that pairs have if as many are counted as there should be choices, it may be as
+    large as the mean gap. With `tree` they first
     connect what is not connected. Where the mean gap of all pairs is below `sparse` times that along a tree,
     and under epsilon fewer than `careful` choices for each attribute could be told apart to `choice_finely`,
     these first ones alone get all of `choices`, and those that follow so much more as they would have got of
@@ -59,6 +65,10 @@ class Knobs:
     same budget instead of what it needs. `studies/privbayes_variants.py` changes one at a time.
     """
 
+    whole: float = 0.8
+    whole_pairs: float = 1.3
+    whole_most: float = 2.5
+    whole_cells: int = MOST_CELLS
     size: Fraction = Fraction(1, 100)
     unsure: float = 1.0
     hopeless: float = 0.25
@@ -89,6 +99,7 @@ class Knobs:
     choice_noise: float = 0.05
     choice_finely: float = 0.02
     choice_gap: float = 0.25
+    any_pair: float = 0.85
     sparse: float = 0.5
     first: Fraction = Fraction(1, 4)
     tree: bool = True

@@ -8,11 +8,14 @@ Guarantee: pure epsilon for one unit added or removed, or one record replaced wh
 Why: every look at the records is one of these, and their parts of the budget add up to the whole. The first
 two are paid in epsilon, the others in epsilon or in the rho that the rest of (epsilon, delta) buys (`tiers`).
 
-1. *Number of records*, where it is not public: one noisy count. It decides how the rest is divided.
+1. *Number of records*, where it is not public: one noisy count. It decides how the rest is divided. Where a
+   table of all columns together is so small that the noise of its cells, added up, stays below what chance
+   does to so many records, all that is left goes to that table, and no other look is taken (`entire`).
 2. *Dependence*: one noisy number that says how far pairs are from independent along the spanning tree where
    they are furthest (`dependence`). It is not asked for where the noise of a tree of pairs would exceed
    whatever it could say. Where it says too little to be worth that noise, all that is left goes to the
-   one-way counts, and the release is one of independent columns.
+   one-way counts, and the release is one of independent columns. Where it says enough, and tables of pairs
+   would have no less noise than one of all columns has for them, all that is left goes to that one.
 3. *One-way counts* of every attribute, those of few codes in tables of two or three attributes, fine bins in
    groups where noise would bury them (`columns`): which tables and groups these are follows from the schema,
    the budget and the noisy number of records. Budget by the price of each table. They also tell which codes
@@ -27,7 +30,8 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
    stopping is one of the candidates, and what it is worth is public. The first choices connect attributes
    that nothing connects yet, and few follow where the number of 2. says that a tree may tell everything.
    Elsewhere as many follow as can be told apart, and what chance did to a pair is worth as much as what it
-   depends by: both are in the table.
+   depends by: both are in the table. Where even a pair that is taken at random would be worth a table,
+   choices need not be told apart so well, and there are as many as the mean gap lets be told apart.
    Where all pairs together have small gaps against those along a tree, the pairs that connect are chosen
    first, each for more. Under epsilon the shape of that tree, the number of 2. and the mean gap, all public
    by then, say how much of the gaps it leaves to others, and so how many follow. Under rho its pairs are
@@ -58,13 +62,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import sqrt
+from itertools import combinations
+from math import prod, sqrt
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.method import Method
+from penstock.kinds.table.confluence import entire
 from penstock.kinds.table.confluence.assembly import Assembly
 from penstock.kinds.table.confluence.choosing import Choosing
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
@@ -76,7 +82,7 @@ from penstock.kinds.table.network.conditionals import Measured, measure
 from penstock.kinds.table.network.encoding import Encoding
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Parent
-from penstock.kinds.table.network.release import NetworkRelease
+from penstock.kinds.table.network.release import DRAWN, NetworkRelease
 from penstock.kinds.table.network.ruled import ruled, ruled_out_of
 from penstock.privacy.budgets.budget import Budget, Rho
 from penstock.privacy.mechanisms import noise
@@ -135,8 +141,12 @@ class _Fit(Choosing):
             noisy = noise.counts(self.table.size(), pay=self.budget.rest("number of records"))
             return self._made([], Network((), (), ()), float(max(0, noisy[0])))
         n = self.n = self._size()
+        if self._whole():
+            return self._entire()
         self._look(n)
         strength = self._strength(n)
+        if strength is not None and self._whole(strength):
+            return self._entire()
         aiming = strength is None and self._aiming()
         pairs = len(self.variables) - 1 if aiming else self._likely(n, strength)
         self.tier = self.start.least_noisy(*self._planned(pairs))
@@ -154,11 +164,42 @@ class _Fit(Choosing):
                 views = self._triples(measured, spared) or views
             measured += self._counted(views, self.tier.rest("counts of views"))
         known = self._assembly(measured)
-        plain = known.network()
+        return self._finished(measured, known, known.network())
+
+    def _finished(self, measured: Sequence[Measured], known: Assembly, plain: Network) -> NetworkRelease:
+        """The release of a network that keeps the schema's rules."""
         if self.support:
             self.parameters["broken_without_rules"] = ruled_out_of(plain, self.encoding, self.support)
         kept = ruled(plain, self.encoding, self.support, dict(enumerate(known.shares)))
         return self._made(measured, kept, known.total)
+
+    def _whole(self, strength: float | None = None) -> bool:
+        """Whether one table of all columns is better than tables of some (`entire`).
+
+        That is so where its noise is below chance, the further below the more noise pairs have by it than by
+        tables of their own; and where columns are known to depend, and pairs have no less noise by these.
+        """
+        sizes = [variable.size for variable in self.variables]
+        if len(sizes) == 1 or prod(sizes) > self.knobs.whole_cells:
+            return False
+        deviation = self.start.deviation(self.sensitivity)
+        noisy = entire.of_chance(deviation, prod(sizes), max(1.0, self.n - self.unsure))
+        views = self._arranged().pairs([0] * len(sizes))
+        apart = [float(one * two) for one, two in combinations(sizes, 2)]
+        of_pairs = min(self.start.totals([view.weight**2 for view in views], self.sensitivity, apart))
+        times = deviation * entire.in_pairs(sizes) / (self.knobs.whole_pairs * of_pairs)
+        if strength is not None:
+            return times <= 1 and noisy <= self.knobs.whole_most
+        return noisy <= self.knobs.whole / max(1.0, times**2)
+
+    def _entire(self) -> NetworkRelease:
+        """One table of all columns, for all that is left."""
+        parts = tuple(Parent(number) for number in range(len(self.variables)))
+        measured = measure(self.table, self.variables, [parts], [self.start.rest("all columns")])
+        self.parameters = {"rows": DRAWN, "views": "all columns"}
+        known = self._assembly(measured)
+        joint = entire.likely(known.views[0].counts.astype(np.float64), known.total)
+        return self._finished(measured, known, entire.network(joint, self.variables, known.before))
 
     def _size(self) -> int:
         """The number of records, public or noisy; it decides how the budget is divided, and nothing else.

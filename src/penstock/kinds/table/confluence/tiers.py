@@ -156,6 +156,13 @@ class PureTier(Tier):
     def noise(self, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:
         return float(sensitivity.l1 / self.epsilon) / float(share)
 
+    def deviation(self, sensitivity: Sensitivity) -> float:
+        """That of the noise of a count that gets all that is left: far less than `noise` for a large epsilon.
+
+        Noise is whole numbers, and nearly always 0 there.
+        """
+        return noise.standard_deviation(sensitivity.l1, self.budget.left[0])
+
     def resolution(self, sensitivity: Sensitivity, share: Fraction) -> float:
         return float(sensitivity.spread / (share * self.epsilon))
 

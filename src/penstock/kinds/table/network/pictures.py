@@ -99,6 +99,9 @@ def explained(release: NetworkRelease) -> list[str]:
         f"{network.degree} others. Its tables come from {len(release.measured)} noisy tables of counts with "
         f"{cells:,} cells in all."
     ]
+    wide = max((len(one.parts) for one in release.measured), default=0)
+    if wide > 1 and wide == len(network.variables):
+        lines.append("All columns were counted in one table, so that every question rests on counts.")
     if release.encoding.name in ("binary", "gray"):
         lines.append(
             f"Attributes were cut into {len(network.variables)} bits ({release.encoding.name} code)."

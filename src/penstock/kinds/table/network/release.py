@@ -43,6 +43,7 @@ TOLERATED = 0.001  # share of rows that break a rule and are drawn again
 SAMPLED = 1 << 18  # rows behind an answer that exact inference is too wide for
 STUDIED = ("confluence",)
 """The methods whose models' errors were studied (docs/studies/suite-bars.md)."""
+DRAWN = "drawn"
 BALANCED = "balanced"
 ALIGNED = "aligned"
 TOLD = "aligned to what pairs have in common"
@@ -118,7 +119,7 @@ class NetworkRelease(TableRelease):
     @cached_property
     def _as_drawn(self) -> Self:
         """The same model, whose rows are drawn from it one by one."""
-        return replace(self, parameters={**self.parameters, "rows": "drawn"})
+        return replace(self, parameters={**self.parameters, "rows": DRAWN})
 
     @cached_property
     def _unaligned(self) -> Self:

@@ -1,0 +1,262 @@
+"""One table of all columns: when it is counted, what is made of it, and what it must not give away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.kinds.table.tables import distance, mixed_rows, paid, schema_of, table_of
+
+from penstock.audit.replay import Records, Trial, replay
+from penstock.kinds.table.confluence import entire, method
+from penstock.kinds.table.confluence.knobs import KNOBS
+from penstock.kinds.table.confluence.method import Confluence, fit_with
+from penstock.kinds.table.network.conditionals import conditional
+from penstock.kinds.table.network.release import NetworkRelease
+from penstock.privacy.mechanisms import noise
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.seals.sealed import open_seal
+from penstock.releases import load
+
+Rows = NDArray[np.int64]
+IN_VIEWS = replace(KNOBS, whole_cells=0)
+
+
+def odd(rows: int, columns: int = 4) -> Rows:
+    """Yes/no columns of which the last says whether the others have an odd sum: no three of four tell."""
+    found = np.random.default_rng(1).integers(0, 2, (rows, columns))
+    found[:, -1] = found[:, :-1].sum(axis=1) % 2
+    return found
+
+
+def alike(rows: int, sizes: list[int]) -> Rows:
+    """Columns that follow the first in half of the records."""
+    rng = np.random.default_rng(2)
+    found = rng.integers(0, sizes, (rows, len(sizes)))
+    follows = rng.random((rows, len(sizes))) < 0.5
+    return np.where(follows, found[:, :1] * np.array(sizes) // sizes[0], found)
+
+
+def labels(release: NetworkRelease) -> list[str]:
+    return [charge.label for _, charge in release.receipt.charges()]
+
+
+def test_few_small_columns_are_counted_in_one_table_that_gets_all_that_is_left() -> None:
+    release = Confluence().fit(table_of(odd(3000), schema_of([2] * 4)), paid(1))
+    assert labels(release) == ["number of records", "all columns"]
+    assert release.receipt.epsilon == 1
+    assert release.parameters == {"rows": "drawn", "views": "all columns"}
+    assert [one.counts.shape for one in release.measured] == [(2, 2, 2, 2)]
+    assert release.measured[0].deviation == noise.standard_deviation(Fraction(1), Fraction(99, 100))
+
+
+def test_what_only_all_columns_together_tell_comes_back() -> None:
+    """In views nothing is seen: any three of the columns are independent.
+
+    The other cells hold noise alone. Half of 8 numbers of deviation 1.4 are above 0: more than 60 with a
+    probability below 1e-6.
+    """
+    rows = odd(3000)
+    release = Confluence().fit(table_of(rows, schema_of([2] * 4)), paid(1))
+    wrong = release.query("a = 0 and b = 0 and c = 0 and d = 1")
+    assert wrong.rests_on == "counted"
+    drawn = release.sample(3000, seed=1).to_numpy()
+    assert (drawn[:, :3].sum(axis=1) % 2 != drawn[:, 3]).sum() < 60
+    in_views = fit_with(IN_VIEWS, table_of(rows, schema_of([2] * 4)), paid(1))
+    lost = in_views.sample(3000, seed=1).to_numpy()
+    assert (lost[:, :3].sum(axis=1) % 2 != lost[:, 3]).sum() > 1000
+
+
+@pytest.mark.parametrize("epsilon", ["0.3", "1", "3"])
+def test_it_is_nearer_than_views_are_where_noise_is_small(epsilon: str) -> None:
+    """Twice as near or more, in every one of thirty seeds that were tried."""
+    sizes = [4, 3, 6, 2]
+    rows = alike(10_000, sizes)
+    table = table_of(rows, schema_of(sizes))
+    for way in (2, 3):
+        errors = [
+            sum(
+                distance(fit_with(knobs, table, paid(epsilon, seed)), rows, sizes, way, 0)
+                for seed in range(3)
+            )
+            for knobs in (KNOBS, IN_VIEWS)
+        ]
+        assert errors[0] < 0.8 * errors[1]
+
+
+def test_one_table_is_counted_only_where_it_is_small_against_the_records() -> None:
+    """Noise of deviation s in C cells is 0.8 of what chance does to C (s / 0.8)² records."""
+    sizes = [6, 5, 8]
+    limit = 240 * (noise.standard_deviation(Fraction(1), Fraction(1)) / KNOBS.whole) ** 2
+    for rows, one in ((int(1.3 * limit), True), (int(0.7 * limit), False)):
+        schema = schema_of(sizes, relation="replace", size=rows)
+        release = Confluence().fit(table_of(mixed_rows(rows, sizes), schema), paid(2))
+        assert (labels(release) == ["all columns"]) is one
+
+
+def test_columns_that_depend_are_counted_in_one_table_sooner() -> None:
+    """Where tables of pairs would have more noise than is added up here, and there is something to tell."""
+    sizes, rows, told = [4, 4, 4], 1500, []
+    for table in (alike(rows, sizes), np.random.default_rng(0).integers(0, 4, (rows, 3))):
+        schema = schema_of(sizes, relation="replace", size=rows)
+        release = Confluence().fit(table_of(table, schema), paid("1/2", seed=2))
+        told.append((release.parameters["views"], "dependence" in labels(release)))
+    assert told == [("all columns", True), ("none", True)]
+
+
+def test_a_table_with_too_many_cells_is_counted_in_views() -> None:
+    sizes = [40, 40, 40, 40]
+    release = Confluence().fit(table_of(mixed_rows(2000, sizes), schema_of(sizes)), paid(20))
+    assert release.parameters["views"] != "all columns"
+    assert len(release.measured) > 1
+
+
+def test_many_pairs_are_not_added_up_from_one_table_that_would_have_more_noise() -> None:
+    """Sixteen yes/no columns have 120 pairs in 20 tables of four, and 65,536 cells in one."""
+    rows = np.random.default_rng(3).integers(0, 2, (20_000, 16))
+    rows[:, 1:] = np.where(np.random.default_rng(4).random((20_000, 15)) < 0.7, rows[:, :1], rows[:, 1:])
+    release = Confluence().fit(table_of(rows, schema_of([2] * 16)), paid(3))
+    assert release.parameters["views"] == "all pairs"
+
+
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=2, max_size=4),
+    seed=st.integers(0, 1000),
+    total=st.sampled_from([0.0, 1.0, 50.0, 4000.0]),
+)
+def test_a_likely_table_is_a_distribution_however_noisy_counts_are(
+    sizes: list[int], seed: int, total: float
+) -> None:
+    counts = np.random.default_rng(seed).normal(0, 20, sizes)
+    found = entire.likely(counts, total)
+    assert found.shape == tuple(sizes)
+    assert (found >= 0).all()
+    assert found.sum() == pytest.approx(1)
+
+
+def test_pairs_of_a_likely_table_are_those_of_the_counts() -> None:
+    """Of 4,096 cells nine in ten are empty: noise that is cut off at zero there would move every pair."""
+    rng = np.random.default_rng(5)
+    exact = np.zeros((16, 16, 16))
+    exact[:4, :4, 4:10] = rng.integers(20, 60, (4, 4, 6))
+    noisy = exact + np.rint(rng.laplace(0, 2, exact.shape))
+    total = float(noisy.sum())
+    for axis in range(3):
+        wanted = exact.sum(axis=axis) / exact.sum()
+        mended = np.abs(entire.likely(noisy, total).sum(axis=axis) - wanted).sum()
+        cut = np.maximum(noisy, 0)
+        assert mended < 0.5 * np.abs(cut.sum(axis=axis) / cut.sum() - wanted).sum()
+
+
+def test_a_network_of_one_table_repeats_it() -> None:
+    sizes = [3, 2, 4]
+    release = Confluence().fit(table_of(alike(5000, sizes), schema_of(sizes)), paid(2))
+    joint = np.random.default_rng(6).dirichlet(np.ones(24)).reshape(3, 2, 4)
+    for before in ({}, {1: frozenset([2])}, {1: frozenset([0]), 0: frozenset([2])}):
+        made = entire.network(joint, release.network.variables, before)
+        there: list[int] = []
+        for pair in made.pairs:
+            assert before.get(pair.child, frozenset()) <= set(there)
+            assert [parent.variable for parent in pair.parents] == there
+            there.append(pair.child)
+        again = replace(release, network=made)
+        assert np.allclose(again.marginal(["a", "b", "c"]), joint)
+
+
+def test_the_first_column_of_a_chain_has_few_codes() -> None:
+    release = Confluence().fit(table_of(alike(5000, [4, 3, 2]), schema_of([4, 3, 2])), paid(2))
+    assert [pair.child for pair in release.network.pairs] == [2, 1, 0]
+    assert np.allclose(release.network.tables[0], conditional(release.marginal(["c"]), "back off"))
+
+
+def test_what_rules_exclude_stays_out_of_the_table() -> None:
+    sizes = [3, 3, 2]
+    schema = schema_of(sizes, impossible=["a = 2 and b = 2", "b = 0 and c = 1"])
+    rows = mixed_rows(4000, sizes)
+    bad = ((rows[:, 0] == 2) & (rows[:, 1] == 2)) | ((rows[:, 1] == 0) & (rows[:, 2] == 1))
+    release = Confluence().fit(table_of(rows[~bad], schema), paid(1))
+    assert release.parameters["views"] == "all columns"
+    drawn = release.sample(5000, seed=1)
+    assert drawn.filter((drawn["a"] == 2) & (drawn["b"] == 2)).height == 0
+    assert drawn.filter((drawn["b"] == 0) & (drawn["c"] == 1)).height == 0
+    assert release.query("a = 2 and b = 2").value == 0
+
+
+def test_it_survives_the_folder_and_every_question_rests_on_counts(tmp_path: Path) -> None:
+    sizes = [4, 3, 2]
+    rows = alike(5000, sizes)
+    release = Confluence().fit(table_of(rows, schema_of(sizes)), paid(1))
+    again = load(release.save(tmp_path / "release"))
+    assert isinstance(again, NetworkRelease)
+    assert again.sample(500, seed=3).equals(release.sample(500, seed=3))
+    answer = again.query("a >= 2 and c = 1")
+    assert answer.rests_on == "counted"
+    assert answer.error is not None
+    # 2 x 3 cells of deviation 1.4: off by 12 of them with a probability below 1e-6
+    truth = ((rows[:, 0] >= 2) & (rows[:, 2] == 1)).sum()
+    assert abs(answer.value - truth) < 12 * 1.5 * sqrt(6)
+    assert again.connections.groups == (("a", "b", "c"),)
+    assert any("one table" in line for line in again.explain())
+
+
+CASES: dict[str, tuple[list[int], Any, Any, dict[str, Any]]] = {
+    "at once": ([3, 2, 4], 3, 0, {}),
+    "with a delta": ([3, 2, 4], 3, Fraction(1, 100), {}),
+    "replace": ([3, 2, 4], 6, 0, {"relation": "replace", "size": 300}),
+    "after dependence": ([4, 4, 4], Fraction(1, 2), 0, {"relation": "replace", "size": 1500}),
+    "users": ([2, 3], 8, 0, {"unit": {"protects": "user", "column": "person", "at_most": 2}}),
+}
+
+
+def trial(name: str) -> tuple[Trial, Records, list[Records]]:
+    sizes, epsilon, delta, more = CASES[name]
+    rows = alike(int(more.get("size", 300)), sizes)
+    schema = schema_of(sizes, **more)
+    tried = Trial("confluence", schema, epsilon=Fraction(epsilon), delta=Fraction(delta))
+    first: Records = tuple((tuple(int(code) for code in row),) for row in rows)
+    if "unit" in more:
+        tried = replace(tried, columns=("a", "b", "person"))
+        first = tuple(
+            tuple((*(int(code) for code in row), str(place)) for row in rows[place : place + 2])
+            for place in range(0, 300, 2)
+        )
+        more_of = (tuple((1, 2, "new") for _ in range(2)),)
+        return tried, first, [first[1:], (*first, *more_of)]
+    other = ((tuple(size - 1 for size in sizes),),)
+    near: list[Records] = [(*first[1:], *other)] if "size" in more else [first[1:], (*first, *other)]
+    return tried, first, near
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_neighbour_changes_more_than_was_paid_for(name: str) -> None:
+    tried, first, near = trial(name)
+    made: Any = tried.release(first, Randomness.seeded(1))
+    assert made.parameters["views"] == "all columns"
+    assert ("dependence" in labels(made)) is (name == "after dependence")
+    assert (made.receipt.epsilon, made.receipt.delta) == (tried.epsilon, tried.delta)
+    for second in near:
+        found = replay(tried, first, second, seed=1)
+        assert not found.problems
+        assert found.share <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("name", ["at once", "with a delta"])
+def test_a_copy_that_decides_by_the_exact_number_of_records_is_found_out(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = method._Fit._whole
+
+    def peeking(self: Any, strength: float | None = None) -> bool:
+        return open_seal(self.table.size())[0] % 2 == 0 and shipped(self, strength)
+
+    monkeypatch.setattr(method._Fit, "_whole", peeking)
+    tried, first, near = trial(name)
+    assert all(replay(tried, first, second, seed=1).problems for second in near)
