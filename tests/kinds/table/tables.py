@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
 
 from penstock.engine import MemoryEngine
 from penstock.kinds.table.data import Table
