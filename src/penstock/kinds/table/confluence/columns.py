@@ -15,6 +15,11 @@ that neighbours even out by themselves (`smoothing`); where that is less than th
 are counted; but never where the noise of a column does not exceed its records, since a spike (all those who
 have nothing) would still stand out of it, and is lost in a group. Which groups there are follows from the
 schema, how many from public numbers: the budget, the sizes, and the noisy number of records.
+
+*For how much.* Tables share a budget by the roots of their areas, which makes the sum of their noise least.
+Of thousands of categories that nobody can put in groups hardly anything is told by a small budget, and they
+would take nearly all of it from columns of which much would be. Where the noise of a table would be `LOST`
+times what is there, it gets no more than is left over.
 """
 
 from __future__ import annotations
@@ -33,6 +38,13 @@ HIDDEN = 4.0
 
 BURIED = 1.0
 """The mean distance that noise alone makes in a column, above which even one code with everybody is lost."""
+
+LOST = 5.0
+"""That distance, if a column got its part of the budget, above which it gets next to nothing; chosen on
+tables that `studies/frame/families.py` makes."""
+
+LEFT_OVER = 0.3
+"""What such a column gets, of the part of each if all got the same."""
 
 _SMALL = 3  # codes of a column that may gain from company
 
@@ -61,6 +73,33 @@ def blocks(columns: Sequence[Parent], sizes: Sizes, power: float) -> list[View]:
         found.append(block)
     found += [view_of((part,), sizes, power) for part in columns if part not in small]
     return sorted(found, key=lambda view: view.parts)
+
+
+def weights(views: Sequence[View], noise: float) -> list[float]:
+    """For how much tables of single columns are counted: less where noise leaves nothing anyway.
+
+    `noise` is the mean noise of one count that gets all that these tables share, as a share of the records.
+
+    >>> views = [view_of((Parent(number),), [[4], [900]]) for number in range(2)]
+    >>> [round(each, 1) for each in weights(views, 0.001)], [round(each, 1) for each in weights(views, 0.1)]
+    ([2.0, 30.0], [2.0, 0.3])
+    """
+    kept = {number: view.weight for number, view in enumerate(views)}
+    while len(kept) > 1:
+        total = sum(kept.values())
+        far = {
+            number: views[number].weight ** (1 / views[number].power)
+            * noise
+            * (total / weight) ** (1 / views[number].power - 1)
+            / (2 * len(views[number].parts))
+            for number, weight in kept.items()
+        }
+        worst = max(far, key=lambda number: far[number])
+        if far[worst] <= LOST:
+            break
+        del kept[worst]
+    least = LEFT_OVER * sum(kept.values()) / len(views)
+    return [kept.get(number, min(least, view.weight)) for number, view in enumerate(views)]
 
 
 def detail(attributes: Sequence[Attribute], fixed: Sequence[bool], noise: float) -> list[Grouping | None]:

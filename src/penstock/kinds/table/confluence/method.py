@@ -74,7 +74,7 @@ from penstock.kinds.table.confluence import entire
 from penstock.kinds.table.confluence.assembly import Assembly
 from penstock.kinds.table.confluence.choosing import Choosing
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
-from penstock.kinds.table.confluence.columns import detail
+from penstock.kinds.table.confluence.columns import detail, weights
 from penstock.kinds.table.confluence.dependence import Dependence
 from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
 from penstock.kinds.table.data import Table
@@ -84,7 +84,7 @@ from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Parent
 from penstock.kinds.table.network.release import DRAWN, NetworkRelease
 from penstock.kinds.table.network.ruled import ruled, ruled_out_of
-from penstock.privacy.budgets.budget import Budget, Rho
+from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.seals.sensitivity import Sensitivity
 
@@ -151,10 +151,10 @@ class _Fit(Choosing):
         pairs = len(self.variables) - 1 if aiming else self._likely(n, strength)
         self.tier = self.start.least_noisy(*self._planned(pairs))
         if strength is None and not aiming:
-            measured = self._one_ways(self.tier.rest("one-way counts"))
+            measured = self._one_ways(self.tier.left)
             self.parameters["views"] = "none"
         else:
-            measured = self._one_ways(self.tier.part("one-way counts", self._share(n)))
+            measured = self._one_ways(self._share(n))
             self._merge(self._assembly(measured))
             views = self._targeted() if strength is None else self._views(measured, strength)
             views = self._again(views, measured)
@@ -281,10 +281,12 @@ class _Fit(Choosing):
         target = any(variable.attribute == self.table.schema.target for variable in self.variables)
         return target and len(self.variables) > 1 and self.error <= self.knobs.hopeless
 
-    def _one_ways(self, pay: Budget | Rho) -> list[Measured]:
-        views = self._columns()
-        weights = self._shares([view.weight for view in views])
-        parts = [pay.part(self._name(view.parts), share) for view, share in zip(views, weights, strict=True)]
+    def _one_ways(self, share: Fraction) -> list[Measured]:
+        views, label = self._columns(), "one-way counts"
+        noisy = self.tier.noise(self.sensitivity, share) / max(self.n, self.unsure)
+        pay = self.tier.rest(label) if share == self.tier.left else self.tier.part(label, share)
+        shares = self._shares(weights(views, noisy))
+        parts = [pay.part(self._name(view.parts), each) for view, each in zip(views, shares, strict=True)]
         return measure(self.table, self.variables, [view.parts for view in views], parts)
 
     def _merge(self, known: Assembly) -> None:
