@@ -5,7 +5,8 @@ made; nothing is read off the records. A number after the name is a subsample: `
 knobs of `confluence` were chosen on the tables of CHOOSING. Five of them, MOVED, were to confirm and had a
 say all the same, as docs/studies/suite.md tells; so they were moved. In their place came `recipes`,
 `branches`, `doubles`, `threes`, `answers`, `blanks` and `visits`, which have had no say: like all of
-CONFIRMING they are run when knobs have been chosen.
+CONFIRMING they are run when knobs have been chosen. Seven tables of three to ten columns came last, when it
+had turned out that there were none: three to choose by, and four, of columns that nobody had run, to confirm.
 """
 
 from __future__ import annotations
@@ -54,6 +55,18 @@ def numbers(name: str, low: float, high: float, bins: int) -> dict[str, Any]:
     }
 
 
+NLTCS_10 = (
+    "eating",
+    "getting in/out of bed",
+    "getting around inside",
+    "dressing",
+    "bathing",
+    "using toilet",
+    "heavy house work",
+    "light house work",
+    "laundry",
+    "cooking",
+)
 MONTHS = ("mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 BANK: tuple[dict[str, Any], ...] = (
     numbers("age", 17, 97, 16),
@@ -263,6 +276,15 @@ def survey() -> Dataset:
     return Dataset("survey", schema, dict(codes), {}, frame)
 
 
+def some(name: str, entry: Callable[[], Dataset], columns: Sequence[str]) -> Dataset:
+    """A few columns of another table: what is asked of a release is often no more."""
+    whole = entry()
+    described = whole.schema.model_dump(by_alias=True, exclude_unset=True)
+    fields = [field for field in described["fields"] if field["name"] in columns]
+    schema = type(whole.schema).model_validate({"fields": fields})
+    return Dataset(name, schema, {column: whole.codes[column] for column in schema.names}, {})
+
+
 # The halves -----------------------------------------------------------------------------------------------
 
 CHOOSING: dict[str, Entry] = {
@@ -361,6 +383,25 @@ CHOOSING: dict[str, Entry] = {
             ("lng", 115.9, 116.9),
         ),
     ),
+    "adult-5": Entry(
+        "five small columns of adult-race",
+        partial(
+            some,
+            "adult-5",
+            own("adult-race"),
+            ("workclass", "marital-status", "relationship", "race", "sex"),
+        ),
+    ),
+    "nltcs-10": Entry("ten columns of nltcs", partial(some, "nltcs-10", own("nltcs"), NLTCS_10)),
+    "chain-3": Entry(
+        "three columns of chain",
+        partial(
+            some,
+            "chain-3",
+            partial(families.tree, "chain", 20_000, (5, 8, 4, 12, 6, 3, 10, 7, 4, 9, 2, 6, 8, 5), 0.5, 1, 3),
+            ("c1", "c2", "c3"),
+        ),
+    ),
 }
 
 MOVED = ("functions", "tree", "copies", "parity", "fixes")
@@ -448,6 +489,36 @@ CONFIRMING: dict[str, Entry] = {
         partial(families.gaps, "blanks", 20_000, (7, 3, 11, 5, 8, 4, 6, 13, 2, 9, 5), 0.55, 406),
     ),
     "visits": Entry("visits to msnbc.com: the sections of a visitor's pages, and how many", visits),
+    "mushroom-6": Entry(
+        "six columns of mushroom",
+        partial(
+            some,
+            "mushroom-6",
+            mushroom,
+            ("class", "cap-shape", "bruises", "odor", "gill-size", "habitat"),
+        ),
+    ),
+    "visits-3": Entry(
+        "three columns of visits", partial(some, "visits-3", visits, ("first", "second", "last"))
+    ),
+    "recipes-6": Entry(
+        "six small columns of recipes",
+        partial(
+            some,
+            "recipes-6",
+            partial(families.functional, "recipes", 20_000, (7, 14, 10, 3, 24, 5), 12, 0.05, 401),
+            ("c3", "c5", "c8", "c9", "c12", "c13"),
+        ),
+    ),
+    "blanks-4": Entry(
+        "four small columns of blanks",
+        partial(
+            some,
+            "blanks-4",
+            partial(families.gaps, "blanks", 20_000, (7, 3, 11, 5, 8, 4, 6, 13, 2, 9, 5), 0.55, 406),
+            ("c1", "c3", "c5", "c8"),
+        ),
+    ),
 }
 
 SUITE: dict[str, Entry] = {**CHOOSING, **CONFIRMING}
