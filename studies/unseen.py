@@ -17,14 +17,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from math import exp, hypot, inf, log, nan
+from math import exp, inf, log, nan
 
 from frame import Results, Statement, Study, Verdict, all_of, run
 from frame.page import Page, listed
 from frame.statements import checked, refuted, statement_table, tally
 from frame.table import markdown
 from frame.unseen import LEAST, LEAST_ROWS, MOST, NAMES, by_the_rule, unseen
-from suite import METHODS, METRICS, NEAR, Ratio, SomeDistances, mean_of
+from suite import METHODS, METRICS, NEAR, Ratio, SomeDistances, mean_of, over
 from suite import MOST as LIMIT
 
 BUDGETS = ("0.1", "1", "10")
@@ -39,10 +39,7 @@ def ratios(results: Results, base: str, epsilons: tuple[str, ...] = BUDGETS) -> 
                 ours = results.get(dataset, "confluence", epsilon, metric)
                 theirs = results.get(dataset, base, epsilon, metric)
                 if ours and theirs:
-                    value = ours.mean / theirs.mean
-                    error = value * hypot(ours.error / ours.mean, theirs.error / theirs.mean)
-                    enough = min(ours.runs, theirs.runs) > 1
-                    yield Ratio(dataset, epsilon, metric, value, error if enough else inf)
+                    yield Ratio.of(dataset, epsilon, metric, ours, theirs)
 
 
 def never_worse(number: str, base: str, most: float, epsilons: tuple[str, ...] = BUDGETS) -> Statement:
@@ -95,7 +92,8 @@ def summary(results: Results) -> str:
                 continue
             row = [f"{dataset}, {epsilon}", *(_both(errors[method], 3) for method in METHODS)]
             rows.append(
-                row + [_both([a / b for a, b in zip(ours, errors[base], strict=True)], 2) for base in BASES]
+                row
+                + [_both([over(*each) for each in zip(ours, errors[base], strict=True)], 2) for base in BASES]
             )
     heads = ["table, ε", *METHODS, *(f"to {base}" for base in BASES)]
     return "\n".join([in_short(results), "", *markdown(heads, rows)])
