@@ -287,6 +287,10 @@ def some(name: str, entry: Callable[[], Dataset], columns: Sequence[str]) -> Dat
 
 # The halves -----------------------------------------------------------------------------------------------
 
+CHAIN = partial(families.tree, "chain", 20_000, (5, 8, 4, 12, 6, 3, 10, 7, 4, 9, 2, 6, 8, 5), 0.5, 1, 3)
+RECIPES = partial(families.functional, "recipes", 20_000, (7, 14, 10, 3, 24, 5), 12, 0.05, 401)
+BLANKS = partial(families.gaps, "blanks", 20_000, (7, 3, 11, 5, 8, 4, 6, 13, 2, 9, 5), 0.55, 406)
+
 CHOOSING: dict[str, Entry] = {
     "nltcs": Entry("National Long Term Care Survey, 16 yes/no columns", own("nltcs")),
     "acs": Entry("American Community Survey, 23 yes/no columns", own("acs")),
@@ -307,7 +311,7 @@ CHOOSING: dict[str, Entry] = {
     ),
     "chain": Entry(
         "generated: a chain of dependence",
-        partial(families.tree, "chain", 20_000, (5, 8, 4, 12, 6, 3, 10, 7, 4, 9, 2, 6, 8, 5), 0.5, 1, 3),
+        CHAIN,
     ),
     "rare": Entry(
         "generated: rare categories",
@@ -393,15 +397,7 @@ CHOOSING: dict[str, Entry] = {
         ),
     ),
     "nltcs-10": Entry("ten columns of nltcs", partial(some, "nltcs-10", own("nltcs"), NLTCS_10)),
-    "chain-3": Entry(
-        "three columns of chain",
-        partial(
-            some,
-            "chain-3",
-            partial(families.tree, "chain", 20_000, (5, 8, 4, 12, 6, 3, 10, 7, 4, 9, 2, 6, 8, 5), 0.5, 1, 3),
-            ("c1", "c2", "c3"),
-        ),
-    ),
+    "chain-3": Entry("three columns of chain", partial(some, "chain-3", CHAIN, ("c1", "c2", "c3"))),
 }
 
 MOVED = ("functions", "tree", "copies", "parity", "fixes")
@@ -458,7 +454,7 @@ CONFIRMING: dict[str, Entry] = {
     ),
     "recipes": Entry(
         "generated: functions of one or two of six columns",
-        partial(families.functional, "recipes", 20_000, (7, 14, 10, 3, 24, 5), 12, 0.05, 401),
+        RECIPES,
     ),
     "branches": Entry(
         "generated: a tree of weaker dependence",
@@ -486,7 +482,7 @@ CONFIRMING: dict[str, Entry] = {
     ),
     "blanks": Entry(
         "generated: more than half of the values missing",
-        partial(families.gaps, "blanks", 20_000, (7, 3, 11, 5, 8, 4, 6, 13, 2, 9, 5), 0.55, 406),
+        BLANKS,
     ),
     "visits": Entry("visits to msnbc.com: the sections of a visitor's pages, and how many", visits),
     "mushroom-6": Entry(
@@ -506,7 +502,7 @@ CONFIRMING: dict[str, Entry] = {
         partial(
             some,
             "recipes-6",
-            partial(families.functional, "recipes", 20_000, (7, 14, 10, 3, 24, 5), 12, 0.05, 401),
+            RECIPES,
             ("c3", "c5", "c8", "c9", "c12", "c13"),
         ),
     ),
@@ -515,7 +511,7 @@ CONFIRMING: dict[str, Entry] = {
         partial(
             some,
             "blanks-4",
-            partial(families.gaps, "blanks", 20_000, (7, 3, 11, 5, 8, 4, 6, 13, 2, 9, 5), 0.55, 406),
+            BLANKS,
             ("c1", "c3", "c5", "c8"),
         ),
     ),

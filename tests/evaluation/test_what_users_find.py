@@ -144,6 +144,15 @@ def test_what_is_the_same_cannot_be_told_apart() -> None:
     assert propensity(one[:10], two, [False] * 3) is None
 
 
+def test_a_copy_of_the_records_is_not_told_apart() -> None:
+    """What the half that is learned from has too many of, the other half lacks: sure answers, all wrong."""
+    rows = np.random.default_rng(3).integers(0, 4, (4000, 4)).astype(np.float32)
+    found = propensity(rows, rows.copy(), [True] * 4)
+    assert found is not None
+    assert found.auc < 0.5
+    assert found.pmse == 0
+
+
 def test_of_many_columns_fewer_rows_are_looked_at_to_tell_tables_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -4,6 +4,9 @@ Original and synthetic rows are mixed half and half, a classifier learns from on
 and is asked about the other part. Where nobody can tell, its answers are all near one half: the AUC is 0.5
 and pMSE, the mean square of what the answers differ from one half, is 0. It is 0.25 where every row is told
 for sure.
+
+Rows that repeat the original nearly one by one turn that around: what one part has too many of, the other
+lacks, and the answers are sure and wrong. Who is right less often than a coin tells nothing apart.
 """
 
 from __future__ import annotations
@@ -57,7 +60,8 @@ def propensity(
     model = boosted(categorical).fit(known, np.repeat([0, 1], half))
     chance = model.predict_proba(asked)[:, 1]
     truth = np.repeat([0, 1], many - half)
-    return Propensity(float(roc_auc_score(truth, chance)), float(np.mean((chance - 0.5) ** 2)), many)
+    auc = float(roc_auc_score(truth, chance))
+    return Propensity(auc, float(np.mean((chance - 0.5) ** 2)) if auc > 0.5 else 0.0, many)
 
 
 def apart_score(found: Mapping[str, Propensity | None]) -> Score | None:

@@ -100,7 +100,7 @@ def test_no_epsilon_is_promised_for_gaussian_noise() -> None:
 @pytest.mark.usefixtures("in_views")
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @pytest.mark.parametrize(("rows", "epsilon"), [(1000, 3), (1000, 10), (4000, 1), (4000, 3), (4000, 10)])
-def test_columns_that_depend_on_nothing_stay_alone_however_large_the_budget(
+def test_columns_that_depend_on_nothing_stay_alone_in_views_however_large_the_budget(
     rows: int, epsilon: int, delta: int | str
 ) -> None:
     """Of ten seeded releases at most one connects a column by chance, and all of them say what does not."""

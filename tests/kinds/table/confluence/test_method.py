@@ -344,7 +344,8 @@ def test_pairs_with_the_target_are_counted_even_where_no_others_are() -> None:
     pairs = [{part.variable for part in one.parts} for one in release.measured if len(one.parts) > 1]
     assert all(any({2, other} <= pair for pair in pairs) for other in (0, 1, 3))
     assert release.receipt.epsilon == 1
-    hidden = Confluence().fit(table_of(rows[:100], schema), paid("1/100"))
+    few = schema_of(sizes, relation="replace", size=100).model_copy(update={"target": "c"})
+    hidden = Confluence().fit(table_of(rows[:100], few), paid("1/100"))
     assert hidden.parameters["views"] == "none"
 
 

@@ -44,13 +44,13 @@ class Choosing(Run):
         finest = arranged.finest()
         gaps = Gaps.of_pairs(self.table, self.variables, finest)
         sealed = gaps.of_all(
-            {(a, b): _whole(known.expected(Parent(a, finest[a]), Parent(b, finest[b]))) for a, b in gaps.sets}
+            {(a, b): _round(known.expected(Parent(a, finest[a]), Parent(b, finest[b]))) for a, b in gaps.sets}
         )
         blurred = np.array([known.blurred(*pair) for pair in gaps.candidates])
         looked_at = [known.apparent(Parent(a, finest[a]), Parent(b, finest[b])) for a, b in gaps.sets]
         told = self.tier.number(gaps.together(sealed), "mean gap", self._share_of_gap(gaps, strength))
         mean_gap = (told - sum(looked_at)) / len(gaps.sets)
-        alone = [view_of((part,), sizes, self.tier.power) for part in self.seen]
+        alone = self._alone(sizes)
         everything = arranged.pairs(finest)
         noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(gaps.sets)
         wanted = self._wanted_choices(mean_gap, strength, gaps, known.total)
@@ -93,7 +93,7 @@ class Choosing(Run):
     ) -> list[ParentSet]:
         """The pairs that seem worth counting; those that a tree tells anyway are not."""
         sizes, knobs = [variable.sizes for variable in self.variables], self.knobs
-        alone = [view_of((part,), sizes, self.tier.power) for part in self.seen]
+        alone = self._alone(sizes)
         # where a tree may tell everything it is chosen first, and with more care than what follows
         finely = self._told_apart(gaps, knobs.choice_finely * self.n)
         tree_first = knobs.tree and mean_gap < knobs.sparse * 2 * self.n * strength
@@ -129,7 +129,7 @@ class Choosing(Run):
             after -= knobs.first * after
             known = self._assembly(measured)
             expected = known.passed_on(chosen, gaps.finest)
-            sealed = gaps.of_all({pair: _whole(table) for pair, table in expected.items()})
+            sealed = gaps.of_all({pair: _round(table) for pair, table in expected.items()})
             blurred = np.array([known.blurred(*pair) for pair in gaps.candidates])
         else:
             more = min(more, self._wanted(measured, chosen, mean_gap, strength) - len(chosen))
@@ -160,9 +160,14 @@ class Choosing(Run):
         edges_of_all = len(spreads) * (len(spreads) - 1) // 2
         return ceil(each * (len(spreads) - 1)) if each < self.knobs.choices_each else edges_of_all
 
+    def _alone(self, sizes: Sequence[Sequence[int]]) -> list[View]:
+        """Single columns that may be counted once more."""
+        parts = [part for part in self.seen if part.variable not in self.lost]
+        return [view_of((part,), sizes, self.tier.power) for part in parts]
+
     def _beside(self, alone: Sequence[View]) -> float:
         """The weight of single columns that are counted once more: none if they got more before."""
-        before = price(self._columns()) / float(self._share(self.n))
+        before = price(self._told_columns()) / float(self._share(self.n))
         if self.knobs.again > 0 and price(alone) / float(self.tier.left) > before * self.knobs.again:
             return 0.0
         return self.knobs.detail * price(alone)
@@ -216,8 +221,7 @@ class Choosing(Run):
             for part in view.parts
             if part.level <= self.seen[part.variable].level
         }
-        alone = [view_of((part,), sizes, self.tier.power) for part in self.seen]
-        return views + [view for view in alone if view.parts[0].variable not in whole]
+        return views + [view for view in self._alone(sizes) if view.parts[0].variable not in whole]
 
     def _again(self, views: Sequence[View], measured: Sequence[Measured]) -> list[View]:
         """Without single columns that would be counted with more noise than they have been.
@@ -260,7 +264,7 @@ class Choosing(Run):
             untold = sorted(untold, key=lambda some: -dependent[some])[:few]
         gaps = Gaps(self.table, self.variables, self.finest, untold)
         expected: dict[tuple[int, ...], Counts] = {
-            (a, b, c): _whole(of_three(sides[a, b], sides[a, c], sides[b, c])) for a, b, c in untold
+            (a, b, c): _round(of_three(sides[a, b], sides[a, c], sides[b, c])) for a, b, c in untold
         }
         sizes = [variable.sizes for variable in self.variables]
         most = ceil(knobs.triples * len(sizes))
@@ -281,5 +285,5 @@ class Choosing(Run):
         return [View(parts, (parts,), sizes, self.tier.power) for parts in chosen]
 
 
-def _whole(table: Reals) -> Counts:
+def _round(table: Reals) -> Counts:
     return np.rint(table).astype(np.int64)

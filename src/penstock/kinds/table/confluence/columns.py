@@ -39,12 +39,12 @@ HIDDEN = 4.0
 BURIED = 1.0
 """The mean distance that noise alone makes in a column, above which even one code with everybody is lost."""
 
-LOST = 5.0
+LOST = 3.0
 """That distance, if a column got its part of the budget, above which it gets next to nothing; chosen on
 tables that `studies/frame/families.py` makes."""
 
 LEFT_OVER = 0.3
-"""What such a column gets, of the part of each if all got the same."""
+"""What such a table gets, times what all others get together, over the number of all."""
 
 _SMALL = 3  # codes of a column that may gain from company
 
@@ -75,14 +75,14 @@ def blocks(columns: Sequence[Parent], sizes: Sizes, power: float) -> list[View]:
     return sorted(found, key=lambda view: view.parts)
 
 
-def weights(views: Sequence[View], noise: float) -> list[float]:
-    """For how much tables of single columns are counted: less where noise leaves nothing anyway.
+def told(views: Sequence[View], noise: float) -> list[View]:
+    """Those tables of single columns of which noise leaves something; one at least.
 
     `noise` is the mean noise of one count that gets all that these tables share, as a share of the records.
 
     >>> views = [view_of((Parent(number),), [[4], [900]]) for number in range(2)]
-    >>> [round(each, 1) for each in weights(views, 0.001)], [round(each, 1) for each in weights(views, 0.1)]
-    ([2.0, 30.0], [2.0, 0.3])
+    >>> len(told(views, 0.001)), len(told(views, 0.1))
+    (2, 1)
     """
     kept = {number: view.weight for number, view in enumerate(views)}
     while len(kept) > 1:
@@ -98,8 +98,19 @@ def weights(views: Sequence[View], noise: float) -> list[float]:
         if far[worst] <= LOST:
             break
         del kept[worst]
-    least = LEFT_OVER * sum(kept.values()) / len(views)
-    return [kept.get(number, min(least, view.weight)) for number, view in enumerate(views)]
+    return [views[number] for number in kept]
+
+
+def weights(views: Sequence[View], noise: float) -> list[float]:
+    """For how much tables of single columns are counted: less where noise leaves nothing anyway.
+
+    >>> views = [view_of((Parent(number),), [[4], [900]]) for number in range(2)]
+    >>> [round(each, 1) for each in weights(views, 0.001)], [round(each, 1) for each in weights(views, 0.1)]
+    ([2.0, 30.0], [2.0, 0.3])
+    """
+    kept = told(views, noise)
+    least = LEFT_OVER * sum(view.weight for view in kept) / len(views)
+    return [view.weight if view in kept else min(least, view.weight) for view in views]
 
 
 def detail(attributes: Sequence[Attribute], fixed: Sequence[bool], noise: float) -> list[Grouping | None]:

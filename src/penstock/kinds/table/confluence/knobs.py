@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from penstock.kinds.table.confluence.coarsening import SIZES
-from penstock.kinds.table.confluence.entire import MOST_CELLS
 from penstock.kinds.table.confluence.limits import LIMITS, Limits
+from penstock.kinds.table.confluence.whole import MOST_CELLS
 from penstock.privacy.mechanisms import choice
 
 
@@ -16,8 +16,8 @@ class Knobs:
     """Public numbers that decide how the budget is spent; chosen on half of the tables of `studies/suite.py`.
 
     All columns are counted in one table of at most `whole_cells` cells where its noise is below `whole` of
-    what chance does, over the square of what the noise of its pairs is of `whole_pairs` times that of tables
-    of all pairs, if that is above 1; where it is not, and columns depend on each other, up to `whole_most`.
+    what chance does, over the square of what the noise of its pairs is of that of tables of all pairs, if
+    that is above 1; where it is not, and columns depend on each other, up to `whole_most`.
     `size`, `dependence`, `gap` and `choices` are shares of the budget, that of the dependence less where less
     tells it to `plainly`, that of the mean gap up to `gap_most` times as much where its noise would exceed
     `gap_noise` of the gap along a tree. Bins are counted in groups only where there are too few records even
@@ -66,7 +66,6 @@ class Knobs:
     """
 
     whole: float = 0.8
-    whole_pairs: float = 1.3
     whole_most: float = 2.5
     whole_cells: int = MOST_CELLS
     size: Fraction = Fraction(1, 100)

@@ -10,7 +10,7 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
 
 1. *Number of records*, where it is not public: one noisy count. It decides how the rest is divided. Where a
    table of all columns together is so small that the noise of its cells, added up, stays below what chance
-   does to so many records, all that is left goes to that table, and no other look is taken (`entire`).
+   does to so many records, all that is left goes to that table, and no other look is taken (`whole`).
 2. *Dependence*: one noisy number that says how far pairs are from independent along the spanning tree where
    they are furthest (`dependence`). It is not asked for where the noise of a tree of pairs would exceed
    whatever it could say. Where it says too little to be worth that noise, all that is left goes to the
@@ -54,7 +54,7 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
 What follows is post-processing: least squares for the one-way counts, runs of neighbours where codes have an
 order (`smoothing`), what is plausible of them (`plausible`), what all pairs have in common instead of their
 noise (`network.spectrum`), ties between attributes beyond noise, an order, parents, and for each family the
-table of maximum entropy (`assembly`).
+table of maximum entropy (`assembly`); for one table of all columns the chain rule (`whole`).
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.contracts.method import Method
-from penstock.kinds.table.confluence import entire
+from penstock.kinds.table.confluence import whole
 from penstock.kinds.table.confluence.assembly import Assembly
 from penstock.kinds.table.confluence.choosing import Choosing
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
-from penstock.kinds.table.confluence.columns import detail, weights
+from penstock.kinds.table.confluence.columns import detail, told, weights
 from penstock.kinds.table.confluence.dependence import Dependence
 from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
 from penstock.kinds.table.data import Table
@@ -82,8 +82,9 @@ from penstock.kinds.table.network.conditionals import Measured, measure
 from penstock.kinds.table.network.encoding import Encoding
 from penstock.kinds.table.network.network import Network
 from penstock.kinds.table.network.parents import Parent
-from penstock.kinds.table.network.release import DRAWN, NetworkRelease
+from penstock.kinds.table.network.release import ALL_COLUMNS, DRAWN, NetworkRelease
 from penstock.kinds.table.network.ruled import ruled, ruled_out_of
+from penstock.postprocessing import onto_simplex
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.seals.sensitivity import Sensitivity
@@ -134,19 +135,20 @@ def fit_with(knobs: Knobs, table: Table, budget: Budget) -> NetworkRelease:
 
 
 class _Fit(Choosing):
-    """One run: dependence, one-way counts, views, their counts, the network."""
+    """One run: all columns in one table, or dependence, one-way counts, views, their counts; the network."""
 
     def release(self) -> NetworkRelease:
         if not self.variables:
             noisy = noise.counts(self.table.size(), pay=self.budget.rest("number of records"))
             return self._made([], Network((), (), ()), float(max(0, noisy[0])))
         n = self.n = self._size()
-        if self._whole():
-            return self._entire()
+        if self._as_a_whole():
+            return self._counted_as_a_whole()
         self._look(n)
+        self.lost = self._buried(n)
         strength = self._strength(n)
-        if strength is not None and self._whole(strength):
-            return self._entire()
+        if strength is not None and self._as_a_whole(strength):
+            return self._counted_as_a_whole()
         aiming = strength is None and self._aiming()
         pairs = len(self.variables) - 1 if aiming else self._likely(n, strength)
         self.tier = self.start.least_noisy(*self._planned(pairs))
@@ -164,17 +166,14 @@ class _Fit(Choosing):
                 views = self._triples(measured, spared) or views
             measured += self._counted(views, self.tier.rest("counts of views"))
         known = self._assembly(measured)
-        return self._finished(measured, known, known.network())
-
-    def _finished(self, measured: Sequence[Measured], known: Assembly, plain: Network) -> NetworkRelease:
-        """The release of a network that keeps the schema's rules."""
+        plain = known.network()
         if self.support:
             self.parameters["broken_without_rules"] = ruled_out_of(plain, self.encoding, self.support)
         kept = ruled(plain, self.encoding, self.support, dict(enumerate(known.shares)))
         return self._made(measured, kept, known.total)
 
-    def _whole(self, strength: float | None = None) -> bool:
-        """Whether one table of all columns is better than tables of some (`entire`).
+    def _as_a_whole(self, strength: float | None = None) -> bool:
+        """Whether one table of all columns is better than tables of some (`whole`).
 
         That is so where its noise is below chance, the further below the more noise pairs have by it than by
         tables of their own; and where columns are known to depend, and pairs have no less noise by these.
@@ -183,23 +182,32 @@ class _Fit(Choosing):
         if len(sizes) == 1 or prod(sizes) > self.knobs.whole_cells:
             return False
         deviation = self.start.deviation(self.sensitivity)
-        noisy = entire.of_chance(deviation, prod(sizes), max(1.0, self.n - self.unsure))
+        noisy = whole.of_chance(deviation, prod(sizes), max(1.0, self.n - self.unsure))
         views = self._arranged().pairs([0] * len(sizes))
         apart = [float(one * two) for one, two in combinations(sizes, 2)]
         of_pairs = min(self.start.totals([view.weight**2 for view in views], self.sensitivity, apart))
-        times = deviation * entire.in_pairs(sizes) / (self.knobs.whole_pairs * of_pairs)
+        # Laplace noise has a mean absolute value of its deviation over the root of 2
+        times = deviation / sqrt(2) * whole.in_pairs(sizes) / of_pairs
         if strength is not None:
             return times <= 1 and noisy <= self.knobs.whole_most
         return noisy <= self.knobs.whole / max(1.0, times**2)
 
-    def _entire(self) -> NetworkRelease:
-        """One table of all columns, for all that is left."""
+    def _counted_as_a_whole(self) -> NetworkRelease:
+        """One table of all columns, for all that is left; what rules exclude is left out of it."""
         parts = tuple(Parent(number) for number in range(len(self.variables)))
         measured = measure(self.table, self.variables, [parts], [self.start.rest("all columns")])
-        self.parameters = {"rows": DRAWN, "views": "all columns"}
+        self.parameters = {"rows": DRAWN, "views": ALL_COLUMNS}
         known = self._assembly(measured)
-        joint = entire.likely(known.views[0].counts.astype(np.float64), known.total)
-        return self._finished(measured, known, entire.network(joint, self.variables, known.before))
+        counts, deviation = measured[0].counts.astype(np.float64), measured[0].deviation
+        possible = None
+        if self.support:
+            everywhere = replace(measured[0], counts=np.ones(counts.shape, dtype=np.int64))
+            possible = known.cleared([everywhere])[0].counts > 0
+            without = onto_simplex(counts, max(1.0, known.total))
+            self.parameters["broken_without_rules"] = float(without[~possible].sum() / without.sum())
+        smooth = {number: known.shares[number] for number in sorted(known.ordered)}
+        joint = whole.likely(counts, known.total, deviation, smooth, possible)
+        return self._made(measured, whole.network(joint, self.variables, known.before), known.total)
 
     def _size(self) -> int:
         """The number of records, public or noisy; it decides how the budget is divided, and nothing else.
@@ -231,15 +239,22 @@ class _Fit(Choosing):
         self.seen = [Parent(number, int(groups is not None)) for number, groups in enumerate(found)]
         self.encoding = Encoding(self.encoding.name, self.variables, self.encoding.sizes)
 
+    def _buried(self, n: int) -> frozenset[int]:
+        """The columns of which noise leaves nothing: others are planned without them."""
+        views = self._columns()
+        kept = told(views, self.start.noise(self.sensitivity) / max(n, self.unsure))
+        return frozenset(part.variable for view in views if view not in kept for part in view.parts)
+
     def _planned(self, pairs: int) -> tuple[list[float], Sensitivity, list[float]]:
         """About the areas of tables of every column and of so many pairs, before any is counted.
 
         Small columns are counted together, under rho one by one.
         """
-        sizes = [float(self.variables[part.variable].sizes[part.level]) for part in self.seen]
+        seen = [part for part in self.seen if part.variable not in self.lost]
+        sizes = [float(self.variables[part.variable].sizes[part.level]) for part in seen]
         groups = [min(size, _COARSE) for size in sizes]
         mean = (sum(groups) ** 2 - sum(size**2 for size in groups)) / (len(sizes) * max(1, len(sizes) - 1))
-        together = [view.weight ** (1 / view.power) for view in self._columns()]
+        together = [view.weight ** (1 / view.power) for view in self._told_columns()]
         return together + [mean] * pairs, self.sensitivity, sizes + [mean] * pairs
 
     def _likely(self, n: int, strength: float | None) -> int:
@@ -256,10 +271,11 @@ class _Fit(Choosing):
 
     def _strength(self, n: int) -> float | None:
         """How far the pairs of a tree are from independent; None where no view would be worth its noise."""
-        if len(self.variables) == 1:
+        told_of = len(self.variables) - len(self.lost)
+        if told_of < 2:
             return None
-        tables = 2 * len(self.variables) - 1
-        self.error = min(self.start.totals(*self._planned(len(self.variables) - 1))) / (2 * n * tables)
+        tables = 2 * told_of - 1
+        self.error = min(self.start.totals(*self._planned(told_of - 1))) / (2 * n * tables)
         least = self._worth(n) * max(1.0, sqrt(len(self.variables) / self.knobs.many)) * self.error
         if least > self.knobs.hopeless:
             return None

@@ -41,6 +41,7 @@ class Run:
         self.parameters: dict[str, object] = {"rows": TOLD}
         self.n = 1
         self.unsure = 0.0
+        self.lost: frozenset[int] = frozenset()  # columns of which noise leaves nothing
         self.chosen: list[ParentSet] = []  # the pairs that are counted, where not all are
         self.untold: list[tuple[int, ...]] = []  # triples that no table holds, where some are worth a look
         self.error = 1.0  # the mean distance that noise would make in the columns and a tree of coarse pairs
@@ -56,10 +57,15 @@ class Run:
             return [view_of((part,), sizes, self.tier.power) for part in self.seen]
         return blocks(self.seen, sizes, self.tier.power)
 
+    def _told_columns(self) -> list[View]:
+        """Those of columns of which noise leaves something."""
+        return [view for view in self._columns() if view.parts[0].variable not in self.lost]
+
     def _share(self, n: int) -> Fraction:
         """Of the one-way counts: large where their expected error would be, if they got everything."""
-        weight = price(self._columns())
-        error = self.tier.total(weight, self.sensitivity) / (2 * len(self.variables) * n)
+        views = self._told_columns()
+        columns = sum(len(view.parts) for view in views)
+        error = self.tier.total(price(views), self.sensitivity) / (2 * columns * n)
         share = Fraction(round(1000 / (1 + sqrt(self.knobs.balance / (2 * error)))), 1000)
         return min(max(share, Fraction(1, 10)), Fraction(3, 5))
 

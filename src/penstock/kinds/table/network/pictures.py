@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 MOST_EDGES = 40  # drawn; the others are counted in the caption
 MOST_TABLES = 4
 MOST_CODES = 40
+_MEAN_HALF = 0.4  # half the mean absolute value of a standard normal variable
 
 
 def strengths(release: NetworkRelease) -> dict[tuple[str, str], float]:
@@ -38,6 +40,8 @@ def pictures(release: NetworkRelease) -> list[Picture]:
     from penstock.report.pictures import heatmap
 
     known = release.strengths
+    if release.as_a_whole:  # its network connects everything
+        known = {pair: strength for pair, strength in known.items() if strength > _by_chance(release, *pair)}
     if not known:
         return []
     shown = list(known)[:MOST_EDGES]
@@ -90,6 +94,14 @@ def pictures(release: NetworkRelease) -> list[Picture]:
     return drawn
 
 
+def _by_chance(release: NetworkRelease, *pair: str) -> float:
+    """Twice the strength that noise and chance would show where two columns have nothing in common."""
+    one, two = (release.encoding.sizes[name] for name in pair)
+    noise = sum(each.total_variance for each in release.measured) * one * two
+    chance = release.total * (one - 1) * (two - 1)
+    return 2 * _MEAN_HALF * sqrt(noise + chance) / max(1.0, release.total)
+
+
 def explained(release: NetworkRelease) -> list[str]:
     """The model in words."""
     network = release.network
@@ -99,9 +111,8 @@ def explained(release: NetworkRelease) -> list[str]:
         f"{network.degree} others. Its tables come from {len(release.measured)} noisy tables of counts with "
         f"{cells:,} cells in all."
     ]
-    wide = max((len(one.parts) for one in release.measured), default=0)
-    if wide > 1 and wide == len(network.variables):
-        lines.append("All columns were counted in one table, so that every question rests on counts.")
+    if release.as_a_whole:
+        lines.append("All columns were counted in one table: whatever they have in common is in its counts.")
     if release.encoding.name in ("binary", "gray"):
         lines.append(
             f"Attributes were cut into {len(network.variables)} bits ({release.encoding.name} code)."

@@ -43,13 +43,15 @@ TOLERATED = 0.001  # share of rows that break a rule and are drawn again
 SAMPLED = 1 << 18  # rows behind an answer that exact inference is too wide for
 STUDIED = ("confluence",)
 """The methods whose models' errors were studied (docs/studies/suite-bars.md)."""
+ALL_COLUMNS = "all columns"
+"""What the parameter `views` of a release says whose columns were all counted in one table."""
 DRAWN = "drawn"
 BALANCED = "balanced"
 ALIGNED = "aligned"
 TOLD = "aligned to what pairs have in common"
 """What the parameter `rows` of a release says whose rows are balanced, or balanced and then brought nearer to
-the counts, as they are or as `spectrum` tells them; others are drawn one by one, those of published methods
-and of releases from before alike."""
+the counts, as they are or as `spectrum` tells them; others are drawn one by one, those of published methods,
+of one table of all columns and of releases from before alike."""
 MOST_ALIGNED = 1 << 20
 """More rows than this are drawn from the model as it is: that takes a tenth of the time or less."""
 
@@ -75,6 +77,11 @@ class NetworkRelease(TableRelease):
     encoding: Encoding
     network: Network
     measured: tuple[Measured, ...]
+
+    @property
+    def as_a_whole(self) -> bool:
+        """Whether all columns were counted in one table."""
+        return self.parameters.get("views") == ALL_COLUMNS
 
     # The schema's rules -----------------------------------------------------------------------------
 
@@ -354,8 +361,10 @@ class NetworkRelease(TableRelease):
 
     def limits(self) -> Sequence[str]:
         return [
-            "Attributes that the network does not connect are independent given those that it does, and what "
-            "shows only in more attributes at once than a conditional table holds is lost.",
+            "Every table of some attributes is added up from one of all, with the noise of all its cells."
+            if self.as_a_whole
+            else "Attributes that the network does not connect are independent given those that it does, and "
+            "what shows only in more attributes at once than a conditional table holds is lost.",
             "Only answers that rest on counts have an error bar. "
             + (
                 "For what follows from the network an estimate of its error is told, which is likely and not "
