@@ -48,7 +48,8 @@ class Choosing(Run):
         )
         blurred = np.array([known.blurred(*pair) for pair in gaps.candidates])
         looked_at = [known.apparent(Parent(a, finest[a]), Parent(b, finest[b])) for a, b in gaps.sets]
-        told = self.tier.number(gaps.together(sealed), "mean gap", self._share_of_gap(gaps, strength))
+        share = self._share_of_gap(gaps, strength)
+        told = self.tier.number(gaps.together(sealed), "mean gap", share)
         mean_gap = (told - sum(looked_at)) / len(gaps.sets)
         alone = self._alone(sizes)
         everything = arranged.pairs(finest)
@@ -63,7 +64,8 @@ class Choosing(Run):
             self.finest, self.untold = arranged.untold(everything, finest)
             return everything + coarse
         noise_of_some = noise_of_all * min(1.0, wanted / len(gaps.sets))
-        if mean_gap > self.knobs.any_pair * noise_of_some:  # whichever is chosen is worth a table
+        doubt = self.tier.noise(Sensitivity.of(gaps.sensitivity.linf), share)
+        if mean_gap - doubt > self.knobs.any_pair * noise_of_some:  # whichever is chosen is worth a table
             most = max(most, min(wanted, self._told_apart(gaps, mean_gap)))
         chosen = self._chosen(measured, gaps, sealed, blurred, most, strength, mean_gap)
         self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
