@@ -35,7 +35,8 @@ class Knobs:
     `choice_noise` of all records or `choice_gap` of the mean gap. Where a tree does not tell everything there
     are more, as long as that noise stays below `choice_finely` of all records. Where the mean gap, less its
     own noise, exceeds `any_pair` of the noise that pairs have if as many are counted as there should be
-    choices, it may be as large as the mean gap. With `tree` they first connect what is not connected. Where the mean gap of all pairs is below `sparse` times that along a tree,
+    choices, it may be as large as the mean gap. With `tree` they first connect what is not connected. Where
+    the mean gap of all pairs is below `sparse` times that along a tree,
     and under epsilon fewer than `careful` choices for each attribute could be told apart to `choice_finely`,
     these first ones alone get all of `choices`, and those that follow so much more as they would have got of
     it. Under rho what connects is then counted for `first` of what is left before others are chosen. Under
