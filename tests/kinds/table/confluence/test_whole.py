@@ -254,7 +254,7 @@ def test_the_report_draws_only_what_columns_have_in_common() -> None:
     release = Confluence().fit(table_of(rows, schema_of([3] * 4)), paid(1))
     assert release.parameters["views"] == "all columns"
     caption = release.pictures()[0].caption
-    assert "1 dependencies between 4 attributes" in caption
+    assert "1 dependency between 4 attributes" in caption
     alone = Confluence().fit(table_of(rng.integers(0, 3, (5000, 4)), schema_of([3] * 4)), paid(1))
     assert not any("depend on which" in picture.title for picture in alone.pictures())
 

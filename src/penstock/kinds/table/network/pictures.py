@@ -48,7 +48,8 @@ def pictures(release: NetworkRelease) -> list[Picture]:
     hidden = len(known) - len(shown)
     (parent, child), strongest = next(iter(known.items()))
     caption = (
-        f"The Bayesian network: {len(known)} dependencies between {len(release.schema.names)} attributes. "
+        f"The Bayesian network: {len(known)} {'dependency' if len(known) == 1 else 'dependencies'} between "
+        f"{len(release.schema.names)} attributes. "
         f"The number at an edge is its strength, from 0 (independent) to 1; the strongest is {parent} to "
         f"{child}, {strongest:.2f}." + (f" The {hidden} weakest edges are not drawn." if hidden else "")
     )
