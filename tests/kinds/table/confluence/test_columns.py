@@ -225,3 +225,21 @@ def test_thousands_of_categories_do_not_take_the_budget_of_columns_that_can_be_t
         assert release.receipt.epsilon == Fraction(3, 10)
         off += [np.abs(release.marginal([name]) - chances).sum() / 2 for name in "abcd"]
     assert np.mean(off) < 0.25
+
+
+def test_thousands_of_categories_do_not_decide_that_nobody_asks_about_others() -> None:
+    """Four columns that are nearly alike, beside 3,000 categories of which noise leaves nothing."""
+    rng = np.random.default_rng(1)
+    cause = rng.integers(0, 5, 1000)
+    fields = [{"name": "place", "constraints": {"enum": [str(code) for code in range(3000)]}}]
+    fields += [{"name": name, "constraints": {"enum": [str(code) for code in range(5)]}} for name in "abcd"]
+    schema = Schema.model_validate({"fields": fields, "relation": "replace", "size": 1000})
+    rows = pl.DataFrame(
+        {"place": [str(code) for code in rng.integers(0, 3000, 1000)]}
+        | {
+            name: np.where(rng.random(1000) < 0.9, cause, rng.integers(0, 5, 1000)).astype(str)
+            for name in "abcd"
+        }
+    )
+    release = Confluence().fit(Table.open(rows, schema), Budget("3/5", randomness=Randomness.seeded(1)))
+    assert release.parameters["views"] != "none"
