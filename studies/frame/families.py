@@ -203,3 +203,18 @@ def people(
         scores += np.multiply.outer(columns[int(rng.integers(len(bins)))] / 20, rng.normal(size=size))
         columns.append(scores.argmax(axis=1).astype(np.int64))
     return made(name, columns, [*bins, *kinds], frozenset(range(len(bins))))
+
+
+def spikes(name: str, rows: int, bins: Sequence[int], factors: int, seed: int) -> Dataset:
+    """Numbers in bins that are nothing for half of the rows or nearly all, as how often a word is used."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.normal(size=(rows, factors))
+    columns: list[Ints] = []
+    for size in bins:
+        value = hidden @ (rng.normal(size=factors) * (rng.random(factors) < 0.5)) + rng.normal(size=rows)
+        used = np.exp(0.8 * value)
+        found = np.clip(size * used / np.quantile(used, 0.999), 0, size - 1).astype(np.int64)
+        nothing = value + rng.normal(size=rows)
+        found[nothing < np.quantile(nothing, rng.uniform(0.5, 0.95))] = 0
+        columns.append(found)
+    return made(name, columns, bins, frozenset(range(len(bins))))

@@ -7,6 +7,8 @@ say all the same, as docs/studies/suite.md tells; so they were moved. In their p
 `branches`, `doubles`, `threes`, `answers`, `blanks` and `visits`, which have had no say: like all of
 CONFIRMING they are run when knobs have been chosen. Seven tables of three to ten columns came last, when it
 had turned out that there were none: three to choose by, and four, of columns that nobody had run, to confirm.
+Numbers that are mostly nothing came after that, for the same reason: `words` to choose by, `claims` to
+confirm.
 """
 
 from __future__ import annotations
@@ -387,6 +389,10 @@ CHOOSING: dict[str, Entry] = {
             ("lng", 115.9, 116.9),
         ),
     ),
+    "words": Entry(
+        "generated: 40 numbers that are mostly nothing",
+        partial(families.spikes, "words", 5_000, (24,) * 40, 4, 1),
+    ),
     "adult-5": Entry(
         "five small columns of adult-race",
         partial(
@@ -483,6 +489,10 @@ CONFIRMING: dict[str, Entry] = {
     "blanks": Entry(
         "generated: more than half of the values missing",
         BLANKS,
+    ),
+    "claims": Entry(
+        "generated: 30 numbers that are mostly nothing, in 16 to 48 bins",
+        partial(families.spikes, "claims", 8_000, (16, 24, 32, 40, 48, 20) * 5, 6, 407),
     ),
     "visits": Entry("visits to msnbc.com: the sections of a visitor's pages, and how many", visits),
     "mushroom-6": Entry(

@@ -11,3 +11,9 @@ from penstock.kinds.table.confluence import method
 def in_views(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of a few small columns are counted in views, as larger ones are, and not as a whole."""
     monkeypatch.setattr(method._Fit, "_as_a_whole", lambda self, strength=None: False)
+
+
+@pytest.fixture
+def by_columns(in_views: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And single columns are counted first, as where dependence is sparse or noise large."""
+    monkeypatch.setattr(method._Fit, "_all_at_once", lambda self, strength: False)

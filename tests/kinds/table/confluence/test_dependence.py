@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import combinations_with_replacement
 from math import floor
 
@@ -38,6 +39,27 @@ def test_a_record_moves_no_pair_by_more_than_four_and_a_replaced_one_by_eight() 
                 assert abs(int(open_seal(more)[0]) - before) <= more.sensitivity.l1 == 4 * 2
             swapped = dependence(np.vstack([rows[1:], RECORDS[-1]]), schema_of(SIZES, replace=n)).sealed()
             assert abs(int(open_seal(swapped)[0]) - before) <= swapped.sensitivity.l1 == 8 * 2
+
+
+def test_the_sum_of_all_pairs_moves_by_no_more_than_all_of_them_do() -> None:
+    for chosen in combinations_with_replacement(range(len(RECORDS)), 2):
+        rows = RECORDS[list(chosen)]
+        before = int(open_seal(dependence(rows, schema_of(SIZES)).together())[0])
+        for record in RECORDS[::3]:
+            more = dependence(np.vstack([rows, record]), schema_of(SIZES)).together()
+            assert abs(int(open_seal(more)[0]) - before) <= more.sensitivity.l1 == 4 * 3
+        swapped = dependence(np.vstack([rows[1:], RECORDS[-1]]), schema_of(SIZES, replace=2)).together()
+        assert abs(int(open_seal(swapped)[0]) - before) <= swapped.sensitivity.l1 == 8 * 3
+
+
+def test_the_mean_of_all_pairs_is_that_of_the_tree_where_all_are_alike_and_less_in_a_chain() -> None:
+    same = np.repeat([0, 1], 5000)
+    tier = partial(PureTier, paid(100))
+    copies = dependence(np.column_stack([same] * 4), schema_of([2] * 4))
+    assert copies.of_all(tier(), Fraction(1, 2), 10_000) == pytest.approx(0.5 - 0.4 / 100, abs=0.002)
+    free = np.random.default_rng(0).integers(0, 2, (10_000, 2))
+    pairs = dependence(np.column_stack([same, same, free]), schema_of([2] * 4))
+    assert pairs.of_all(tier(), Fraction(1, 4), 10_000) == pytest.approx(0.5 / 6, abs=0.02)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -168,6 +168,7 @@ def test_a_larger_table_tells_of_a_pair_that_was_counted_by_itself() -> None:
     assert table[0, 0] > 0.9
 
 
+@pytest.mark.usefixtures("by_columns")
 def test_the_mean_gap_is_paid_more_where_noise_would_hide_it() -> None:
     rows = of_one_cause()
     table = table_of(rows, schema_of([2] * 16))
@@ -215,6 +216,7 @@ def test_all_goes_to_the_one_way_counts_where_no_view_is_worth_its_noise() -> No
         assert len(release.connections.groups) == 6
 
 
+@pytest.mark.usefixtures("by_columns")
 def test_what_no_view_sees_in_full_is_counted_once_more() -> None:
     sizes = [40, 3, 3, 50]
     release = fit_with(Knobs(plane=1e9), table_of(mixed_rows(20000, sizes), schema_of(sizes)), paid(20))
@@ -222,6 +224,7 @@ def test_what_no_view_sees_in_full_is_counted_once_more() -> None:
     assert in_full == {0, 1, 2, 3}
 
 
+@pytest.mark.usefixtures("by_columns")
 def test_no_column_is_counted_again_with_more_noise_than_before() -> None:
     """Precisions add up: a second count of four times the noise would tell a sixteenth of the first."""
     sizes = [40, 7, 5, 50]
@@ -349,6 +352,7 @@ def test_pairs_with_the_target_are_counted_even_where_no_others_are() -> None:
     assert hidden.parameters["views"] == "none"
 
 
+@pytest.mark.usefixtures("by_columns")
 def test_where_a_tree_may_tell_everything_few_pairs_are_chosen_beyond_it() -> None:
     """A chain of 14 columns, whose distant pairs are far from independent, and a class behind 14 columns."""
     rng, columns, size = np.random.default_rng(1), 14, 5
@@ -365,6 +369,7 @@ def test_where_a_tree_may_tell_everything_few_pairs_are_chosen_beyond_it() -> No
         assert (few < more) == (fewer < more) == (rows is chain)
 
 
+@pytest.mark.usefixtures("by_columns")
 def test_more_pairs_are_chosen_where_choices_are_clear() -> None:
     """A class behind 14 columns: few pairs for each column with some budget, most of all with a large one."""
     rng, columns, size = np.random.default_rng(2), 14, 5
@@ -406,6 +411,7 @@ def test_what_chance_does_to_a_pair_is_counted_where_noise_is_smaller() -> None:
     assert poor.parameters["pairs"] < rich.parameters["pairs"] == 15  # all that there are
 
 
+@pytest.mark.usefixtures("by_columns")
 def test_pairs_of_few_columns_of_many_records_are_counted_in_fine_groups() -> None:
     rows = mixed_rows(60000, [120, 120, 3])
     clear, noisy = (

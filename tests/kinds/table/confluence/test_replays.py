@@ -16,7 +16,7 @@ from penstock.kinds.table.confluence.arrangement import Arrangement
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import open_seal
 
-pytestmark = pytest.mark.usefixtures("in_views")
+pytestmark = pytest.mark.usefixtures("by_columns")
 
 SLACK = Fraction(1, 100)
 Rows = NDArray[np.int64]

@@ -37,17 +37,19 @@ WINDOW = (-60, 160)
 class Step:
     """The strongest tree of yes/no columns, as the shipped code seals it, with room for a mistake.
 
-    `stated` changes the sensitivity that is stated.
+    With `of_all` it is the sum over all pairs. `stated` changes the sensitivity that is stated.
     """
 
     columns: int
     promise: Promise = ADDED
     at_most: int | None = None
+    of_all: bool = False
     stated: Callable[[Sensitivity], Sensitivity] = lambda known: known
 
     def sealed(self, records: Records) -> Sealed[Counts]:
         table = yes_no_table(records, self.columns, self.promise.relation, self.at_most)
-        found = Dependence(table, table.attributes).sealed()
+        dependence = Dependence(table, table.attributes)
+        found = dependence.together() if self.of_all else dependence.sealed()
         return found.claim(
             lambda whole: whole,
             self.stated(found.sensitivity),
@@ -83,6 +85,9 @@ def targets() -> tuple[Target, ...]:
             "confluence-dependence-users", "the same for users of two records", Step(2, at_most=2), users
         ),
         _target(
+            "confluence-dependence-of-all", "all pairs of three columns added up", Step(3, of_all=True), three
+        ),
+        _target(
             "broken-confluence-dependence-as-gap",
             "the bound of a gap from a public expectation, for a distance from the records' own",
             Step(2, stated=lambda known: known.scaled(Fraction(1, 4))),
@@ -92,6 +97,12 @@ def targets() -> tuple[Target, ...]:
             "broken-confluence-dependence-of-one",
             "the bound of one pair for a tree of two",
             Step(3, stated=lambda known: known.scaled(Fraction(1, 2))),
+            three,
+        ),
+        _target(
+            "broken-confluence-dependence-of-all",
+            "the bound of a tree of two pairs for the sum of three",
+            Step(3, of_all=True, stated=lambda known: known.scaled(Fraction(2, 3))),
             three,
         ),
         _target(

@@ -2,9 +2,11 @@
 
 Into how many groups a fine column is counted follows from the noisy number of records
 (`penstock.kinds.table.confluence.columns`). The exact side enumerates that number and what the shipped code
-makes of it; the broken copy makes the same of the exact number. Small columns are counted in one table: its
-loss is the distance of two neighbouring tables of counts in units of the noise that is stated for them, and
-the broken copies state too little for a replaced record and for a user of two.
+makes of it; the broken copy makes the same of the exact number. Whether single codes stand out of such
+columns is one noisy number, the sum of their largest counts; the broken copies state the bound of one column
+for two, and of one record for two. Small columns are counted in one table: its loss is the distance of two
+neighbouring tables of counts in units of the noise that is stated for them, and the broken copies state too
+little for a replaced record and for a user of two.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from penstock.audit.exact import Distribution
 from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.table.audits.yes_no import Records, yes_no_table
-from penstock.kinds.table.confluence.columns import blocks, detail
+from penstock.kinds.table.confluence.columns import Largest, blocks, detail
 from penstock.kinds.table.confluence.tiers import PureTier
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import Parent
@@ -71,6 +73,25 @@ def groups_for(records: int) -> int:
 
 
 @dataclass(frozen=True)
+class LargestOfTwo:
+    """The largest counts of two columns added up, as the shipped code seals them."""
+
+    promise: Promise = ADDED
+    at_most: int | None = None
+    stated: Callable[[Sensitivity], Sensitivity] = lambda known: known
+
+    def loss(self, first: Records, second: Records) -> float:
+        """The largest loss of noise on that number."""
+        (one, moves), (two, _) = map(self._sum, (first, second))
+        return float(abs(one - two) * self.promise.epsilon / moves)
+
+    def _sum(self, records: Records) -> tuple[int, Fraction]:
+        table = yes_no_table(records, 2, self.promise.relation, self.at_most)
+        sealed = Largest(table, table.attributes).sealed()
+        return int(open_seal(sealed)[0]), self.stated(sealed.sensitivity).l1
+
+
+@dataclass(frozen=True)
 class CountedAsOne:
     """The tables in which three yes/no columns are counted, as the shipped code arranges them."""
 
@@ -107,7 +128,29 @@ def targets() -> tuple[Target, ...]:
     users = tuple(
         Pair(((*other, 0),), ((*other, 0), (*record, 1), (*record, 1))) for other in bits for record in bits
     )
+    of_two = tuple(np.ndindex(2, 2))
+    alike, swapped = (
+        small_pairs(of_two, 3, promise.relation, smallest=1, most=60) for promise in (ADDED, REPLACED)
+    )
+    persons = tuple(Pair(((0, 0, 0),), ((0, 0, 0), (*record, 1), (*record, 1))) for record in of_two)
     return (
+        _loss("confluence-largest", "the largest counts of two columns added up", LargestOfTwo(), alike),
+        _loss("confluence-largest-replace", "the same of a replaced record", LargestOfTwo(REPLACED), swapped),
+        _loss(
+            "confluence-largest-users", "the same of users of two records", LargestOfTwo(at_most=2), persons
+        ),
+        _loss(
+            "broken-confluence-largest-of-one",
+            "the bound of one column for two",
+            LargestOfTwo(stated=lambda known: known.scaled(Fraction(1, 2))),
+            alike,
+        ),
+        _loss(
+            "broken-confluence-largest-single-record",
+            "users with two records, stated for one",
+            LargestOfTwo(at_most=2, stated=lambda known: known.scaled(Fraction(1, 2))),
+            persons,
+        ),
         _detail("confluence-detail", "the groups of a fine column, by the noisy number", Detail(), more),
         _detail(
             "broken-confluence-detail-from-records",
@@ -115,23 +158,23 @@ def targets() -> tuple[Target, ...]:
             Detail(exactly=True),
             more,
         ),
-        _together("confluence-together", "three yes/no columns in one table", CountedAsOne(), added),
-        _together(
+        _loss("confluence-together", "three yes/no columns in one table", CountedAsOne(), added),
+        _loss(
             "confluence-together-replace",
             "the same when a record is replaced",
             CountedAsOne(REPLACED),
             replaced,
         ),
-        _together(
+        _loss(
             "confluence-together-users", "the same for users of two records", CountedAsOne(at_most=2), users
         ),
-        _together(
+        _loss(
             "broken-confluence-together-replace",
             "a replaced record, stated as if it only came or went",
             CountedAsOne(REPLACED, stated=lambda known: known.scaled(Fraction(1, 2))),
             replaced,
         ),
-        _together(
+        _loss(
             "broken-confluence-together-single-record",
             "users with two records, stated for one",
             CountedAsOne(at_most=2, stated=lambda known: known.scaled(Fraction(1, 2))),
@@ -148,5 +191,5 @@ def _detail(name: str, summary: str, step: Detail, pairs: Sequence[Pair]) -> Tar
     return Target(name, _kind(name), ADDED, summary, pairs, run=step.run, distribution=step.law, effort=0.02)
 
 
-def _together(name: str, summary: str, step: CountedAsOne, pairs: Sequence[Pair]) -> Target:
+def _loss(name: str, summary: str, step: LargestOfTwo | CountedAsOne, pairs: Sequence[Pair]) -> Target:
     return Target(name, _kind(name), step.promise, summary, pairs, loss=step.loss, effort=0.02)

@@ -72,8 +72,11 @@ class Arrangement:
             most = max(2, most // 2)
 
     def within(self, most: int) -> list[int]:
-        """The finest level of each variable with so many groups at most."""
-        return [next(level for level, size in enumerate(each) if size <= most) for each in self.sizes]
+        """The finest level of each variable with so many groups at most, or else its coarsest."""
+        return [
+            next((level for level, size in enumerate(each) if size <= most), len(each) - 1)
+            for each in self.sizes
+        ]
 
     def pairs(self, levels: Sequence[int]) -> list[View]:
         """All pairs at these levels, along the lines of a plane or a space where that costs less."""
@@ -92,6 +95,11 @@ class Arrangement:
         if any(prod(self.sizes[number][at[number]] for number in line) > MOST_CELLS for line in lines):
             return []
         return covering(lines, at, self.sizes, self.tier.power)
+
+    def small(self, levels: Sequence[int]) -> bool:
+        """Whether tables of all pairs at these levels are not too large to be counted."""
+        width = [each[level] for each, level in zip(self.sizes, levels, strict=True)]
+        return _sum_of_pairs(np.array(width, dtype=np.float64)) <= MOST_PAIR_CELLS
 
     def patience(
         self, everything: Sequence[View], levels: Sequence[int], dense: float, choices: int

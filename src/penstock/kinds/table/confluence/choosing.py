@@ -37,6 +37,34 @@ _SPANNED = 0.9  # of the pairs of a tree that connects everything: before that n
 class Choosing(Run):
     """The views that seem worth their noise."""
 
+    def _all_at_once(self, strength: float) -> bool:
+        """Whether all pairs are counted in full and nothing before: dependence is dense, their noise small.
+
+        Single columns come along with them, and so does what the gaps of pairs would have told. How dense
+        dependence is has to be asked for. It is not where the noise of all pairs would exceed what a tree of
+        them has to tell, nor under rho: precisions add up there, so that what is counted first is not lost.
+        """
+        levels, couples = [part.level for part in self.seen], len(self.dependence.couples)
+        if couples == 1 or not self._arranged().small(levels):
+            return False
+        pure, concentrated = self._noise_of_pairs(levels)
+        noisy = pure / (2 * self.n * couples * strength)
+        if concentrated < pure or noisy > self.knobs.at_once:
+            return False
+        doubt = partial(self.dependence.doubt, self.start, records=self.n)
+        share = self._share_telling(doubt, self.knobs.density * strength)
+        found = self.dependence.of_all(self.start, share, self.n)
+        return found > (self.knobs.dense + self.knobs.denser * noisy) * strength
+
+    def _every_pair(self) -> list[View]:
+        """Tables of all pairs in full, and of all triples where noise is far below chance."""
+        levels, arranged = [part.level for part in self.seen], self._arranged()
+        self.parameters["views"] = "all pairs"
+        views = arranged.pairs(levels)
+        views += arranged.triples(views)
+        self.finest, self.untold = arranged.untold(views, levels)
+        return views
+
     def _views(self, measured: list[Measured], strength: float) -> list[View]:
         known = self._assembly(measured)
         sizes = [variable.sizes for variable in self.variables]

@@ -13,8 +13,15 @@ k d / (2 n epsilon) each. Neighbouring bins of an ordered column are then counte
 hide is about `HIDDEN` over their number, as for a hill that covers a small part of the range, and less noise
 that neighbours even out by themselves (`smoothing`); where that is less than the noise that they save, they
 are counted; but never where the noise of a column does not exceed its records, since a spike (all those who
-have nothing) would still stand out of it, and is lost in a group. Which groups there are follows from the
-schema, how many from public numbers: the budget, the sizes, and the noisy number of records.
+have nothing) would still stand out of it, and is lost in a group. Beyond that one noisy number says how much
+the largest codes of these columns have (`Largest`): where that is half of the records or more, and stands out
+of noise, columns are counted in full after all. Which groups there are follows from the schema, how many from
+public numbers: the budget, the sizes, and the noisy number of records.
+
+Why that number is private: a record that comes raises one count of each column by 1, and the largest count of
+a column by at most 1; one that goes lowers it by at most 1, and one that is replaced does both to a column,
+which moves its largest count by at most 1 in either direction. So does every record of a unit, and the sum
+over columns moves by their number, which is public, times as much.
 
 *For how much.* Tables share a budget by the roots of their areas, which makes the sum of their noise least.
 Of thousands of categories that nobody can put in groups hardly anything is told by a small budget, and they
@@ -25,12 +32,24 @@ times what is there, it gets no more than is left over.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log, sqrt
 
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.engine.marginal import Column
 from penstock.kinds.table.confluence.packing import Sizes, View, view_of
+from penstock.kinds.table.confluence.tiers import Tier
+from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.encoding import Grouping
 from penstock.kinds.table.network.parents import Parent
+from penstock.privacy.seals.sealed import Sealed
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema.attribute import Attribute
+
+Counts = NDArray[np.int64]
 
 HIDDEN = 4.0
 """The distance between the bins of a column and its groups, times the number of groups; chosen on tables of
@@ -45,6 +64,10 @@ tables that `studies/frame/families.py` makes."""
 
 LEFT_OVER = 0.3
 """What such a table gets, times what all others get together, over the number of all."""
+
+SPIKE = 0.5
+"""The mean share of the largest code of columns that would be counted in groups, above which they are not;
+chosen on tables that `studies/frame/families.py` makes."""
 
 _SMALL = 3  # codes of a column that may gain from company
 
@@ -139,3 +162,48 @@ def detail(attributes: Sequence[Attribute], fixed: Sequence[bool], noise: float)
         whole = level.size == attribute.size
         found.append(None if whole else Grouping(tuple(int(code) for code in level.codes), level.size))
     return found
+
+
+def standing_out(sizes: Sequence[int], some: Sequence[int], noise: float) -> float:
+    """The share that one code of `some` of these columns must have to exceed the noise of all others.
+
+    Of k numbers of Laplace noise the largest is about ln k times their scale.
+
+    >>> round(standing_out([64, 64], [0], 0.01), 3)
+    0.083
+    """
+    roots = [sqrt(size) for size in sizes]
+    return sum(log(sizes[number]) * noise * sum(roots) / roots[number] for number in some) / len(some)
+
+
+@dataclass(frozen=True, eq=False)
+class Largest:
+    """The counts of the largest codes of some columns, added up: one number."""
+
+    table: Table
+    columns: Sequence[Attribute]
+
+    @property
+    def moves(self) -> Sensitivity:
+        """Of the largest count of one column."""
+        return Sensitivity.of(self.table.schema.unit.records)
+
+    def sealed(self) -> Sealed[Counts]:
+        return self.table.derive(
+            [(Column(each.name),) for each in self.columns],
+            lambda counts: np.array([sum(int(column.max(initial=0)) for column in counts)]),
+            self.moves.scaled(len(self.columns)),
+            shape=(1,),
+            because="a record that comes raises one count of a column by 1, and so its largest count by at "
+            "most 1; one that goes lowers it by at most that, one that is replaced moves it one way or the "
+            "other by at most that, and a unit of m records by m times as much; the sum over a public number "
+            "of columns moves by that number times as much",
+        )
+
+    def share(self, tier: Tier, share: Fraction, records: float) -> float:
+        """The mean over these columns, as a share of the records."""
+        return tier.number(self.sealed(), "largest counts", share) / (len(self.columns) * records)
+
+    def doubt(self, tier: Tier, share: Fraction, records: float) -> float:
+        """How far off that is on average."""
+        return tier.noise(self.moves, share) / records

@@ -13,8 +13,9 @@ N, so that nothing is rounded before it is rounded down.
 What is told is the largest sum over the pairs of a spanning tree: those that connect d columns by d - 1 pairs
 with the largest distances. The sum over any one tree moves by at most d - 1 times that bound, and the
 largest of numbers that each move by at most so much moves by no more. Divided by d - 1, it says how strong
-the dependence is that a tree of views would catch. The mean over all pairs would move as far, and be far
-smaller where columns depend on few others.
+the dependence is that a tree of views would catch. The mean over all pairs moves as far, and is far smaller
+where columns depend on few others. It is asked for where tables of all pairs would have little noise against
+what a tree tells: whether a tree leaves much to the others is what it says then.
 
 Nothing about the records is known yet, so that the groups in which columns are looked at follow from the
 schema: neighbours in an ordered column, else codes that leave the same remainder.
@@ -79,18 +80,38 @@ class Dependence:
         units = 1 if self.table.relation is Relation.ADD_REMOVE else 2
         return Sensitivity.of(_MOVES * units * self.table.schema.unit.records)
 
-    def sealed(self) -> Sealed[Counts]:
-        """The sum of the distances along the tree, each rounded down."""
+    @cached_property
+    def _each(self) -> Sealed[Counts]:
+        """The distance of every pair, rounded down."""
         return self.table.derive(
             [(self.looks[one], self.looks[two]) for one, two in self.couples],
-            lambda counts: np.array([spanning(list(map(self._distance, self.couples, counts)))]),
-            self.moves.scaled(self.edges),
-            shape=(1,),
+            lambda counts: np.array(list(map(self._distance, self.couples, counts))),
+            Sensitivity.scores(self.moves.linf, candidates=len(self.couples)),
+            shape=(len(self.couples),),
             because="a record that comes changes C - AB/N by N/(N+1) times the product of two vectors whose "
             "entries add up to at most 2 in absolute value, so that the distance of a pair moves by less "
             "than 4 and, rounded down, by at most 4; one that goes moves it back, one that is replaced does "
-            "both, and a unit of m records moves m times as much; the sum over a tree of a public number of "
-            "pairs moves by that number times as much, and so does the largest over all trees",
+            "both, and a unit of m records moves m times as much",
+        )
+
+    def sealed(self) -> Sealed[Counts]:
+        """The sum of the distances along the tree."""
+        return self._each.claim(
+            lambda distances: np.array([spanning([int(each) for each in distances])]),
+            self.moves.scaled(self.edges),
+            shape=(1,),
+            because="the sum over a tree of a public number of pairs moves by that number times what one of "
+            "them moves by, and so does the largest over all trees",
+        )
+
+    def together(self) -> Sealed[Counts]:
+        """The sum of the distances of all pairs."""
+        return self._each.claim(
+            lambda distances: np.array([distances.sum()]),
+            self.moves.scaled(len(self.couples)),
+            shape=(1,),
+            because="the sum over all pairs, whose number is public, moves by that number times what one of "
+            "them moves by",
         )
 
     def strength(self, tier: Tier, share: Fraction, records: float) -> float:
@@ -98,8 +119,13 @@ class Dependence:
         mean = tier.number(self.sealed(), "dependence", share) / self.edges
         return mean / (2 * records) - self.by_chance(records)
 
+    def of_all(self, tier: Tier, share: Fraction, records: float) -> float:
+        """The same of all pairs."""
+        mean = tier.number(self.together(), "dependence of all pairs", share) / len(self.couples)
+        return mean / (2 * records) - self.by_chance(records)
+
     def doubt(self, tier: Tier, share: Fraction, records: float) -> float:
-        """How far off that is on average."""
+        """How far off either is on average."""
         return tier.noise(self.moves, share) / (2 * records)
 
     def by_chance(self, records: float) -> float:

@@ -67,11 +67,16 @@ class Knobs:
 
     whole: float = 0.8
     whole_most: float = 2.5
+    whole_columns: float = 1.5
+    at_once: float = 0.8
+    dense: float = 0.48
+    denser: float = 0.08
+    density: float = 0.1
     whole_cells: int = MOST_CELLS
     size: Fraction = Fraction(1, 100)
     unsure: float = 1.0
     hopeless: float = 0.25
-    dependence: Fraction = Fraction(1, 25)
+    number: Fraction = Fraction(1, 25)
     worth: float = 1.0
     starved: float = 1.5
     many: int = 25

@@ -10,12 +10,17 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
 
 1. *Number of records*, where it is not public: one noisy count. It decides how the rest is divided. Where a
    table of all columns together is so small that the noise of its cells, added up, stays below what chance
-   does to so many records, all that is left goes to that table, and no other look is taken (`whole`).
+   does to so many records, or that it tells single columns about as well as tables of their own do, all that
+   is left goes to that table, and no other look is taken (`whole`). Where fine bins would be counted in
+   groups, one noisy number more says whether single codes stand out of them (`columns.Largest`).
 2. *Dependence*: one noisy number that says how far pairs are from independent along the spanning tree where
    they are furthest (`dependence`). It is not asked for where the noise of a tree of pairs would exceed
    whatever it could say. Where it says too little to be worth that noise, all that is left goes to the
    one-way counts, and the release is one of independent columns. Where it says enough, and tables of pairs
-   would have no less noise than one of all columns has for them, all that is left goes to that one.
+   would have no less noise than one of all columns has for them, all that is left goes to that one. Where
+   tables of all pairs would have little noise against it, another noisy number says how far all pairs are
+   from independent. Where that is not much less than along the tree, all pairs are counted in full at once,
+   for all that is left, and steps 3 and 4 are not taken: single columns come along with pairs.
 3. *One-way counts* of every attribute, those of few codes in tables of two or three attributes, fine bins in
    groups where noise would bury them (`columns`): which tables and groups these are follows from the schema,
    the budget and the noisy number of records. Budget by the price of each table. They also tell which codes
@@ -62,7 +67,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
+from functools import partial
 from math import prod, sqrt
 from typing import ClassVar
 
@@ -74,9 +79,9 @@ from penstock.kinds.table.confluence import whole
 from penstock.kinds.table.confluence.assembly import Assembly
 from penstock.kinds.table.confluence.choosing import Choosing
 from penstock.kinds.table.confluence.coarsening import levels_by_mass
-from penstock.kinds.table.confluence.columns import detail, told, weights
-from penstock.kinds.table.confluence.dependence import Dependence
+from penstock.kinds.table.confluence.columns import SPIKE, Largest, detail, standing_out, told, weights
 from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
+from penstock.kinds.table.confluence.packing import View
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import Measured, measure
 from penstock.kinds.table.network.encoding import Encoding
@@ -88,11 +93,11 @@ from penstock.postprocessing import onto_simplex
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.seals.sensitivity import Sensitivity
+from penstock.schema.attribute import Attribute
 
 Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
-_LEAST = Fraction(1, 500)  # no look is paid less than this of the budget
 _COARSE = 4.0  # groups of a column in a pair, about, before any is counted
 _MEAN_OF_TREE = 0.4  # the mean gap of all pairs, of that of the pairs of a tree, about
 
@@ -149,22 +154,10 @@ class _Fit(Choosing):
         strength = self._strength(n)
         if strength is not None and self._as_a_whole(strength):
             return self._counted_as_a_whole()
-        aiming = strength is None and self._aiming()
-        pairs = len(self.variables) - 1 if aiming else self._likely(n, strength)
-        self.tier = self.start.least_noisy(*self._planned(pairs))
-        if strength is None and not aiming:
-            measured = self._one_ways(self.tier.left)
-            self.parameters["views"] = "none"
+        if strength is not None and self._all_at_once(strength):
+            measured = self._counted_with_triples(self._every_pair(), [])
         else:
-            measured = self._one_ways(self._share(n))
-            self._merge(self._assembly(measured))
-            views = self._targeted() if strength is None else self._views(measured, strength)
-            views = self._again(views, measured)
-            spared = self._arranged().spared(views, every=not self.chosen) if self.untold else Fraction(0)
-            if spared:
-                measured += self._counted(views, self.tier.part("counts of pairs", self.tier.left - spared))
-                views = self._triples(measured, spared) or views
-            measured += self._counted(views, self.tier.rest("counts of views"))
+            measured = self._by_columns(strength)
         known = self._assembly(measured)
         plain = known.network()
         if self.support:
@@ -172,24 +165,52 @@ class _Fit(Choosing):
         kept = ruled(plain, self.encoding, self.support, dict(enumerate(known.shares)))
         return self._made(measured, kept, known.total)
 
+    def _by_columns(self, strength: float | None) -> list[Measured]:
+        """Single columns first, and then the views that they make worth counting."""
+        aiming = strength is None and self._aiming()
+        pairs = len(self.variables) - 1 if aiming else self._likely(self.n, strength)
+        self.tier = self.start.least_noisy(*self._planned(pairs))
+        if strength is None and not aiming:
+            self.parameters["views"] = "none"
+            return self._one_ways(self.tier.left)
+        measured = self._one_ways(self._share(self.n))
+        self._merge(self._assembly(measured))
+        views = self._targeted() if strength is None else self._views(measured, strength)
+        return self._counted_with_triples(self._again(views, measured), measured)
+
+    def _counted_with_triples(self, views: list[View], measured: list[Measured]) -> list[Measured]:
+        """All that is counted once these views are, and triples that they do not tell, where some are."""
+        spared = self._arranged().spared(views, every=not self.chosen) if self.untold else Fraction(0)
+        if spared:
+            alone = not measured
+            measured += self._counted(views, self.tier.part("counts of pairs", self.tier.left - spared))
+            if alone:  # nothing was known by which codes could have been merged
+                self._merge(self._assembly(measured))
+                arranged = self._arranged()
+                self.finest, self.untold = arranged.untold(views, arranged.finest())
+            views = self._triples(measured, spared) or views
+        return measured + self._counted(views, self.tier.rest("counts of views"))
+
     def _as_a_whole(self, strength: float | None = None) -> bool:
         """Whether one table of all columns is better than tables of some (`whole`).
 
-        That is so where its noise is below chance, the further below the more noise pairs have by it than by
+        That is so where single columns have hardly more noise by it than by tables of their own, and pairs
+        come along; where its noise is below chance, the further below the more noise pairs have by it than by
         tables of their own; and where columns are known to depend, and pairs have no less noise by these.
         """
         sizes = [variable.size for variable in self.variables]
         if len(sizes) == 1 or prod(sizes) > self.knobs.whole_cells:
             return False
+        # Laplace noise has a mean absolute value of its deviation over the root of 2
         deviation = self.start.deviation(self.sensitivity)
         noisy = whole.of_chance(deviation, prod(sizes), max(1.0, self.n - self.unsure))
-        views = self._arranged().pairs([0] * len(sizes))
-        apart = [float(one * two) for one, two in combinations(sizes, 2)]
-        of_pairs = min(self.start.totals([view.weight**2 for view in views], self.sensitivity, apart))
-        # Laplace noise has a mean absolute value of its deviation over the root of 2
+        of_pairs = min(self._noise_of_pairs([0] * len(sizes)))
         times = deviation / sqrt(2) * whole.in_pairs(sizes) / of_pairs
         if strength is not None:
             return times <= 1 and noisy <= self.knobs.whole_most
+        of_columns = min(self._noise_of(self._columns(), map(float, sizes)))
+        if deviation / sqrt(2) * whole.in_columns(sizes) <= self.knobs.whole_columns * of_columns:
+            return True
         return noisy <= self.knobs.whole / max(1.0, times**2)
 
     def _counted_as_a_whole(self) -> NetworkRelease:
@@ -205,8 +226,7 @@ class _Fit(Choosing):
             possible = known.cleared([everywhere])[0].counts > 0
             without = onto_simplex(counts, max(1.0, known.total))
             self.parameters["broken_without_rules"] = float(without[~possible].sum() / without.sum())
-        smooth = {number: known.shares[number] for number in sorted(known.ordered)}
-        joint = whole.likely(counts, known.total, deviation, smooth, possible)
+        joint = whole.likely(counts, known.total, deviation, known.shares, sorted(known.ordered), possible)
         return self._made(measured, whole.network(joint, self.variables, known.before), known.total)
 
     def _size(self) -> int:
@@ -232,12 +252,30 @@ class _Fit(Choosing):
             for each in attributes
         ]
         found = detail(attributes, fixed, self.start.noise(self.sensitivity) / max(n, self.unsure))
+        if self._spikes(attributes, [number for number, groups in enumerate(found) if groups is not None]):
+            return
         self.variables = tuple(
             variable if groups is None else replace(variable, levels=(variable.levels[0], groups))
             for variable, groups in zip(self.variables, found, strict=True)
         )
         self.seen = [Parent(number, int(groups is not None)) for number, groups in enumerate(found)]
         self.encoding = Encoding(self.encoding.name, self.variables, self.encoding.sizes)
+
+    def _spikes(self, attributes: Sequence[Attribute], in_groups: Sequence[int]) -> bool:
+        """Whether columns that would be counted in groups have single codes that stand out of noise.
+
+        Nobody asks where there are no such columns, nor where noise would hide the answer or any spike.
+        """
+        if not in_groups:
+            return False
+        noisy = self.start.noise(self.sensitivity) / max(self.n, self.unsure)
+        least = max(SPIKE, standing_out([each.size for each in attributes], in_groups, noisy))
+        largest = Largest(self.table, [attributes[number] for number in in_groups])
+        doubt = partial(largest.doubt, self.start, records=self.n)
+        share = self._share_telling(doubt, SPIKE / 5)
+        if least >= 1 or doubt(share) > SPIKE / 2:
+            return False
+        return largest.share(self.start, share, self.n) > least
 
     def _buried(self, n: int) -> frozenset[int]:
         """The columns of which noise leaves nothing: others are planned without them."""
@@ -279,12 +317,10 @@ class _Fit(Choosing):
         least = self._worth(n) * max(1.0, sqrt(len(self.variables) / self.knobs.many)) * self.error
         if least > self.knobs.hopeless:
             return None
-        dependence = Dependence(self.table, self.table.attributes)
-        share = self.knobs.dependence
-        while share > _LEAST and dependence.doubt(self.tier, share / 2, n) < self.knobs.plainly:
-            share /= 2
-        found = dependence.strength(self.tier, share, n)
-        return found if found - self.knobs.doubt * dependence.doubt(self.tier, share, n) > least else None
+        doubt = partial(self.dependence.doubt, self.start, records=n)
+        share = self._share_telling(doubt, self.knobs.plainly)
+        found = self.dependence.strength(self.start, share, n)
+        return found if found - self.knobs.doubt * doubt(share) > least else None
 
     def _worth(self, n: int) -> float:
         """The expected errors that dependence must reach: more where choices do not do for a tree."""

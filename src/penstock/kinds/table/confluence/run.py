@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
+from itertools import combinations
 from math import sqrt
 
 from penstock.kinds.table.confluence.arrangement import Arrangement
 from penstock.kinds.table.confluence.assembly import Assembly
 from penstock.kinds.table.confluence.columns import blocks
+from penstock.kinds.table.confluence.dependence import Dependence
 from penstock.kinds.table.confluence.knobs import Knobs
 from penstock.kinds.table.confluence.limits import Limits
 from penstock.kinds.table.confluence.packing import View, price, shares, view_of
@@ -24,6 +26,8 @@ from penstock.kinds.table.network.ruled import precedence
 from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.support import Support
 from penstock.privacy.budgets.budget import Budget, Rho
+
+_LEAST = Fraction(1, 500)  # no look is paid less than this of the budget
 
 
 class Run:
@@ -49,6 +53,29 @@ class Run:
     def _arranged(self) -> Arrangement:
         sizes = [variable.sizes for variable in self.variables]
         return Arrangement(self.tier, self.sensitivity, self.n, self.knobs, sizes)
+
+    def _noise_of(self, views: Sequence[View], apart: Iterable[float]) -> tuple[float, float]:
+        """Of these tables for all the epsilon that is left, and of the areas of `apart` for its rho."""
+        areas = [view.weight ** (1 / view.power) for view in views]
+        return self.start.totals(areas, self.sensitivity, list(apart))
+
+    def _noise_of_pairs(self, levels: Sequence[int]) -> tuple[float, float]:
+        """Of all pairs at these levels."""
+        sizes = [variable.sizes[level] for variable, level in zip(self.variables, levels, strict=True)]
+        apart = (float(one * two) for one, two in combinations(sizes, 2))
+        return self._noise_of(self._arranged().pairs(levels), apart)
+
+    @cached_property
+    def dependence(self) -> Dependence:
+        """Of all columns, as the schema has them."""
+        return Dependence(self.table, self.table.attributes)
+
+    def _share_telling(self, doubt: Callable[[Fraction], float], plainly: float) -> Fraction:
+        """What a single number is asked for: less where less tells it `plainly`."""
+        share = self.knobs.number
+        while share > _LEAST and doubt(share / 2) < plainly:
+            share /= 2
+        return share
 
     def _columns(self) -> list[View]:
         """The tables in which single columns are counted first."""
