@@ -272,34 +272,42 @@ def labels(release: Any) -> list[str]:
     return [charge.label for _, charge in release.receipt.charges()]
 
 
-@pytest.mark.parametrize(("nothing", "in_full"), [(0.8, True), (0.0, False)])
-def test_fine_columns_are_counted_in_full_where_single_codes_stand_out(nothing: float, in_full: bool) -> None:
-    """4 hundredths of 3/10 tell the mean largest count of 1,000 records to 83: 80 % and 30 % are far apart
-    from 50 %, at 3.6 and 2.4 scales."""
-    rows = spiky(1000, 40, nothing)
-    frame, schema = graded(rows, 24)
-    release = Confluence().fit(Table.open(frame, schema), Budget("3/10", randomness=Randomness.seeded(1)))
+@pytest.mark.parametrize(("nothing", "in_full"), [(0.8, True), (0.3, False), (0.0, False)])
+def test_fine_columns_are_counted_in_full_where_single_codes_stand_out(
+    nothing: float, in_full: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the exact largest counts, 80, 30 and 14 % of a public number of records, so that luck has no say."""
+    shipped = Largest.share
+
+    def exactly(self: Largest, tier: Any, share: Fraction, records: float) -> float:
+        shipped(self, tier, share, records)
+        return float(open_seal(self.sealed())[0]) / (len(self.columns) * records)
+
+    monkeypatch.setattr(Largest, "share", exactly)
+    frame, schema = graded(spiky(1000, 40, nothing), 24, relation="replace", size=1000)
+    release = Confluence().fit(Table.open(frame, schema), Budget("3/5", randomness=Randomness.seeded(1)))
     assert "largest counts" in labels(release)
-    assert release.receipt.epsilon == Fraction(3, 10)
+    assert release.receipt.epsilon == Fraction(3, 5)
     assert all((one.counts.shape == (24,)) is in_full for one in release.measured)
 
 
 def test_spikes_come_back_that_groups_would_have_spread() -> None:
-    """Three runs. In twenty others .55 of the error of groups, give or take .06."""
+    """Three runs. In ten times three others .34 of the error of groups, give or take .10: not below .9 with a
+    probability of less than 1e-6."""
     rows = spiky(1000, 40, 0.8)
     frame, schema = graded(rows, 24)
     nothing = {}
     for in_groups in (False, True):
         found = []
         for seed in range(3):
-            budget = Budget("3/10", randomness=Randomness.seeded(seed))
+            budget = Budget("2/5", randomness=Randomness.seeded(seed))
             with pytest.MonkeyPatch.context() as patch:
                 if in_groups:
                     patch.setattr(method._Fit, "_spikes", lambda *_: False)
                 release = Confluence().fit(Table.open(frame, schema), budget)
             found += [abs(float(release.marginal([name])[0]) - 0.8) for name in schema.names]
         nothing[in_groups] = sum(found)
-    assert nothing[False] < 0.7 * nothing[True]
+    assert nothing[False] < 0.9 * nothing[True]
 
 
 def test_nobody_asks_where_nothing_is_counted_in_groups_or_noise_would_hide_every_spike() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from math import ceil, sqrt
+from math import ceil, comb, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ Counts = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
 _DEVIATION = {False: sqrt(2.0), True: 1.2533}  # of noise whose mean absolute value is 1, by `Tier.gaussian`
+_MOSTLY_TREE = 4  # columns, of whose pairs a tree holds half or more
 _SPANNED = 0.9  # of the pairs of a tree that connects everything: before that no triple is looked at
 
 
@@ -40,19 +41,25 @@ class Choosing(Run):
     def _all_at_once(self, strength: float) -> bool:
         """Whether all pairs are counted in full and nothing before: dependence is dense, their noise small.
 
-        Single columns come along with them, and so does what the gaps of pairs would have told. How dense
-        dependence is has to be asked for. It is not where the noise of all pairs would exceed what a tree of
-        them has to tell, nor under rho: precisions add up there, so that what is counted first is not lost.
+        Single columns come along with them, and so does what the gaps of pairs would have told. Not where the
+        noise of all pairs would exceed what a tree of them has to tell, nor under rho: precisions add up
+        there, so that what is counted first is not lost. How dense dependence is has to be asked for, unless
+        a tree holds most of the pairs; the fewer of them it holds, the better must be what is told of it.
         """
-        levels, couples = [part.level for part in self.seen], len(self.dependence.couples)
-        if couples == 1 or not self._arranged().small(levels):
+        columns, levels = len(self.variables), [part.level for part in self.seen]
+        if columns < 3 or not self._arranged().small(levels):
             return False
+        couples = comb(columns, 2)
         pure, concentrated = self._noise_of_pairs(levels)
         noisy = pure / (2 * self.n * couples * strength)
         if concentrated < pure or noisy > self.knobs.at_once:
             return False
+        if columns <= _MOSTLY_TREE:
+            return True
         doubt = partial(self.dependence.doubt, self.start, records=self.n)
         share = self._share_telling(doubt, self.knobs.density * strength)
+        if doubt(share) > self.knobs.unclear * strength / columns:
+            return False
         found = self.dependence.of_all(self.start, share, self.n)
         return found > (self.knobs.dense + self.knobs.denser * noisy) * strength
 

@@ -17,9 +17,15 @@ class Knobs:
 
     All columns are counted in one table of at most `whole_cells` cells where its noise is below `whole` of
     what chance does, over the square of what the noise of its pairs is of that of tables of all pairs, if
-    that is above 1; where it is not, and columns depend on each other, up to `whole_most`.
-    `size`, `dependence`, `gap` and `choices` are shares of the budget, that of the dependence less where less
-    tells it to `plainly`, that of the mean gap up to `gap_most` times as much where its noise would exceed
+    that is above 1; where it is not, and columns depend on each other, up to `whole_most`; and however noisy
+    where single columns have at most `whole_columns` times the noise that they have by tables of their own.
+    All pairs are counted in full before anything else where their noise is at most `at_once` times the
+    strength of dependence along a tree, and that of all pairs is at least `dense` of it, and `denser` of it
+    more for noise as large as that strength; of more than four columns only where that can be told to
+    `unclear` of it over their number.
+    `size`, `number`, `gap` and `choices` are shares of the budget, `number` that of the dependence, of its
+    density and of the largest counts of columns, less where less tells them: the dependence to `plainly`, its
+    density to `density`; that of the mean gap is up to `gap_most` times as much where its noise would exceed
     `gap_noise` of the gap along a tree. Bins are counted in groups only where there are too few records even
     if there are `unsure` times the noise of their number. The least views that connect all columns are a tree
     of coarse pairs. `worth` times the expected error of these and of the columns, if they
@@ -72,6 +78,7 @@ class Knobs:
     dense: float = 0.48
     denser: float = 0.08
     density: float = 0.1
+    unclear: float = 1.5
     whole_cells: int = MOST_CELLS
     size: Fraction = Fraction(1, 100)
     unsure: float = 1.0
