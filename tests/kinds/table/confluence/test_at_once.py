@@ -97,12 +97,18 @@ def test_few_columns_have_nothing_to_ask() -> None:
         assert ("a" in labels(release)) is (len(sizes) == 2)
 
 
-def test_many_columns_are_asked_for_density_only_where_it_is_told_well() -> None:
-    """A tree of twelve holds a sixth of the pairs: most tables of so many columns are not dense."""
-    rows = of_causes(3000, 12, 1, 3)
-    for epsilon, asked in (("1/5", False), (3, True)):
-        release = Confluence().fit(table_of(rows, schema_of([3] * 12)), paid(epsilon))
-        assert "dependence" in labels(release)
+def test_many_columns_are_asked_for_density_only_where_it_is_told_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A tree of twelve holds a sixth of the pairs: most tables of so many columns are not dense.
+
+    With 4 hundredths of 1 the distances of 3,000 replaced records are told to .033, .15 of a strength of .22;
+    1.5 over twelve is .125.
+    """
+    monkeypatch.setattr(method._Fit, "_strength", lambda self, n: 0.22)
+    table = table_of(following(3000, [3] * 12), schema_of([3] * 12, replace=3000))
+    for epsilon, unclear, asked in ((1, KNOBS.unclear, False), (1, 2.0, True), (2, KNOBS.unclear, True)):
+        release = fit_with(replace(KNOBS, unclear=unclear), table, paid(epsilon))
         assert (ASKED[2] in labels(release)) is asked
 
 
