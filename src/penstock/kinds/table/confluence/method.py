@@ -15,13 +15,13 @@ two are paid in epsilon, the others in epsilon or in the rho that the rest of (e
    groups, one noisy number more says whether single codes stand out of them (`columns.Largest`).
 2. *Dependence*: one noisy number that says how far pairs are from independent along the spanning tree where
    they are furthest (`dependence`). It is not asked for where the noise of a tree of pairs would exceed
-   whatever it could say. Where it says too little to be worth that noise, all that is left goes to the one-
-   way counts, and the release is one of independent columns. Where it says enough, and tables of pairs would
-   have no less noise than one of all columns has for them, all that is left goes to that one. Where tables of
-   all pairs would have little noise against it, another noisy number says how far all pairs are from
-   independent. Where that is not much less than along the tree, or a tree holds half of the pairs anyway, all
-   pairs are counted in full at once, for all that is left, and steps 3 and 4 are not taken: single columns
-   come along with pairs.
+   whatever it could say. Where it says too little to be worth that noise, all that is left goes to the
+   one-way counts, and the release is one of independent columns. Where it says enough, and tables of pairs
+   would have no less noise than one of all columns has for them, all that is left goes to that one. Where
+   tables of all pairs would have little noise against it, another noisy number says how far all pairs are
+   from independent. Where that is not much less than along the tree, or a tree holds half of the pairs
+   anyway, all pairs are counted in full at once, for all that is left, and steps 3 and 4 are not taken:
+   single columns come along with pairs.
 3. *One-way counts* of every attribute, those of few codes in tables of two or three attributes, fine bins in
    groups where noise would bury them (`columns`): which tables and groups these are follows from the schema,
    the budget and the noisy number of records. Budget by the price of each table. They also tell which codes
