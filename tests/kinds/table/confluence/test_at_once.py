@@ -112,6 +112,44 @@ def test_many_columns_are_asked_for_density_only_where_it_is_told_well(
         assert (ASKED[2] in labels(release)) is asked
 
 
+def test_columns_of_many_codes_come_first() -> None:
+    """Pairs are looked at in 32 groups of a column: in full they would leave no room for a third column."""
+    for sizes, asked in (([32, 6, 5, 8, 4], True), ([33, 6, 5, 8, 4], False)):
+        release = Confluence().fit(table_of(following(20_000, sizes), schema_of(sizes)), paid(3))
+        assert (ASKED[2] in labels(release)) is asked
+
+
+@pytest.mark.parametrize(
+    ("noisy", "dense", "at_once"), [(0.1, 0.51, True), (0.7, 0.51, False), (0.7, 0.57, True)]
+)
+def test_the_more_noise_the_denser_must_dependence_be(
+    noisy: float, dense: float, at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strength, records = 0.22, 8000
+    monkeypatch.setattr(method._Fit, "_strength", lambda self, n: strength)
+    monkeypatch.setattr(Dependence, "of_all", lambda self, *_: dense * strength)
+    noise = noisy * 2 * records * comb(len(SIZES), 2) * strength
+    monkeypatch.setattr(method._Fit, "_noise_of_pairs", lambda self, levels: (noise, noise))
+    table = table_of(following(records, SIZES), schema_of(SIZES, replace=records))
+    assert ("a" not in labels(Confluence().fit(table, paid(2)))) is at_once
+
+
+def test_codes_are_merged_afterwards_so_that_families_have_room() -> None:
+    sizes = [24] * 4
+    release = Confluence().fit(table_of(following(30_000, sizes), schema_of(sizes)), paid(2))
+    assert "a" not in labels(release)
+    assert all(len(variable.levels) > 1 for variable in release.network.variables)
+    assert max(len(pair.parents) for pair in release.network.pairs) > 1
+
+
+def test_all_triples_of_few_columns_are_counted_beside_pairs_where_noise_is_far_below_chance() -> None:
+    release = Confluence().fit(table_of(following(2000, SIZES), schema_of(SIZES)), paid(40))
+    assert ASKED[2] in labels(release)
+    held = {tuple(part.variable for part in one.parts) for one in release.measured if len(one.parts) == 3}
+    assert len(held) == comb(len(SIZES), 3)
+    assert "triples" not in release.parameters
+
+
 @pytest.mark.parametrize(("rows", "epsilon"), [(10_000, "1"), (10_000, "1/3"), (2000, "2")])
 def test_it_is_nearer_than_columns_first(rows: int, epsilon: str) -> None:
     """In twelve tables of other seeds .80, .75 and .79 of the error, give or take .04: not below 1 with a

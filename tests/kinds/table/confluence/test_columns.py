@@ -291,6 +291,36 @@ def test_fine_columns_are_counted_in_full_where_single_codes_stand_out(
     assert all((one.counts.shape == (24,)) is in_full for one in release.measured)
 
 
+@pytest.mark.parametrize(("epsilon", "in_full"), [("3/5", True), ("7/20", False)])
+def test_a_spike_must_stand_out_of_the_largest_noise(
+    epsilon: str, in_full: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty columns of 24 codes: the largest noise of each is about ln 24 x 40 x 2 / epsilon, .42 or .73."""
+    monkeypatch.setattr(Largest, "share", lambda *_: 0.6)
+    frame, schema = graded(spiky(1000, 40, 0.6), 24, relation="replace", size=1000)
+    release = Confluence().fit(Table.open(frame, schema), Budget(epsilon, randomness=Randomness.seeded(1)))
+    assert all((one.counts.shape == (24,)) is in_full for one in release.measured)
+
+
+@pytest.mark.parametrize(("epsilon", "asks"), [("3/25", False), ("2/5", True)])
+def test_nobody_asks_for_what_noise_would_hide(epsilon: str, asks: bool) -> None:
+    """4 hundredths of epsilon tell the mean largest count of 500 to .42 or .13 of them; .25 would do."""
+    frame, schema = graded(spiky(500, 4, 0.8, 64), 64, relation="replace", size=500)
+    release = Confluence().fit(Table.open(frame, schema), Budget(epsilon, randomness=Randomness.seeded(1)))
+    assert ("largest counts" in labels(release)) is asks
+
+
+def test_missing_values_are_no_spikes() -> None:
+    """They are a group of their own at every level, so that groups do not hide them."""
+    frame, schema = graded(spiky(300, 3, 0.0), 24)
+    fields = [
+        {**field.model_dump(by_alias=True, exclude_unset=True), "missing": "value"} for field in schema.fields
+    ]
+    gaps = frame.select(pl.when(pl.int_range(300) < 290).then(None).otherwise(pl.all()).name.keep())
+    table = Table.open(gaps, Schema.model_validate({"fields": fields}))
+    assert int(open_seal(Largest(table, table.attributes).sealed())[0]) <= 3 * 10
+
+
 def test_spikes_come_back_that_groups_would_have_spread() -> None:
     """Three runs. In ten times three others .34 of the error of groups, give or take .10: not below .9 with a
     probability of less than 1e-6."""

@@ -121,20 +121,47 @@ def test_columns_that_depend_are_counted_in_one_table_sooner() -> None:
     assert told == [("all columns", True), ("none", True)]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "one"), [([2] * 6, True), ([4, 8], True), ([2] * 8, False), ([9, 8, 7], False)]
-)
-def test_one_table_is_counted_however_noisy_where_columns_lose_little_by_it(
-    sizes: list[int], one: bool
-) -> None:
+CASES_OF_NOISE = {
+    "six yes/no columns": ([2] * 6, 2400, True),
+    "two columns": ([4, 8], 1200, True),
+    "far beyond chance": ([4, 8], 600, False),
+    "one code in thousands": ([5000, 2], 2000, False),
+    "eight yes/no columns": ([2] * 8, 9000, False),
+    "three columns": ([9, 8, 7], 30_000, False),
+}
+
+
+@pytest.mark.parametrize("name", CASES_OF_NOISE)
+def test_one_table_is_counted_beyond_chance_where_columns_lose_little_by_it(name: str) -> None:
     """Six yes/no columns have sums of 32 cells, a deviation of 5.7, by one table of all epsilon.
 
     By two tables of three of them, for half of epsilon each, they have sums of 4 cells and a deviation of 4.
+    Noise is 2 to 2.5 times what chance does in all of these but two.
     """
-    rows = np.random.default_rng(0).integers(0, sizes, (300, len(sizes)))
-    release = Confluence().fit(table_of(rows, schema_of(sizes)), paid("1/10"))
-    assert (release.parameters["views"] == "all columns") is one
-    assert ("dependence" in labels(release)) is False
+    sizes, records, one = CASES_OF_NOISE[name]
+    rows = np.random.default_rng(0).integers(0, sizes, (records, len(sizes)))
+    schema = schema_of(sizes, relation="replace", size=records)
+    release = Confluence().fit(table_of(rows, schema), paid("1/5"))
+    assert (labels(release) == ["all columns"]) is one
+
+
+def test_a_column_of_very_many_codes_is_told_without_a_matrix_of_them() -> None:
+    """A table of 40,000 x 2 cells and two columns: 40,000 x 40,000 numbers would be 13 GB."""
+    rows = mixed_rows(3000, [40_000, 2])
+    release = Confluence().fit(table_of(rows, schema_of([40_000, 2])), paid(1))
+    assert release.receipt.epsilon == 1
+    whole_table = fit_with(replace(KNOBS, whole=1e9), table_of(rows, schema_of([40_000, 2])), paid(1))
+    assert whole_table.parameters["views"] == "all columns"
+
+
+def test_a_careful_table_keeps_what_only_cells_tell() -> None:
+    """Every pair is independent. Deviation 30 in cells of 500: cells of none get a tenth of all at most."""
+    parity = np.indices((2, 2, 2)).sum(axis=0) % 2
+    exact = 500.0 * parity
+    noisy = exact + np.random.default_rng(9).laplace(0, 30 / sqrt(2), exact.shape)
+    found = whole.likely(noisy, 2000, 30.0, even([2, 2, 2]))
+    assert whole.of_chance(30.0, 8, 2000) > 1
+    assert found[parity == 0].sum() < 0.1
 
 
 def test_a_likely_table_of_noise_alone_is_nearer_to_independent_columns() -> None:
@@ -327,7 +354,7 @@ CASES: dict[str, tuple[list[int], Any, Any, dict[str, Any]]] = {
     "replace": ([3, 2, 4], 6, 0, {"relation": "replace", "size": 300}),
     "after dependence": ([5, 6, 5], Fraction(1, 2), 0, REPLACED),
     "after dependence, with a delta": ([5, 6, 5], Fraction(1, 2), Fraction(1, 10**9), REPLACED),
-    "however noisy": ([2, 2, 3], Fraction(1, 20), 0, {}),
+    "beyond chance": ([2, 2, 3], Fraction(1, 2), 0, {"relation": "replace", "size": 300}),
     "rules": ([3, 2, 4], 3, 0, {"impossible": ["a = 2 and b = 1"]}),
     "target": ([3, 2, 4], 3, 0, {"target": "b"}),
     "one value": ([3, 1, 4], 3, 0, {}),

@@ -96,10 +96,11 @@ class Arrangement:
             return []
         return covering(lines, at, self.sizes, self.tier.power)
 
-    def small(self, levels: Sequence[int]) -> bool:
-        """Whether tables of all pairs at these levels are not too large to be counted."""
+    def in_full(self, levels: Sequence[int]) -> bool:
+        """Whether columns at these levels have no more groups than pairs are looked at in."""
         width = [each[level] for each, level in zip(self.sizes, levels, strict=True)]
-        return _sum_of_pairs(np.array(width, dtype=np.float64)) <= MOST_PAIR_CELLS
+        cells = _sum_of_pairs(np.array(width, dtype=np.float64))
+        return max(width) <= self.knobs.finest and cells <= MOST_PAIR_CELLS
 
     def patience(
         self, everything: Sequence[View], levels: Sequence[int], dense: float, choices: int

@@ -41,13 +41,14 @@ class Choosing(Run):
     def _all_at_once(self, strength: float) -> bool:
         """Whether all pairs are counted in full and nothing before: dependence is dense, their noise small.
 
-        Single columns come along with them, and so does what the gaps of pairs would have told. Not where the
-        noise of all pairs would exceed what a tree of them has to tell, nor under rho: precisions add up
-        there, so that what is counted first is not lost. How dense dependence is has to be asked for, unless
+        Single columns come along with them, and so does what the gaps of pairs would have told. Not where
+        columns have more codes than pairs are looked at in groups, nor where the noise of all pairs would
+        exceed what a tree of them has to tell, nor under rho: precisions add up there, so that what is
+        counted first is not lost. How dense dependence is has to be asked for, unless
         a tree holds most of the pairs; the fewer of them it holds, the better must be what is told of it.
         """
         columns, levels = len(self.variables), [part.level for part in self.seen]
-        if columns < 3 or not self._arranged().small(levels):
+        if columns < 3 or not self._arranged().in_full(levels):
             return False
         couples = comb(columns, 2)
         pure, concentrated = self._noise_of_pairs(levels)

@@ -19,9 +19,9 @@ of noise, columns are counted in full after all. Which groups there are follows 
 public numbers: the budget, the sizes, and the noisy number of records.
 
 Why that number is private: a record that comes raises one count of each column by 1, and the largest count of
-a column by at most 1; one that goes lowers it by at most 1, and one that is replaced does both to a column,
-which moves its largest count by at most 1 in either direction. So does every record of a unit, and the sum
-over columns moves by their number, which is public, times as much.
+a column, or of some of its codes, by at most 1; one that goes lowers it by at most 1, and one that is
+replaced does both to a column, which moves its largest count by at most 1 in either direction. So does every
+record of a unit, and the sum over columns moves by their number, which is public, times as much.
 
 *For how much.* Tables share a budget by the roots of their areas, which makes the sum of their noise least.
 Of thousands of categories that nobody can put in groups hardly anything is told by a small budget, and they
@@ -178,7 +178,10 @@ def standing_out(sizes: Sequence[int], some: Sequence[int], noise: float) -> flo
 
 @dataclass(frozen=True, eq=False)
 class Largest:
-    """The counts of the largest codes of some columns, added up: one number."""
+    """The counts of the largest codes of some columns, added up: one number.
+
+    Missing and other values do not count: they are groups of their own at every level.
+    """
 
     table: Table
     columns: Sequence[Attribute]
@@ -191,7 +194,7 @@ class Largest:
     def sealed(self) -> Sealed[Counts]:
         return self.table.derive(
             [(Column(each.name),) for each in self.columns],
-            lambda counts: np.array([sum(int(column.max(initial=0)) for column in counts)]),
+            lambda counts: np.array([sum(map(self._largest, self.columns, counts))]),
             self.moves.scaled(len(self.columns)),
             shape=(1,),
             because="a record that comes raises one count of a column by 1, and so its largest count by at "
@@ -199,6 +202,10 @@ class Largest:
             "other by at most that, and a unit of m records by m times as much; the sum over a public number "
             "of columns moves by that number times as much",
         )
+
+    def _largest(self, column: Attribute, counts: Counts) -> int:
+        """Of the codes that groups would hide: missing and other values are groups of their own anyway."""
+        return int(counts[: column.regular].max(initial=0))
 
     def share(self, tier: Tier, share: Fraction, records: float) -> float:
         """The mean over these columns, as a share of the records."""

@@ -17,8 +17,8 @@ class Knobs:
 
     All columns are counted in one table of at most `whole_cells` cells where its noise is below `whole` of
     what chance does, over the square of what the noise of its pairs is of that of tables of all pairs, if
-    that is above 1; where it is not, and columns depend on each other, up to `whole_most`; and however noisy
-    where single columns have at most `whole_columns` times the noise that they have by tables of their own.
+    that is above 1; where it is not, and columns depend on each other, up to `whole_most`; and up to
+    that where single columns have at most `whole_columns` times the noise that they have by their own tables.
     All pairs are counted in full before anything else where their noise is at most `at_once` times the
     strength of dependence along a tree, and that of all pairs is at least `dense` of it, and `denser` of it
     more for noise as large as that strength; of more than four columns only where that can be told to

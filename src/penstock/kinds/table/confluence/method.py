@@ -5,8 +5,9 @@ how the network is made, is not.
 
 Guarantee: pure epsilon for one unit added or removed, or one record replaced where the schema says so;
 (epsilon, delta) where a delta is given.
-Why: every look at the records is one of these, and their parts of the budget add up to the whole. The first
-two are paid in epsilon, the others in epsilon or in the rho that the rest of (epsilon, delta) buys (`tiers`).
+Why: every look at the records is one of these, and their parts of the budget add up to the whole. Those of
+the first two points are paid in epsilon, the others in epsilon or in the rho that the rest of (epsilon,
+delta) buys (`tiers`).
 
 1. *Number of records*, where it is not public: one noisy count. It decides how the rest is divided. Where a
    table of all columns together is so small that the noise of its cells, added up, stays below what chance
@@ -156,7 +157,7 @@ class _Fit(Choosing):
         if strength is not None and self._as_a_whole(strength):
             return self._counted_as_a_whole()
         if strength is not None and self._all_at_once(strength):
-            measured = self._counted_with_triples(self._every_pair(), [])
+            measured = self._pairs_at_once()
         else:
             measured = self._by_columns(strength)
         known = self._assembly(measured)
@@ -165,6 +166,20 @@ class _Fit(Choosing):
             self.parameters["broken_without_rules"] = ruled_out_of(plain, self.encoding, self.support)
         kept = ruled(plain, self.encoding, self.support, dict(enumerate(known.shares)))
         return self._made(measured, kept, known.total)
+
+    def _pairs_at_once(self) -> list[Measured]:
+        """All pairs in full; by what they tell of columns, codes are merged for what follows."""
+        views = self._every_pair()
+        spared, label = self._spared(views), "counts of pairs"
+        pay = self.tier.part(label, self.tier.left - spared) if spared else self.tier.rest(label)
+        measured = self._counted(views, pay)
+        self._merge(self._assembly(measured))
+        if spared:
+            arranged = self._arranged()
+            self.finest, self.untold = arranged.untold(views, arranged.finest())
+            views = self._triples(measured, spared) or views
+            measured += self._counted(views, self.tier.rest("counts of views"))
+        return measured
 
     def _by_columns(self, strength: float | None) -> list[Measured]:
         """Single columns first, and then the views that they make worth counting."""
@@ -177,27 +192,24 @@ class _Fit(Choosing):
         measured = self._one_ways(self._share(self.n))
         self._merge(self._assembly(measured))
         views = self._targeted() if strength is None else self._views(measured, strength)
-        return self._counted_with_triples(self._again(views, measured), measured)
-
-    def _counted_with_triples(self, views: list[View], measured: list[Measured]) -> list[Measured]:
-        """All that is counted once these views are, and triples that they do not tell, where some are."""
-        spared = self._arranged().spared(views, every=not self.chosen) if self.untold else Fraction(0)
+        views = self._again(views, measured)
+        spared = self._spared(views)
         if spared:
-            alone = not measured
             measured += self._counted(views, self.tier.part("counts of pairs", self.tier.left - spared))
-            if alone:  # nothing was known by which codes could have been merged
-                self._merge(self._assembly(measured))
-                arranged = self._arranged()
-                self.finest, self.untold = arranged.untold(views, arranged.finest())
             views = self._triples(measured, spared) or views
         return measured + self._counted(views, self.tier.rest("counts of views"))
+
+    def _spared(self, views: Sequence[View]) -> Fraction:
+        """What these views leave to triples that no table holds."""
+        return self._arranged().spared(views, every=not self.chosen) if self.untold else Fraction(0)
 
     def _as_a_whole(self, strength: float | None = None) -> bool:
         """Whether one table of all columns is better than tables of some (`whole`).
 
-        That is so where single columns have hardly more noise by it than by tables of their own, and pairs
-        come along; where its noise is below chance, the further below the more noise pairs have by it than by
-        tables of their own; and where columns are known to depend, and pairs have no less noise by these.
+        That is so where single columns have hardly more noise by it than by tables of their own, pairs come
+        along and its noise is not far beyond chance; where its noise is below chance, the further below the
+        more noise pairs have by it than by tables of their own; and where columns are known to depend, and
+        pairs have no less noise by these.
         """
         sizes = [variable.size for variable in self.variables]
         if len(sizes) == 1 or prod(sizes) > self.knobs.whole_cells:
@@ -210,7 +222,8 @@ class _Fit(Choosing):
         if strength is not None:
             return times <= 1 and noisy <= self.knobs.whole_most
         of_columns = min(self._noise_of(self._columns(), map(float, sizes)))
-        if deviation / sqrt(2) * whole.in_columns(sizes) <= self.knobs.whole_columns * of_columns:
+        in_columns = deviation / sqrt(2) * whole.in_columns(sizes) / of_columns
+        if in_columns <= self.knobs.whole_columns and noisy <= self.knobs.whole_most:
             return True
         return noisy <= self.knobs.whole / max(1.0, times**2)
 
@@ -247,7 +260,7 @@ class _Fit(Choosing):
         """Fine bins that would be mostly noise are counted in groups, as the schema has them."""
         if not self.knobs.groups:
             return
-        attributes = [self.table.schema.attribute(variable.attribute) for variable in self.variables]
+        attributes = self._attributes
         fixed = [
             bool(self.support.impossible) and bool(self.support.classes[each.name].any())
             for each in attributes

@@ -26,8 +26,9 @@ from penstock.kinds.table.network.ruled import precedence
 from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.support import Support
 from penstock.privacy.budgets.budget import Budget, Rho
+from penstock.schema.attribute import Attribute
 
-_LEAST = Fraction(1, 500)  # no look is paid less than this of the budget
+_LEAST = Fraction(1, 500)  # a number that is paid no more than this of the budget is not paid less
 
 
 class Run:
@@ -67,8 +68,13 @@ class Run:
 
     @cached_property
     def dependence(self) -> Dependence:
-        """Of all columns, as the schema has them."""
-        return Dependence(self.table, self.table.attributes)
+        """Of all columns of two codes or more, as the schema has them."""
+        return Dependence(self.table, self._attributes)
+
+    @property
+    def _attributes(self) -> list[Attribute]:
+        """One for each variable: columns of one code have none."""
+        return [self.table.schema.attribute(variable.attribute) for variable in self.variables]
 
     def _share_telling(self, doubt: Callable[[Fraction], float], plainly: float) -> Fraction:
         """What a single number is asked for: less where less tells it `plainly`."""

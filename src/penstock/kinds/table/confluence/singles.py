@@ -99,24 +99,25 @@ class Singles:
             return self._adding_up(self._pooled(alone), self._left(alone))
         finest = min(level for view, level in seen if (view, level) not in alone)
         groups = variable.sizes[finest]
-        weights, wanted = np.zeros((groups, groups)), np.zeros(groups)
+        own, wanted = np.zeros(groups), np.zeros(groups)
+        coarser: list[tuple[NDArray[np.int64], float]] = []
         for view, level in seen:
             sums = added_up(
                 view.counts.astype(np.float64), view.parts, (Parent(number, level),), self.variables
             )
             variance = max(view.deviation**2 * view.counts.size / sums.size, 1e-12)
-            if level < finest:
+            if level <= finest:
                 codes = between(variable, level, finest)
                 members = np.bincount(codes)
-                weights += np.diag(1 / (variance * members))
+                own += 1 / (variance * members)
                 wanted += grouped(sums, 0, codes) / (variance * members)
             else:
                 inside = between(variable, finest, level)
-                weights += (inside[:, None] == inside[None, :]) / variance
+                coarser.append((inside, variance))
                 wanted += sums[inside] / variance
-        totals = np.asarray(np.linalg.solve(weights, wanted), dtype=np.float64)
+        totals, variances = _least_squares(own, coarser, wanted)
         if finest == base:
-            return self._adding_up(totals, sqrt(float(np.diag(np.linalg.inv(weights)).mean())))
+            return self._adding_up(totals, sqrt(float(variances.mean())))
         groups_of = between(variable, base, finest)
         counts = self._pooled(alone)
         missing = totals - np.bincount(groups_of, counts)
@@ -143,3 +144,19 @@ class Singles:
             if part.level == 0
             else grouped(shares, 0, self.variables[part.variable].levels[part.level].lookup)
         )
+
+
+def _least_squares(
+    own: Reals, coarser: Sequence[tuple[NDArray[np.int64], float]], wanted: Reals
+) -> tuple[Reals, Reals]:
+    """Counts and their variances, from what is said of each of them and of groups of them.
+
+    Columns may have a hundred thousand codes: there is no matrix where nothing is said of groups.
+    """
+    if not coarser:
+        return wanted / own, 1 / own
+    weights = np.diag(own)
+    for inside, variance in coarser:
+        weights += (inside[:, None] == inside[None, :]) / variance
+    inverse = np.linalg.inv(weights)
+    return np.asarray(np.linalg.solve(weights, wanted), dtype=np.float64), np.diag(inverse)
