@@ -86,6 +86,7 @@ OPENINGS = {
     "learn/linear/audits/outputs.py Weights.loss": "how far a minimum moves between two made-up tables",
     "kinds/table/audits/dependence.py Step.law": "the exact law of a noisy number on a made-up table",
     "kinds/table/audits/looks.py CountedAsOne._counts": "how far counts of two made-up tables are apart",
+    "kinds/table/audits/looks.py LargestOfTwo._sum": "how far a number of two made-up tables is apart",
 }
 """Module and function that call `open_seal`, and why they may."""
 

@@ -48,6 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.usefixtures("by_columns")
 def test_release_inspect_report_and_answers_name_unconnected_columns(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
