@@ -84,6 +84,7 @@ OPENINGS = {
     "learn/gibbs/audits.py Draw.law": "the exact law of a draw on made-up rows",
     "learn/linear/audits/outputs.py Ridge.law": "the exact law of a choice on a made-up table",
     "learn/linear/audits/outputs.py Weights.loss": "how far a minimum moves between two made-up tables",
+    "kinds/table/audits/dependence.py Choice.law": "the exact law of a choice on a made-up table",
     "kinds/table/audits/dependence.py Step.law": "the exact law of a noisy number on a made-up table",
     "kinds/table/audits/looks.py CountedAsOne._counts": "how far counts of two made-up tables are apart",
     "kinds/table/audits/looks.py LargestOfTwo._sum": "how far a number of two made-up tables is apart",

@@ -16,4 +16,4 @@ def in_views(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def by_columns(in_views: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """And single columns are counted first, as where dependence is sparse or noise large."""
-    monkeypatch.setattr(method._Fit, "_all_at_once", lambda self, strength: False)
+    monkeypatch.setattr(method._Fit, "_at_once", lambda self, strength: [])

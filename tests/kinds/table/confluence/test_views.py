@@ -396,6 +396,22 @@ def test_exact_pairs_make_a_network_that_repeats_them() -> None:
         assert np.abs(marginal(network, (one, two)) - joint.sum(axis=drop)).max() < 2e-3
 
 
+def test_families_have_the_columns_that_all_views_tell_and_of_a_view_what_it_says_beyond_them() -> None:
+    """A pair with noise has a tenth of the records in the wrong row, and a pair without knows better."""
+    variables = tuple(Variable(name, name, 2) for name in "abc")
+    sure = Measured((Parent(0), Parent(2)), np.array([[600, 0], [0, 400]]), 1.0)
+    askew = Measured((Parent(0), Parent(1)), np.array([[650, 50], [-50, 350]]), 40.0)
+    network = Assembly(variables, [sure, askew]).network()
+    [(pair, table)] = [
+        (pair, table)
+        for pair, table in zip(network.pairs, network.tables, strict=True)
+        if {pair.child, *(parent.variable for parent in pair.parents)} == {0, 1}
+    ]
+    assert pair.child == 1
+    assert table[0, 1] < 0.03  # by the view alone 50 of 700
+    assert table[1, 1] > 0.95
+
+
 def test_ties_within_noise_or_chance_are_not_followed() -> None:
     """A thousand records that fall by chance into four equal cells are often 20 off, and never 100."""
     counts, lucky = np.array([[300, 200], [200, 300]]), np.array([[260, 240], [240, 260]])

@@ -2,7 +2,8 @@
 
 The exact side opens the seal of the shipped code and takes the stated sensitivity from it; the sampled side
 calls that code. A table whose columns agree, one rare value on each side, is where a further record moves
-the distance from independence furthest.
+the distance from independence furthest. A choice among the distances of single pairs costs most where a
+record that comes brings one pair nearer to independence and takes another further away.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from penstock.audit.neighbours import Pair, small_pairs
 from penstock.audit.target import Kind, Promise, Target
 from penstock.kinds.table.audits.yes_no import Records, yes_no_table
 from penstock.kinds.table.confluence.dependence import Dependence
+from penstock.kinds.table.confluence.gaps import choose
+from penstock.kinds.table.confluence.tiers import PureTier
+from penstock.kinds.table.network.parents import Parent, ParentSet
 from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.mechanisms import noise
 from penstock.privacy.randomness.generator import Randomness
@@ -31,6 +35,7 @@ Counts = NDArray[np.int64]
 
 ADDED, REPLACED = Promise(Fraction(1)), Promise(Fraction(1), relation=Relation.REPLACE)
 WINDOW = (-60, 160)
+CELLS_PRICE = 1  # of a table of four cells
 
 
 @dataclass(frozen=True)
@@ -46,15 +51,20 @@ class Step:
     of_all: bool = False
     stated: Callable[[Sensitivity], Sensitivity] = lambda known: known
 
-    def sealed(self, records: Records) -> Sealed[Counts]:
+    def dependence(self, records: Records) -> Dependence:
         table = yes_no_table(records, self.columns, self.promise.relation, self.at_most)
-        dependence = Dependence(table, table.attributes)
-        found = dependence.together() if self.of_all else dependence.sealed()
+        return Dependence(table, table.attributes)
+
+    def stating(self, found: Sealed[Counts]) -> Sealed[Counts]:
         return found.claim(
             lambda whole: whole,
             self.stated(found.sensitivity),
             because="the shipped statement stands, unless a broken copy changes it on purpose",
         )
+
+    def sealed(self, records: Records) -> Sealed[Counts]:
+        dependence = self.dependence(records)
+        return self.stating(dependence.together() if self.of_all else dependence.sealed())
 
     def law(self, records: Records) -> Distribution:
         """The noisy sum at the scale of the stated sensitivity; the mean is the sum over a public number."""
@@ -70,9 +80,39 @@ class Step:
         ]
 
 
+@dataclass(frozen=True)
+class Choice(Step):
+    """A choice among the distances of all pairs, or none of them."""
+
+    def law(self, records: Records) -> Distribution:
+        sealed = self.stating(self.dependence(records).each)
+        scores = (open_seal(sealed) - CELLS_PRICE).tolist()
+        return exact.permute_and_flip([*scores, 0], float(self.promise.epsilon / sealed.sensitivity.spread))
+
+    def run(self, records: Records, randomness: Randomness, n: int) -> list[int]:
+        dependence = self.dependence(records)
+        sealed = self.stating(dependence.each)
+        pairs: list[ParentSet] = [(Parent(one), Parent(two)) for one, two in dependence.couples]
+        found = []
+        for _ in range(n):
+            chosen = choose(
+                sealed,
+                pairs,
+                [(2,)] * self.columns,
+                PureTier(Budget(self.promise.epsilon, randomness=randomness)),
+                most=1,
+                share=Fraction(1),
+                scale=CELLS_PRICE / 4,
+                caution=1.0,
+                tree=True,
+            )
+            found.append(pairs.index(chosen[0]) if chosen else len(pairs))
+        return found
+
+
 def targets() -> tuple[Target, ...]:
     """The shipped step, and its broken copies."""
-    agreeing, three = _agreeing(2), _agreeing(3)
+    agreeing, three, either = _agreeing(2), _agreeing(3), _either_way()
     users = _agreeing(2, of_each=2)
     replaced = tuple(Pair(pair.second, (*pair.second[:-1], (0, 0))) for pair in agreeing)
     return (
@@ -86,6 +126,21 @@ def targets() -> tuple[Target, ...]:
         ),
         _target(
             "confluence-dependence-of-all", "all pairs of three columns added up", Step(3, of_all=True), three
+        ),
+        _target(
+            "confluence-distance-choice", "a choice among the distances of three pairs", Choice(3), either
+        ),
+        _target(
+            "broken-confluence-distance-choice-as-gap",
+            "a choice among distances by the bound of a gap",
+            Choice(3, stated=lambda known: known.scaled(Fraction(1, 4))),
+            either,
+        ),
+        _target(
+            "broken-confluence-distance-choice-monotone",
+            "a choice among distances as if a record moved all of them alike",
+            Choice(3, stated=lambda known: Sensitivity.scores(known.linf, candidates=3, monotone=True)),
+            either,
         ),
         _target(
             "broken-confluence-dependence-as-gap",
@@ -128,6 +183,19 @@ def _agreeing(columns: int, of_each: int | None = None) -> tuple[Pair, ...]:
     if of_each is None:
         universe = tuple(np.ndindex(*(2,) * columns))
         found += small_pairs(universe, 2, Relation.ADD_REMOVE, smallest=1, most=40)
+    return tuple(found)
+
+
+def _either_way() -> tuple[Pair, ...]:
+    """Somebody who comes takes one pair nearer to independence, and another further away."""
+    found = []
+    for kinds, more in (
+        ({(0, 0, 0): 40, (0, 1, 0): 10, (1, 0, 0): 1, (1, 0, 1): 5, (1, 1, 0): 3}, (1, 1, 1)),
+        ({(0, 0, 0): 5, (0, 0, 1): 1, (0, 1, 1): 40, (1, 1, 0): 5, (1, 1, 1): 3}, (1, 0, 0)),
+        ({(0, 0, 1): 40, (1, 1, 0): 2}, (1, 1, 1)),
+    ):
+        few = tuple(record for record, many in kinds.items() for _ in range(many))
+        found += [Pair(few, (*few, more)), Pair((*few, more), few)]
     return tuple(found)
 
 

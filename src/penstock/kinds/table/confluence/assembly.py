@@ -41,6 +41,7 @@ MOST_STORED = 1 << 20
 TIES = 4
 """An attribute's place in the order depends on this many of its strongest ties to those before it."""
 
+_SURE = 1e-6  # the deviation of a count without noise, at least
 _MEAN = 0.8  # mean absolute value of a normal variable, in standard deviations
 _SPREAD = 0.75  # the standard deviation of that absolute value over its mean
 
@@ -297,7 +298,8 @@ class Assembly(Singles):
         base = np.ones(prod(shape))
         for axis, part in enumerate(family):
             base *= self._at(part)[codes[axis]]
-        constraints = [
+        constraints = [self._column(part, codes[axis]) for axis, part in enumerate(family)]
+        constraints += [
             found
             for view in self._views_of(part.variable for part in family)
             if (found := self._constraint(view, family, codes)) is not None
@@ -312,12 +314,21 @@ class Assembly(Singles):
         within = np.divide(self.shares[pair.child], mass, out=alone, where=mass > 0)
         return np.asarray(table[:, groups] * within)
 
+    def _column(self, part: Parent, codes: NDArray[np.int64]) -> Constraint:
+        """What all views together say about one column of a family, and how uncertain that is."""
+        column, share = self._columns[part.variable], self._at(part)
+        deviation = column.deviation * sqrt(len(column.counts) / len(share))
+        return Constraint(codes, self.total * share, max(deviation, _SURE))
+
     def _constraint(self, view: Measured, parts: ParentSet, codes: NDArray[np.int64]) -> Constraint | None:
-        """What a view says about a family: its counts over the variables that they share."""
+        """What a view says about the variables of a family that it sees together.
+
+        Each of them is known better from all views than from this one, which is put right by that.
+        """
         levels = dict(parts)
         place = {part.variable: axis for axis, part in enumerate(parts)}
         shared = [part for part in view.parts if part.variable in levels]
-        if not shared or (len(shared) == 1 and len(view.parts) > 1):
+        if len(shared) < 2:
             return None
         if len(shared) == 2 < len(view.parts) and tuple(shared) in self._anew:
             return None  # what this view says of the pair is in what is told of it
@@ -329,9 +340,16 @@ class Assembly(Singles):
             if level != levels[variable]:
                 own = between(self.variables[variable], levels[variable], level)[own]
             cells = cells * self.variables[variable].sizes[level] + own
-        flat = counts.ravel()
-        deviation = view.deviation * sqrt(view.counts.size / flat.size)
-        return Constraint(cells, flat + (self.total - flat.sum()) / flat.size, deviation)
+        deviation = view.deviation * sqrt(view.counts.size / counts.size)
+        return Constraint(cells, self._with_columns(counts, seen).ravel(), deviation)
+
+    def _with_columns(self, counts: Reals, parts: ParentSet) -> Reals:
+        """These counts with the sums that their columns have by all views, as near to them as may be."""
+        for axis, part in enumerate(parts):
+            rest = tuple(other for other in range(counts.ndim) if other != axis)
+            missing = self.total * self._at(part) - counts.sum(axis=rest)
+            counts = counts + np.expand_dims(missing, rest) * len(missing) / counts.size
+        return counts
 
 
 def _reals(view: Measured) -> Reals:

@@ -38,31 +38,81 @@ _SPANNED = 0.9  # of the pairs of a tree that connects everything: before that n
 class Choosing(Run):
     """The views that seem worth their noise."""
 
-    def _all_at_once(self, strength: float) -> bool:
-        """Whether all pairs are counted in full and nothing before: dependence is dense, their noise small.
+    def _at_once(self, strength: float) -> list[View]:
+        """Tables of pairs in full, where these are counted and nothing before them; else none.
 
         Single columns come along with them, and so does what the gaps of pairs would have told. Not where
         columns have more codes than pairs are looked at in groups, nor where the noise of all pairs would
         exceed what a tree of them has to tell, nor under rho: precisions add up there, so that what is
-        counted first is not lost. How dense dependence is has to be asked for, unless
-        a tree holds most of the pairs; the fewer of them it holds, the better must be what is told of it.
+        counted first is not lost. Of many columns all pairs are counted or none; of few, those whose distance
+        from independence seems worth their noise.
         """
         columns, levels = len(self.variables), [part.level for part in self.seen]
         if columns < 3 or not self._arranged().in_full(levels):
-            return False
+            return []
         couples = comb(columns, 2)
         pure, concentrated = self._noise_of_pairs(levels)
         noisy = pure / (2 * self.n * couples * strength)
         if concentrated < pure or noisy > self.knobs.at_once:
-            return False
-        if columns <= _MOSTLY_TREE:
-            return True
+            return []
+        chance = 2 * self.n * couples * self.dependence.by_chance(self.n)
+        mostly_tree = columns <= _MOSTLY_TREE
+        times = self.knobs.beyond_chance * (2 if mostly_tree else 1)
+        few = columns <= self.knobs.few and pure > times * chance and not self.lost
+        if (not few) if mostly_tree else self._dense(strength, noisy):
+            return self._every_pair()
+        if not few:
+            return []
+        chosen = self._apart(strength)
+        if len(chosen) == couples:
+            return self._every_pair()
+        self.parameters |= {"views": "chosen pairs", "pairs": len(chosen)}
+        return self._packed(chosen)
+
+    def _dense(self, strength: float, noisy: float) -> bool:
+        """Whether all pairs depend about as much as those of a tree; the more noise, the more they must.
+
+        The fewer of the pairs a tree holds, the better must be what is told of it.
+        """
         doubt = partial(self.dependence.doubt, self.start, records=self.n)
         share = self._share_telling(doubt, self.knobs.density * strength)
-        if doubt(share) > self.knobs.unclear * strength / columns:
+        if doubt(share) > self.knobs.unclear * strength / len(self.variables):
             return False
         found = self.dependence.of_all(self.start, share, self.n)
         return found > (self.knobs.dense + self.knobs.denser * noisy) * strength
+
+    def _apart(self, strength: float) -> list[ParentSet]:
+        """The pairs that seem worth a table by their distances, those first that connect the columns.
+
+        Beside a tree only a few more: a distance says nothing of how much of it a tree tells. Those with the
+        schema's target are among them without a choice. A choice is paid less where less tells apart
+        distances that differ by a small part of the strength.
+        """
+        knobs, sizes = self.knobs, [variable.sizes for variable in self.variables]
+        pairs: list[ParentSet] = [(self.seen[one], self.seen[two]) for one, two in self.dependence.couples]
+        edges, sealed = self.dependence.edges, self.dependence.each
+        apart = knobs.told_apart * 2 * self.n * strength
+        share = self._share_telling(
+            partial(self.tier.resolution, sealed.sensitivity), apart, knobs.distance_choice
+        )
+        return choose(
+            sealed,
+            pairs,
+            sizes,
+            self.tier,
+            most=min(len(pairs), edges + knobs.beside_tree),
+            share=share,
+            scale=self.tier.noise(self.sensitivity, self.tier.left - edges * share),
+            caution=1.0,
+            method=knobs.choice,
+            tree=True,
+            luck=knobs.luck,
+            given=[pair for pair in pairs if any(self._is_target(part) for part in pair)],
+            label="pair",
+        )
+
+    def _is_target(self, part: Parent) -> bool:
+        return self.variables[part.variable].attribute == self.table.schema.target
 
     def _every_pair(self) -> list[View]:
         """Tables of all pairs in full, and of all triples where noise is far below chance."""
@@ -237,8 +287,8 @@ class Choosing(Run):
         levels = [next(level for level, size in enumerate(each) if size <= most) for each in sizes]
         return [
             tuple(Parent(number, levels[number]) for number in sorted((target, other)))
-            for target, variable in enumerate(self.variables)
-            if variable.attribute == self.table.schema.target
+            for target in range(len(sizes))
+            if self._is_target(Parent(target))
             for other in range(len(sizes))
             if other != target
         ]

@@ -81,8 +81,8 @@ class Dependence:
         return Sensitivity.of(_MOVES * units * self.table.schema.unit.records)
 
     @cached_property
-    def _each(self) -> Sealed[Counts]:
-        """The distance of every pair, rounded down."""
+    def each(self) -> Sealed[Counts]:
+        """The distance of every pair, in the order of `couples`, rounded down."""
         return self.table.derive(
             [(self.looks[one], self.looks[two]) for one, two in self.couples],
             lambda counts: np.array(list(map(self._distance, self.couples, counts))),
@@ -96,7 +96,7 @@ class Dependence:
 
     def sealed(self) -> Sealed[Counts]:
         """The sum of the distances along the tree."""
-        return self._each.claim(
+        return self.each.claim(
             lambda distances: np.array([spanning([int(each) for each in distances])]),
             self.moves.scaled(self.edges),
             shape=(1,),
@@ -106,7 +106,7 @@ class Dependence:
 
     def together(self) -> Sealed[Counts]:
         """The sum of the distances of all pairs."""
-        return self._each.claim(
+        return self.each.claim(
             lambda distances: np.array([distances.sum()]),
             self.moves.scaled(len(self.couples)),
             shape=(1,),

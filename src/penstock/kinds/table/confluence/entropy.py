@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 Reals = NDArray[np.float64]
 
-RIDGE = 0.3
+RIDGE = 0.2
 """c: the standard deviations of noise that a log-linear parameter of size 1 is let off with."""
 
 STEPS = 100

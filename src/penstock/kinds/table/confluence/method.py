@@ -22,7 +22,10 @@ delta) buys (`tiers`).
    tables of all pairs would have little noise against it, another noisy number says how far all pairs are
    from independent. Where that is not much less than along the tree, or a tree holds half of the pairs
    anyway, all pairs are counted in full at once, for all that is left, and steps 3 and 4 are not taken:
-   single columns come along with pairs.
+   single columns come along with pairs. Of up to six columns whose pairs would have more noise than chance
+   has, only those are that noisy choices find worth their noise: among the distances of single pairs, each
+   of which moves as far as `dependence` says, less a price that is computed from public numbers. Those that
+   connect what is not connected come first.
 3. *One-way counts* of every attribute, those of few codes in tables of two or three attributes, fine bins in
    groups where noise would bury them (`columns`): which tables and groups these are follows from the schema,
    the budget and the noisy number of records. Budget by the price of each table. They also tell which codes
@@ -61,7 +64,8 @@ delta) buys (`tiers`).
 What follows is post-processing: least squares for the one-way counts, runs of neighbours where codes have an
 order (`smoothing`), what is plausible of them (`plausible`), what all pairs have in common instead of their
 noise (`network.spectrum`), ties between attributes beyond noise, an order, parents, and for each family the
-table of maximum entropy (`assembly`); for one table of all columns the chain rule (`whole`).
+table of maximum entropy whose columns are as all views together have them (`assembly`); for one table of all
+columns the chain rule (`whole`).
 """
 
 from __future__ import annotations
@@ -156,10 +160,8 @@ class _Fit(Choosing):
         strength = self._strength(n)
         if strength is not None and self._as_a_whole(strength):
             return self._counted_as_a_whole()
-        if strength is not None and self._all_at_once(strength):
-            measured = self._pairs_at_once()
-        else:
-            measured = self._by_columns(strength)
+        at_once = [] if strength is None else self._at_once(strength)
+        measured = self._pairs_at_once(at_once) if at_once else self._by_columns(strength)
         known = self._assembly(measured)
         plain = known.network()
         if self.support:
@@ -167,9 +169,8 @@ class _Fit(Choosing):
         kept = ruled(plain, self.encoding, self.support, dict(enumerate(known.shares)))
         return self._made(measured, kept, known.total)
 
-    def _pairs_at_once(self) -> list[Measured]:
-        """All pairs in full; by what they tell of columns, codes are merged for what follows."""
-        views = self._every_pair()
+    def _pairs_at_once(self, views: list[View]) -> list[Measured]:
+        """These pairs in full; by what they tell of columns, codes are merged for what follows."""
         spared, label = self._spared(views), "counts of pairs"
         pay = self.tier.part(label, self.tier.left - spared) if spared else self.tier.rest(label)
         measured = self._counted(views, pay)

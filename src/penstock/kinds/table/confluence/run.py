@@ -76,9 +76,11 @@ class Run:
         """One for each variable: columns of one code have none."""
         return [self.table.schema.attribute(variable.attribute) for variable in self.variables]
 
-    def _share_telling(self, doubt: Callable[[Fraction], float], plainly: float) -> Fraction:
-        """What a single number is asked for: less where less tells it `plainly`."""
-        share = self.knobs.number
+    def _share_telling(
+        self, doubt: Callable[[Fraction], float], plainly: float, most: Fraction | None = None
+    ) -> Fraction:
+        """What a single number, or a choice, is asked for: less where less tells it `plainly`."""
+        share = self.knobs.number if most is None else most
         while share > _LEAST and doubt(share / 2) < plainly:
             share /= 2
         return share
