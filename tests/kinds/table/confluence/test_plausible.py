@@ -37,7 +37,7 @@ def distance(found: np.ndarray, truth: np.ndarray) -> float:
     return float(np.abs(found - truth).sum() / 2)
 
 
-MOST = {0.03: 1.25, 0.1: 1.1, 0.3: 1.0, 0.6: 0.95}  # where nearly every column is constant, doubt costs most
+MOST = {0.03: 1.25, 0.1: 1.1, 0.3: 0.9, 0.6: 0.8, 1.0: 0.73}  # where nearly every column is constant, doubt costs most
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -54,4 +54,4 @@ def test_flat_columns_win_much_and_nearly_constant_ones_lose_little(shape: float
             nearest += [
                 distance(onto_simplex(c.counts, N) / N, t) for c, t in zip(columns, truths, strict=True)
             ]
-    assert np.mean(ours) < MOST.get(float(shape), 0.85) * np.mean(nearest)
+    assert np.mean(ours) < MOST.get(float(shape), 0.67) * np.mean(nearest)

@@ -11,7 +11,10 @@ Given the noisy counts, each code then has a distribution of possible counts. Of
 one, those have the smallest expected distance from the truth that lie at one common quantile of these
 distributions, for every code: as much mass is more likely to be above as below, at the same odds. The
 result is halfway between these and the nearest point of the simplex, because the error of a mean of two
-estimates is never above the mean of their errors: what the prior gets wrong of a column costs half.
+estimates is never above the mean of their errors: what the prior gets wrong of a column costs half. Where
+noise alone would make a mean distance of more than one, nothing is left of a column in that nearest point
+unless a few of its codes have nearly everything: it gets the less weight the more noise there is, but for the
+chance that this is such a column.
 
 Everything here is public: counts that were paid for, and no others.
 """
@@ -34,6 +37,9 @@ COMMON = np.array([0.15, 0.2, 0.2, 0.15, 0.12, 0.08, 0.06, 0.04])
 
 PATIENCE = 8.0
 """So many columns does what is common at large count for."""
+
+STEEP = 3
+"""So many of the shapes, the first ones, have a few codes that stand out of noise which buries all others."""
 
 _STEP = 0.5  # of the grid of possible counts, in scales of the noise
 _REACH = 64.0  # noisy counts above are taken as they are, with noise on both sides
@@ -72,8 +78,8 @@ def plausible(columns: Sequence[Noisy], total: float) -> list[Reals]:
 
     >>> counts = np.array([90.0, 10.0])
     >>> sure, unsure = plausible([Noisy(counts, 0.1), Noisy(counts, 300.0)], 100)
-    >>> sure.round(2).tolist(), unsure.round(1).tolist()
-    ([0.9, 0.1], [0.7, 0.3])
+    >>> sure.round(2).tolist(), unsure.round(2).tolist()
+    ([0.9, 0.1], [0.67, 0.33])
     """
     nearest = [onto_simplex(each.counts, total) / total for each in columns]
     doubtful = [
@@ -90,9 +96,20 @@ def plausible(columns: Sequence[Noisy], total: float) -> list[Reals]:
         own /= own.sum(axis=1, keepdims=True)
         weights = (own.sum(axis=0) + PATIENCE * COMMON) / (len(own) + PATIENCE)
     shares = list(nearest)
-    for number, level in zip(doubtful, _levelled(posteriors, own, total), strict=True):
-        shares[number] = (level + nearest[number]) / 2
+    for number, level, mine in zip(doubtful, _levelled(posteriors, own, total), own, strict=True):
+        weight = _weight(columns[number], total, float(mine[:STEEP].sum()))
+        shares[number] = (1 - weight) * level + weight * nearest[number]
     return shares
+
+
+def _weight(column: Noisy, total: float, steep: float) -> float:
+    """Of the nearest point of the simplex; `steep` is how likely a few codes of the column stand out.
+
+    >>> [round(_weight(Noisy(np.zeros(8), deviation), 100, 0.5), 3) for deviation in (1.0, 70.0)]
+    [0.5, 0.323]
+    """
+    noisy = len(column.counts) * column.scale / (2 * total)  # the mean distance that noise alone would make
+    return (steep + (1 - steep) / max(1.0, noisy) ** 2) / 2
 
 
 class _Posterior:
