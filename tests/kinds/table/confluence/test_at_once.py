@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("in_views")
 
 Rows = NDArray[np.int64]
 SIZES = [6, 5, 8, 4, 7]
-BY_COLUMNS = replace(KNOBS, at_once=0.0)
+BY_COLUMNS = replace(KNOBS, at_once=0.0, few=0)
 ASKED = ["number of records", "dependence", "dependence of all pairs"]
 
 
@@ -230,6 +230,21 @@ def test_pairs_are_chosen_by_distance_only_where_their_noise_is_far_beyond_chanc
         monkeypatch.setattr(method._Fit, "_noise_of_pairs", lambda self, levels, noise=noise: (noise, noise))
         chosen = times > 1 and columns < 7
         assert ("pair 1" in labels(Confluence().fit(table, paid("1/4")))) is chosen
+
+
+@pytest.mark.parametrize(("noisy", "chosen"), [(0.79, True), (1.09, True), (1.11, False)])
+def test_pairs_are_chosen_by_distance_under_a_little_more_noise_than_all_are_counted_under(
+    noisy: float, chosen: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strength, records = 0.2, 6000
+    monkeypatch.setattr(method._Fit, "_strength", lambda self, n: strength)
+    noise = noisy * 2 * records * comb(5, 2) * strength
+    monkeypatch.setattr(method._Fit, "_noise_of_pairs", lambda self, levels: (noise, noise))
+    asked = []
+    monkeypatch.setattr(method._Fit, "_dense", lambda self, *_: asked.append(1))
+    made = Confluence().fit(table_of(linked(records, 5), schema_of(LINKS[:5], replace=records)), paid("1/4"))
+    assert ("pair 1" in labels(made)) is chosen
+    assert bool(asked) is (noisy < KNOBS.at_once)
 
 
 def test_all_pairs_that_are_chosen_by_distance_are_all_pairs() -> None:

@@ -37,7 +37,13 @@ def distance(found: np.ndarray, truth: np.ndarray) -> float:
     return float(np.abs(found - truth).sum() / 2)
 
 
-MOST = {0.03: 1.25, 0.1: 1.1, 0.3: 0.9, 0.6: 0.8, 1.0: 0.73}  # where nearly every column is constant, doubt costs most
+MOST = {
+    0.03: 1.25,
+    0.1: 1.1,
+    0.3: 0.9,
+    0.6: 0.8,
+    1.0: 0.73,
+}  # where nearly every column is constant, doubt costs most
 
 
 @pytest.mark.parametrize("shape", SHAPES)

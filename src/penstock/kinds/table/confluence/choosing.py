@@ -42,7 +42,7 @@ class Choosing(Run):
         """Tables of pairs in full, where these are counted and nothing before them; else none.
 
         Single columns come along with them, and so does what the gaps of pairs would have told. Not where
-        columns have more codes than pairs are looked at in groups, nor where the noise of all pairs would
+        columns have more codes than pairs are looked at in groups, nor where the noise of all pairs would far
         exceed what a tree of them has to tell, nor under rho: precisions add up there, so that what is
         counted first is not lost. Of many columns all pairs are counted or none; of few, those whose distance
         from independence seems worth their noise.
@@ -53,13 +53,13 @@ class Choosing(Run):
         couples = comb(columns, 2)
         pure, concentrated = self._noise_of_pairs(levels)
         noisy = pure / (2 * self.n * couples * strength)
-        if concentrated < pure or noisy > self.knobs.at_once:
+        if concentrated < pure:
             return []
+        mostly_tree, knobs = columns <= _MOSTLY_TREE, self.knobs
         chance = 2 * self.n * couples * self.dependence.by_chance(self.n)
-        mostly_tree = columns <= _MOSTLY_TREE
-        times = self.knobs.beyond_chance * (2 if mostly_tree else 1)
-        few = columns <= self.knobs.few and pure > times * chance and not self.lost
-        if (not few) if mostly_tree else self._dense(strength, noisy):
+        few = pure > knobs.beyond_chance * (2 if mostly_tree else 1) * chance and not self.lost
+        few &= columns <= knobs.few and noisy <= knobs.few_at_once
+        if noisy <= knobs.at_once and (not few if mostly_tree else self._dense(strength, noisy)):
             return self._every_pair()
         if not few:
             return []

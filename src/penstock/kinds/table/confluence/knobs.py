@@ -23,10 +23,10 @@ class Knobs:
     strength of dependence along a tree, and that of all pairs is at least `dense` of it, and `denser` of it
     more for noise as large as that strength; of more than four columns only where that can be told to
     `unclear` of it over their number. Of up to `few` columns where that noise is above `beyond_chance` times
-    what chance does, twice as much where all pairs would be counted otherwise, and dependence is not so
-    dense, those pairs are counted in full before anything else that choices for `distance_choice` of the
-    budget each, or for what tells apart `told_apart` of the strength, find worth it by their distances: those
-    of a tree, and `beside_tree` more.
+    what chance does, twice as much where all pairs would be counted otherwise, and at most `few_at_once`
+    times the strength, and dependence is not so dense, those pairs are counted in full before anything else
+    that choices for `distance_choice` of the budget each, or for what tells apart `told_apart` of the
+    strength, find worth it by their distances: those of a tree, and `beside_tree` more.
     `size`, `number`, `gap` and `choices` are shares of the budget, `number` that of the dependence, of its
     density and of the largest counts of columns, less where less tells them: the dependence to `plainly`, its
     density to `density`; that of the mean gap is up to `gap_most` times as much where its noise would exceed
@@ -84,6 +84,7 @@ class Knobs:
     density: float = 0.1
     unclear: float = 1.5
     few: int = 6
+    few_at_once: float = 1.1
     beyond_chance: float = 1.5
     distance_choice: Fraction = Fraction(3, 100)
     told_apart: float = 0.1
