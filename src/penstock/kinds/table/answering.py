@@ -76,7 +76,7 @@ def answer(release: Asked, condition: Condition) -> Answer:
     known = None if cut else answered(release.counted_tables, names, weights, public)
     if known is not None:
         return Answer.counted(*known, "records", contributions(schema))
-    seen = any(set(names) <= set(table.attributes) for table in release.counted_tables)
+    seen = any(table.sees(names) for table in release.counted_tables)
     enclosed = _enclosed(release, names, weights, public) if cut else None
     range_ = enclosed or _likely(release, names, weights, public)
     return _by_model(release, condition, cut=cut, seen=seen, range_=range_)

@@ -34,7 +34,8 @@ class CountedTable:
     `places` gives for each attribute the place of every code along its axis: several codes may share one,
     and a place may belong to none. `possible` is false for cells that the schema declares impossible: they
     hold noise alone and are left out of every sum. The noise is discrete Laplace, or discrete Gaussian where
-    `gaussian` says so.
+    `gaussian` says so. A table that tells only what its columns have `together` sees questions about all of
+    them, and nothing of fewer.
     """
 
     attributes: tuple[str, ...]
@@ -43,9 +44,15 @@ class CountedTable:
     deviation: float
     possible: Truth | None = None
     gaussian: bool = False
+    together: bool = False
 
     def place(self, name: str) -> NDArray[np.int64]:
         return self.places[self.attributes.index(name)]
+
+    def sees(self, names: Sequence[str]) -> bool:
+        """Whether the table tells anything of these columns."""
+        inside = set(names) <= set(self.attributes)
+        return inside and not (self.together and len(set(names)) < len(self.attributes))
 
     def without(self, impossible: Iterable[tuple[tuple[str, ...], Truth]]) -> CountedTable:
         """The same table, told which combinations of codes of which attributes cannot occur."""
@@ -65,7 +72,7 @@ class CountedTable:
 
         A weight of NaN marks a combination of codes that cannot occur.
         """
-        if not set(names) <= set(self.attributes):
+        if not self.sees(names):
             return None
         least, most = self.extremes(names, weights)
         known = np.isfinite(most)
@@ -191,11 +198,13 @@ def answered(
     if not able:
         return None
     if all(not seen.cells_outside for seen in able):  # it holds for every record
-        return total([table.everything() for table in tables]) if public is None else (public, EXACT)
+        if public is not None:
+            return public, EXACT
+        return total([table.everything() for table in tables if not table.together])
     if all(not seen.cells_inside for seen in able):  # it holds for none
         return 0.0, EXACT
     telling = [seen for seen in able if seen.cells_inside and seen.cells_outside]
-    others = [table.everything() for table, seen in found if seen is None]
+    others = [table.everything() for table, seen in found if seen is None and not table.together]
     value, known = combined(telling, others, public)
     return (value if public is None else min(value, public)), known
 

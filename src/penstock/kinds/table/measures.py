@@ -250,7 +250,7 @@ class _Asked:
     def _tables(self) -> list[CountedTable]:
         """The tables that see all columns; none where there are too many combinations."""
         tables = () if self.wide else self.release.counted_tables
-        return [table for table in tables if set(self.names) <= set(table.attributes)]
+        return [table for table in tables if table.sees(self.names)]
 
     def total_between(self, low: float, high: float, value: float, known: Known) -> Range:
         """The range of a sum: none of numbers that are all above zero is below it."""

@@ -90,7 +90,7 @@ def strays(
         here = [axis for axis in axes if names[axis] in table.attributes]
         groups = {axis: _grouping(table, names[axis]) for axis in here}
         for many in range(1, TOGETHER + 1):
-            for part in combinations(here, many):
+            for part in combinations(here, many) if table.sees([names[a] for a in here[:many]]) else ():
                 seen.setdefault(part, []).append((table, [groups[axis] for axis in part]))
     means = {part: _mean(weights, shares, part) for part in _below(seen)}
     noise = apart = told = 0.0
@@ -112,7 +112,8 @@ def strays(
         apart += max(0.0, (off / precision) ** 2 - 1 / precision)
         told += largest
     everything = _weighed(weights**2, shares) - _weighed(weights, shares) ** 2
-    precision = 0.0 if public else sum(1 / max(_LEAST, t.deviation**2 * t.counts.size) for t in tables)
+    counts = [] if public else [t.deviation**2 * t.counts.size for t in tables if not t.together]
+    precision = sum(1 / max(_LEAST, variance) for variance in counts)
     all_of_them = abs(float((joint * weights).sum())) / sqrt(precision) if precision else 0.0
     return Strays(sqrt(noise), total * sqrt(max(0.0, everything - told)), sqrt(apart), all_of_them)
 

@@ -112,7 +112,7 @@ def _enclosed(
     """For each share the first and the last bin in which its quantile may lie; None where no table sees."""
     best = None
     for table in release.counted_tables:
-        if set(names) <= set(table.attributes):
+        if table.sees(names):
             least, most = table.extremes(names, held)
             known = np.isfinite(most)
             fine = len(np.unique(table.place(names[axis]))) == held.shape[axis]

@@ -15,7 +15,8 @@ class Sensitivity:
     `l1` sums over coordinates, `linf` is the largest single coordinate, `l2_squared` the squared
     Euclidean norm. `monotone` says that all coordinates move in the same direction, which halves
     the price of a choice. `spread` bounds max minus min of the coordinates' changes (the "bounded
-    range" of the exponential mechanism); by default it follows from the others.
+    range" of the exponential mechanism); by default it follows from the others. `trace` is known of symmetric
+    matrices alone: the absolute eigenvalues of the change, added up.
     """
 
     l1: Fraction
@@ -23,9 +24,11 @@ class Sensitivity:
     l2_squared: Fraction
     monotone: bool = False
     spread_bound: Fraction | None = None
+    trace: Fraction | None = None
 
     def __post_init__(self) -> None:
-        norms = (self.l1, self.linf, self.l2_squared, self.spread_bound or Fraction(0))
+        bounds = (self.spread_bound or Fraction(0), self.trace or Fraction(0))
+        norms = (self.l1, self.linf, self.l2_squared, *bounds)
         # A fraction of NumPy integers would wrap around in later arithmetic, and noise become too small.
         if not all(isinstance(norm, Fraction) and type(norm.numerator) is int for norm in norms):
             raise UsageError("A sensitivity is made of exact fractions; use Sensitivity.of.")
@@ -41,6 +44,7 @@ class Sensitivity:
         l2_squared: Fraction | int | None = None,
         monotone: bool = False,
         spread: Fraction | int | None = None,
+        trace: Fraction | int | None = None,
     ) -> Sensitivity:
         """The sensitivity with the given norms; what is not given is bounded by what is.
 
@@ -50,7 +54,8 @@ class Sensitivity:
         one = _exact(l1)
         top = one if linf is None else _exact(linf)
         square = one * top if l2_squared is None else _exact(l2_squared)
-        return cls(one, top, square, monotone, None if spread is None else _exact(spread))
+        range_, absolute = (None if bound is None else _exact(bound) for bound in (spread, trace))
+        return cls(one, top, square, monotone, range_, absolute)
 
     @classmethod
     def scores(
@@ -76,7 +81,9 @@ class Sensitivity:
         """The sensitivity of `factor` times the value."""
         size = abs(_exact(factor))
         bound = None if self.spread_bound is None else self.spread_bound * size
-        return Sensitivity(self.l1 * size, self.linf * size, self.l2_squared * size**2, self.monotone, bound)
+        trace = None if self.trace is None else self.trace * size
+        squares = self.l2_squared * size**2
+        return Sensitivity(self.l1 * size, self.linf * size, squares, self.monotone, bound, trace)
 
 
 def _exact(number: Fraction | int) -> Fraction:

@@ -80,12 +80,15 @@ class Arrangement:
 
     def pairs(self, levels: Sequence[int]) -> list[View]:
         """All pairs at these levels, along the lines of a plane or a space where that costs less."""
-        at, power = dict(enumerate(levels)), self.tier.power
-        one_by_one = [
-            view_of((Parent(a, at[a]), Parent(b, at[b])), self.sizes, power) for a, b in combinations(at, 2)
-        ]
-        found = [one_by_one, *(self._along(at, dimensions) for dimensions in (2, 3) if self.knobs.pack)]
+        at = dict(enumerate(levels))
+        found = [self.one_by_one(levels)]
+        found += [self._along(at, dimensions) for dimensions in (2, 3) if self.knobs.pack]
         return min((views for views in found if views), key=price)
+
+    def one_by_one(self, levels: Sequence[int]) -> list[View]:
+        """A table for every pair at these levels."""
+        parts = [Parent(number, level) for number, level in enumerate(levels)]
+        return [view_of(pair, self.sizes, self.tier.power) for pair in combinations(parts, 2)]
 
     def _along(self, at: Mapping[int, int], dimensions: int) -> list[View]:
         """Tables along the lines of a plane or of a space; none where one of them would be too large."""
@@ -142,7 +145,7 @@ class Arrangement:
             # the noise of all, in proportion to the weights of their tables
             noisy = self.tier.total(weight, self.sensitivity, self.tier.left) / (2 * self.n * weight)
             if all(
-                noisy * price(each) <= self.knobs.threes * self._chance(each) for each in (pairs, triples)
+                noisy * price(each) <= self.knobs.threes * self.chance(each) for each in (pairs, triples)
             ):
                 return triples
         return []
@@ -154,7 +157,7 @@ class Arrangement:
         were chosen, be it all of them, it is as much as leaves their noise far below chance.
         """
         weight, pairs = price(views), [view for view in views if len(view.parts) > 1]
-        most = 2 * self.n * self._chance(pairs) * weight / price(pairs)
+        most = 2 * self.n * self.chance(pairs) * weight / price(pairs)
         shares, limit = ([self.knobs.spared], self.knobs.calm) if every else (_SPARED, self.knobs.quiet)
         return next(
             (
@@ -191,7 +194,7 @@ class Arrangement:
         noisy = self.tier.total(_sum_of_pairs(width**self.tier.power), self.sensitivity, self.tier.left)
         return noisy / (2 * self.n * max(1.0, couples))
 
-    def _chance(self, views: Sequence[View]) -> float:
+    def chance(self, views: Sequence[View]) -> float:
         """The distances that chance makes in these tables, added up: of as many records drawn once more."""
         return sum(_MEAN_CHANCE * sqrt(view.cells / self.n) for view in views)
 

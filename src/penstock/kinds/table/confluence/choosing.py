@@ -21,7 +21,7 @@ from penstock.kinds.table.confluence.dependence import GROUPS
 from penstock.kinds.table.confluence.gaps import Gaps, choose
 from penstock.kinds.table.confluence.implied import along, forest, of_three
 from penstock.kinds.table.confluence.packing import MOST_CELLS, View, packed, price, view_of
-from penstock.kinds.table.confluence.run import Run
+from penstock.kinds.table.confluence.multiplying import Multiplying
 from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.parents import Parent, ParentSet
 from penstock.privacy.seals.sealed import Sealed
@@ -35,7 +35,7 @@ _MOSTLY_TREE = 4  # columns, of whose pairs a tree holds half or more
 _SPANNED = 0.9  # of the pairs of a tree that connects everything: before that no triple is looked at
 
 
-class Choosing(Run):
+class Choosing(Multiplying):
     """The views that seem worth their noise."""
 
     def _at_once(self, strength: float) -> list[View]:
@@ -139,11 +139,15 @@ class Choosing(Run):
         mean_gap = (told - sum(looked_at)) / len(gaps.sets)
         alone = self._alone(sizes)
         everything = arranged.pairs(finest)
+        products = self._products(finest)
         noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(gaps.sets)
+        if products is not None:
+            noise_of_all = products.noise(self.start.budget.left[0]) / len(gaps.sets)
         wanted = self._wanted_choices(mean_gap, strength, gaps, known.total)
         most = self._most_choices(wanted, mean_gap, gaps, known.total)
         dense = mean_gap / (2 * self.n * strength)
         if dense > 0 and mean_gap > arranged.patience(everything, finest, dense, most) * noise_of_all:
+            self.products = products
             self.parameters["views"] = "all pairs"
             coarse = [view for view in alone if finest[view.parts[0].variable] > view.parts[0].level]
             everything += arranged.triples(everything)

@@ -27,6 +27,10 @@ class Knobs:
     times the strength, and dependence is not so dense, those pairs are counted in full before anything else
     that choices for `distance_choice` of the budget each, or for what tells apart `told_apart` of the
     strength, find worth it by their distances: those of a tree, and `beside_tree` more.
+    All pairs are told by one matrix where that has at most `products` of the noise of tables of them, unless
+    these tell of three pairs each and the matrix has less than `products_calm` of what chance does: before
+    anything else is counted, where its noise is at most `products_at_once` times the strength less `doubt`
+    times its own noise, and else wherever all pairs are counted.
     `size`, `number`, `gap` and `choices` are shares of the budget, `number` that of the dependence, of its
     density and of the largest counts of columns, less where less tells them: the dependence to `plainly`, its
     density to `density`; that of the mean gap is up to `gap_most` times as much where its noise would exceed
@@ -89,6 +93,9 @@ class Knobs:
     distance_choice: Fraction = Fraction(3, 100)
     told_apart: float = 0.1
     beside_tree: int = 2
+    products: float = 0.8
+    products_calm: float = 0.5
+    products_at_once: float = 0.8
     whole_cells: int = MOST_CELLS
     size: Fraction = Fraction(1, 100)
     unsure: float = 1.0

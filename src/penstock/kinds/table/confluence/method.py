@@ -88,6 +88,7 @@ from penstock.kinds.table.confluence.coarsening import levels_by_mass
 from penstock.kinds.table.confluence.columns import SPIKE, Largest, detail, standing_out, told, weights
 from penstock.kinds.table.confluence.knobs import KNOBS, Knobs
 from penstock.kinds.table.confluence.packing import View
+from penstock.kinds.table.confluence.products import Products
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import Measured, measure
 from penstock.kinds.table.network.encoding import Encoding
@@ -160,8 +161,12 @@ class _Fit(Choosing):
         strength = self._strength(n)
         if strength is not None and self._as_a_whole(strength):
             return self._counted_as_a_whole()
-        at_once = [] if strength is None else self._at_once(strength)
-        measured = self._pairs_at_once(at_once) if at_once else self._by_columns(strength)
+        self.products = None if strength is None else self._products_at_once(strength)
+        at_once = [] if strength is None or self.products else self._at_once(strength)
+        if self.products is not None:
+            measured = self._with_products(self.products)
+        else:
+            measured = self._pairs_at_once(at_once) if at_once else self._by_columns(strength)
         known = self._assembly(measured)
         plain = known.network()
         if self.support:
@@ -182,6 +187,21 @@ class _Fit(Choosing):
             measured += self._counted(views, self.tier.rest("counts of views"))
         return measured
 
+    def _with_products(self, products: Products) -> list[Measured]:
+        """All pairs by one noisy matrix; by what it tells of columns, codes are merged for what follows."""
+        measured, spared = self._multiplied(products)
+        self._merge(self._assembly(measured))
+        return measured + self._triples_beside(measured, spared)
+
+    def _triples_beside(self, measured: Sequence[Measured], spared: Fraction) -> list[Measured]:
+        """Triples that the pairs of a matrix do not tell; where none is worth it, columns once more."""
+        if not spared:
+            return []
+        arranged = self._arranged()
+        self.finest, self.untold = arranged.untold([], arranged.finest())
+        views = self._triples(measured, spared) or self._alone([each.sizes for each in self.variables])
+        return self._counted(views, self.tier.rest("counts of views"))
+
     def _by_columns(self, strength: float | None) -> list[Measured]:
         """Single columns first, and then the views that they make worth counting."""
         aiming = strength is None and self._aiming()
@@ -193,6 +213,9 @@ class _Fit(Choosing):
         measured = self._one_ways(self._share(self.n))
         self._merge(self._assembly(measured))
         views = self._targeted() if strength is None else self._views(measured, strength)
+        if self.products is not None:
+            told, spared = self._multiplied(self.products)
+            return [*measured, *told, *self._triples_beside([*measured, *told], spared)]
         views = self._again(views, measured)
         spared = self._spared(views)
         if spared:
@@ -334,8 +357,8 @@ class _Fit(Choosing):
             return None
         doubt = partial(self.dependence.doubt, self.start, records=n)
         share = self._share_telling(doubt, self.knobs.plainly)
-        found = self.dependence.strength(self.start, share, n)
-        return found if found - self.knobs.doubt * doubt(share) > least else None
+        found, self.doubt = self.dependence.strength(self.start, share, n), doubt(share)
+        return found if found - self.knobs.doubt * self.doubt > least else None
 
     def _worth(self, n: int) -> float:
         """The expected errors that dependence must reach: more where choices do not do for a tree."""

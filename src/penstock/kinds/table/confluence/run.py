@@ -16,6 +16,7 @@ from penstock.kinds.table.confluence.dependence import Dependence
 from penstock.kinds.table.confluence.knobs import Knobs
 from penstock.kinds.table.confluence.limits import Limits
 from penstock.kinds.table.confluence.packing import View, price, shares, view_of
+from penstock.kinds.table.confluence.products import Products
 from penstock.kinds.table.confluence.tiers import PureTier, Tier
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import Measured, measure
@@ -47,8 +48,10 @@ class Run:
         self.n = 1
         self.unsure = 0.0
         self.lost: frozenset[int] = frozenset()  # columns of which noise leaves nothing
+        self.products: Products | None = None  # what tells all pairs, where tables of them do not
         self.chosen: list[ParentSet] = []  # the pairs that are counted, where not all are
         self.untold: list[tuple[int, ...]] = []  # triples that no table holds, where some are worth a look
+        self.doubt = 0.0  # how far off the strength of dependence is on average
         self.error = 1.0  # the mean distance that noise would make in the columns and a tree of coarse pairs
 
     def _arranged(self) -> Arrangement:

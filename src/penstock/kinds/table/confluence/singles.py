@@ -43,8 +43,9 @@ class Singles:
         """The number of records, from every view."""
         if self.public_total is not None:
             return self.public_total
-        sums = [float(view.counts.sum()) for view in self.views]
-        return max(0.0, weighted_mean(sums, [max(view.total_variance, 1e-12) for view in self.views]))
+        views = [view for view in self.views if not view.together]
+        sums = [float(view.counts.sum()) for view in views]
+        return max(0.0, weighted_mean(sums, [max(view.total_variance, 1e-12) for view in views]))
 
     @cached_property
     def shares(self) -> list[Reals]:
@@ -68,10 +69,15 @@ class Singles:
         return np.asarray(shares[groups] / np.bincount(groups)[groups])
 
     @cached_property
+    def _of_columns(self) -> list[Measured]:
+        """The views that say something about single columns."""
+        return [view for view in self.views if len(view.parts) == 1 or not view.together]
+
+    @cached_property
     def _finest(self) -> list[int]:
         """The finest level at which any view sees each variable."""
         levels = [len(variable.levels) for variable in self.variables]
-        for view in self.views:
+        for view in self._of_columns:
             for number, level in view.parts:
                 levels[number] = min(levels[number], level)
         return levels
@@ -92,7 +98,9 @@ class Singles:
         one-way counts, all equally noisy, look inside.
         """
         variable = self.variables[number]
-        seen = [(view, level) for view in self.views if (level := dict(view.parts).get(number)) is not None]
+        seen = [
+            (view, level) for view in self._of_columns if (level := dict(view.parts).get(number)) is not None
+        ]
         base = self._finest[number]
         alone = [(view, level) for view, level in seen if len(view.parts) == 1 and level == base]
         if len(alone) == len(seen) or (alone and not self.limits.consistent):

@@ -100,7 +100,7 @@ def aligned(
     shuffled = [codes[order] for codes in columns]
     proposing = _smallest([variable.size for variable in network.variables], MOST_CHANCES // rows)
     work = _Rows(network, shuffled)
-    if not work.ask(views, rows / total):
+    if not work.ask([view for view in views if view.parts], rows / total):
         return list(columns)
     work.keep(MOST_WORK // rows - sum(len(look.parts) for look in work.looks), rng)
     left = work.left

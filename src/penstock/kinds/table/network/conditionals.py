@@ -38,12 +38,16 @@ class Measured:
 
     The noise is discrete Laplace, or discrete Gaussian where `gaussian` says so. What is computed from such
     counts to make a model of, and never saved, may be fractions (`spectrum`).
+
+    A table may tell only what its columns have `together`: what any fewer of them have, and how many records
+    there are, is in it as other tables tell it, and known no better by this one (`confluence.products`).
     """
 
     parts: ParentSet
     counts: NDArray[np.int64] | Reals
     deviation: float
     gaussian: bool = False
+    together: bool = False
 
     @property
     def total_variance(self) -> float:

@@ -49,6 +49,7 @@ class _Measured(_Strict):
     parts: list[_Part]
     deviation: Annotated[float, Field(ge=0, le=WIDEST)]
     noise: Literal["gaussian"] | None = None
+    together: Literal[True] | None = None
 
 
 class _Saved(_Strict):
@@ -76,6 +77,7 @@ def write(total: float, encoding: Encoding, network: Network, measured: Sequence
                 parts=_parts(one.parts),
                 deviation=one.deviation,
                 noise="gaussian" if one.gaussian else None,
+                together=True if one.together else None,
             )
             for one in measured
         ],
@@ -126,7 +128,11 @@ def read(model: Model, schema: Schema) -> tuple[float, Encoding, Network, tuple[
     noisy = _pieces(frame["count"].to_numpy(), [prod(size) for size in sizes])
     measured = tuple(
         Measured(
-            parts, np.asarray(counts, dtype=np.int64).reshape(size), one.deviation, one.noise == "gaussian"
+            parts,
+            np.asarray(counts, dtype=np.int64).reshape(size),
+            one.deviation,
+            one.noise == "gaussian",
+            one.together is True,
         )
         for parts, counts, size, one in zip(marginals, noisy, sizes, saved.measured, strict=True)
     )

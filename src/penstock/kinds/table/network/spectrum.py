@@ -142,7 +142,7 @@ def _single(views: Sequence[Measured], part: Parent, variables: Sequence[Variabl
     sums, precision = np.zeros(variables[part.variable].sizes[part.level]), 0.0
     for view in views:
         level = dict(view.parts).get(part.variable)
-        if level is not None and level <= part.level:
+        if level is not None and level <= part.level and (len(view.parts) == 1 or not view.together):
             counts = added_up(view.counts.astype(np.float64), view.parts, (part,), variables)
             weight = counts.size / max(view.total_variance, _SMALLEST)
             sums, precision = sums + weight * counts, precision + weight

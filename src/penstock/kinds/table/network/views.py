@@ -33,6 +33,7 @@ def as_counted(one: Measured, variables: Sequence[Variable], sizes: Mapping[str,
         np.transpose(one.counts, order).reshape(shape),
         one.deviation,
         gaussian=one.gaussian,
+        together=one.together,
     )
 
 

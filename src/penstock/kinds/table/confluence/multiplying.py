@@ -1,0 +1,69 @@
+"""When all pairs of columns are told by one noisy matrix of products instead of by tables (`products`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import comb
+
+from penstock.kinds.table.confluence.products import MOST_ROWS, Products
+from penstock.kinds.table.confluence.run import Run
+from penstock.kinds.table.network.conditionals import Measured
+
+FEWEST = 4
+"""Columns; of fewer, tables have less noise."""
+
+
+class Multiplying(Run):
+    """All pairs by one look."""
+
+    def _products(self, levels: Sequence[int]) -> Products | None:
+        """The matrix of all columns at these levels, if it has much less noise than tables of all pairs.
+
+        Not in rho: the matrix is paid in epsilon. Where a table tells of three pairs or more, and the noise of
+        the matrix is small against what chance does, tables are better: they tell of more than pairs.
+        """
+        if self.tier.gaussian or self.lost or len(levels) < FEWEST:
+            return None
+        found = Products(self.table, self.variables, levels)
+        if found.rows > MOST_ROWS or min(found.sizes) < 2:
+            return None
+        noisy, knobs = found.noise(self.start.budget.left[0]), self.knobs
+        if noisy > knobs.products * min(self._noise_of_pairs(levels)):
+            return None
+        packed = 3 * len(self._arranged().pairs(levels)) <= comb(len(levels), 2)
+        return None if packed and noisy < knobs.products_calm * self._chance(levels) else found
+
+    def _products_at_once(self, strength: float) -> Products | None:
+        """The matrix of all columns as they are, where its noise is below what a tree has to tell.
+
+        That number is noisy itself, and where it was asked for it is rather too large than too small.
+        """
+        levels = [part.level for part in self.seen]
+        if not self._arranged().in_full(levels) or (found := self._products(levels)) is None:
+            return None
+        known = strength - self.knobs.doubt * self.doubt
+        noisy = found.noise(self.start.budget.left[0]) / (2 * self.n * comb(len(levels), 2))
+        return found if noisy <= self.knobs.products_at_once * known else None
+
+    def _multiplied(self, found: Products) -> tuple[list[Measured], Fraction]:
+        """What the matrix tells, and what is left for triples that pairs do not tell.
+
+        For these a part is kept where the noise of the matrix is below what chance does.
+        """
+        self.parameters["views"] = PRODUCTS
+        self.finest, self.untold = self._arranged().untold([], found.levels)
+        calm = found.noise(self.start.budget.left[0]) <= self.knobs.calm * self._chance(found.levels)
+        spared = self.knobs.spared * self.tier.left if self.untold and calm else Fraction(0)
+        label = "products of all pairs"
+        pay = self.start.part(label, self.tier.left - spared) if spared else self.start.rest(label)
+        return found.counted(pay), spared
+
+    def _chance(self, levels: Sequence[int]) -> float:
+        """What chance does to all pairs at these levels, in records."""
+        arranged = self._arranged()
+        return 2 * self.n * arranged.chance(arranged.one_by_one(levels))
+
+
+PRODUCTS = "products of all pairs"
+"""What the parameter `views` of a release says whose pairs were told by one noisy matrix."""
