@@ -9,8 +9,9 @@ from penstock.kinds.table.confluence import method
 
 @pytest.fixture
 def in_views(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of a few small columns are counted in views, as larger ones are, and not as a whole."""
+    """Tables of a few small columns are counted in views: not as a whole, nor all pairs by one matrix."""
     monkeypatch.setattr(method._Fit, "_as_a_whole", lambda self, strength=None: False)
+    monkeypatch.setattr(method._Fit, "_products", lambda self, levels: None)
 
 
 @pytest.fixture

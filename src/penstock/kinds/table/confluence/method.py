@@ -245,6 +245,8 @@ class _Fit(Choosing):
         times = deviation / sqrt(2) * whole.in_pairs(sizes) / of_pairs
         if strength is not None:
             return times <= 1 and noisy <= self.knobs.whole_most
+        if noisy > self.knobs.whole and self._products_tell(deviation / sqrt(2) * whole.in_pairs(sizes)):
+            return False
         of_columns = min(self._noise_of(self._columns(), map(float, sizes)))
         in_columns = deviation / sqrt(2) * whole.in_columns(sizes) / of_columns
         if in_columns <= self.knobs.whole_columns and noisy <= self.knobs.whole_most:
@@ -353,6 +355,7 @@ class _Fit(Choosing):
         tables = 2 * told_of - 1
         self.error = min(self.start.totals(*self._planned(told_of - 1))) / (2 * n * tables)
         least = self._worth(n) * max(1.0, sqrt(len(self.variables) / self.knobs.many)) * self.error
+        least = min(least, self._least_for_products())
         if least > self.knobs.hopeless:
             return None
         doubt = partial(self.dependence.doubt, self.start, records=n)

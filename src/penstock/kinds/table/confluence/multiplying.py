@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import comb
+from math import comb, inf
 
 from penstock.kinds.table.confluence.products import MOST_ROWS, Products
 from penstock.kinds.table.confluence.run import Run
@@ -34,17 +34,27 @@ class Multiplying(Run):
         packed = 3 * len(self._arranged().pairs(levels)) <= comb(len(levels), 2)
         return None if packed and noisy < knobs.products_calm * self._chance(levels) else found
 
+    def _products_tell(self, noisy: float) -> bool:
+        """Whether a matrix tells pairs with much less noise than this, added up."""
+        found = self._products([part.level for part in self.seen])
+        return found is not None and found.noise(self.start.budget.left[0]) <= self.knobs.products * noisy
+
     def _products_at_once(self, strength: float) -> Products | None:
         """The matrix of all columns as they are, where its noise is below what a tree has to tell.
 
         That number is noisy itself, and where it was asked for it is rather too large than too small.
         """
+        if strength - self.knobs.doubt * self.doubt < self._least_for_products():
+            return None
+        return self._products([part.level for part in self.seen])
+
+    def _least_for_products(self) -> float:
+        """What the strength must reach for that, whatever its own noise."""
         levels = [part.level for part in self.seen]
         if not self._arranged().in_full(levels) or (found := self._products(levels)) is None:
-            return None
-        known = strength - self.knobs.doubt * self.doubt
+            return inf
         noisy = found.noise(self.start.budget.left[0]) / (2 * self.n * comb(len(levels), 2))
-        return found if noisy <= self.knobs.products_at_once * known else None
+        return noisy / self.knobs.products_at_once
 
     def _multiplied(self, found: Products) -> tuple[list[Measured], Fraction]:
         """What the matrix tells, and what is left for triples that pairs do not tell.

@@ -1,0 +1,114 @@
+"""Wishart noise: the law that the theorem asks for, computed closely enough, and its bound."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import gamma, kstest
+from tests.privacy.goodness import ERROR
+
+from penstock.privacy.laws import matrices
+from penstock.privacy.laws.matrices import MatrixAround, absolute_trace, between_wisharts, squared
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.randomness.normals import normals
+
+RATE = Fraction(1, 10**6)
+
+
+@cache
+def drawn(size: int, count: int, seed: int) -> NDArray[np.float64]:
+    source = Randomness.seeded(seed)
+    return np.array([between_wisharts(size, RATE, source) for _ in range(count)]).astype(float) * float(RATE)
+
+
+def test_of_one_entry_it_is_laplace_noise() -> None:
+    """All tests of laws here fail with a probability of 1e-6 if these are right."""
+    assert kstest(drawn(1, 3000, 1).ravel(), "laplace").pvalue > ERROR
+
+
+@pytest.mark.parametrize("along", [(1, 0), (1, -2)])
+def test_in_any_direction_it_is_the_difference_of_two_gamma_variables(along: tuple[int, ...]) -> None:
+    """x'Wx / |x|^2 of a Wishart matrix of D + 1 degrees of freedom has the shape (D + 1) / 2."""
+    x = np.array(along, dtype=float)
+    seen = np.einsum("i,kij,j->k", x, drawn(2, 3000, 2), x) / (x @ x)
+    rng = np.random.default_rng(0)
+    like = gamma(1.5).rvs((2, 10**6), random_state=rng)
+    assert kstest(seen, like[0] - like[1]).pvalue > ERROR
+    few = gamma(1.0).rvs((2, 10**6), random_state=rng)
+    assert kstest(seen, few[0] - few[1]).pvalue < ERROR  # of D degrees of freedom, which is not private
+
+
+def test_entries_are_not_correlated_and_have_the_stated_variance() -> None:
+    """Of 2,000 draws: an eighth off is beyond five deviations for every one of six variances."""
+    upper = np.triu_indices(3)
+    seen = drawn(3, 2000, 3)[:, upper[0], upper[1]]
+    wanted = np.where(upper[0] == upper[1], 4.0, 2.0)  # (D + 1) and (D + 1) / 2, in units of the rate
+    assert (np.abs(seen.var(axis=0) / wanted - 1) < 0.25).all()
+    related = np.corrcoef(seen.T)
+    assert np.abs(related[~np.eye(6, dtype=bool)]).max() < 0.15
+
+
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_squares_are_exact(size: int) -> None:
+    rng = np.random.default_rng(size)
+    matrix = rng.integers(-(1 << 62), 1 << 62, (size, size + 1)).astype(object) * (1 << 20) + 1
+    assert (squared(matrix) == matrix.dot(matrix.T)).all()
+    assert (squared(np.zeros((size, 2), dtype=object)) == 0).all()
+
+
+@pytest.mark.parametrize("spare", [-12, -4, 8])
+def test_cells_are_drawn_finer_until_the_noise_is_less_than_a_half_off(
+    spare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the exact numbers in the cells are: here they lie at the ends of the last cells."""
+    kept = []
+
+    def keeping(count: int, bits: int, source: Randomness) -> matrices.Normals:
+        kept.append(normals(count, bits, source))
+        return kept[-1]
+
+    finer = matrices.Normals.finer
+    monkeypatch.setattr(matrices, "normals", keeping)
+    monkeypatch.setattr(
+        matrices.Normals, "finer", lambda one, more, source: kept.append(finer(one, more, source)) or kept[-1]
+    )
+    monkeypatch.setattr(matrices, "_SPARE", spare)
+    found = between_wisharts(3, Fraction(1, 1000), Randomness.seeded(4))
+    assert (len(kept) > 2) is (spare < 0)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        exact = []
+        for one in kept[-2:]:
+            ends = one.signs * (one.cells + rng.integers(0, 2, one.cells.shape).astype(object))
+            exact.append(ends.reshape(3, 4).dot(ends.reshape(3, 4).T))
+        real = (exact[0] - exact[1]) * Fraction(1000, 2) / (1 << 2 * kept[-1].bits)
+        assert max(abs(Fraction(a) - b) for a, b in zip(found.ravel(), real.ravel(), strict=True)) < 1
+
+
+def test_the_loss_is_that_of_the_change_whatever_comes_out() -> None:
+    start = np.array([[5, 2], [2, 7]])
+    law = MatrixAround(start, Fraction(1, 10), Fraction(100))
+    for change, costs in (([[4, 2], [2, 1]], 5), ([[-4, -2], [-2, -1]], 5), ([[1, 0], [0, -1]], 2)):
+        other = MatrixAround(start + np.array(change), Fraction(1, 10), Fraction(100))
+        found = law.loss(start, other)
+        assert float(found) == pytest.approx(costs / 10 + 6 / 100)
+    assert float(law.loss(start, MatrixAround(start.copy(), *law.scales))) == 0
+    assert law.public != MatrixAround(start, Fraction(1, 9), Fraction(100)).public
+
+
+def test_absolute_eigenvalues_of_products_are_exact() -> None:
+    vector = np.array([3, -7, 2048, 11], dtype=np.int64)
+    assert absolute_trace(np.outer(vector, vector)) == int(vector @ vector)
+    both = np.outer(vector, vector) - np.outer(vector[::-1], vector[::-1])
+    assert float(absolute_trace(both)) == pytest.approx(np.abs(np.linalg.eigvalsh(both.astype(float))).sum())
+
+
+def test_what_is_drawn_is_symmetric_and_around_the_values() -> None:
+    values = np.diag([10**9, 0, -(10**9)])
+    found = MatrixAround(values, Fraction(1, 10), Fraction(10)).draw(Randomness.seeded(0))
+    assert (found == found.T).all()
+    assert (np.abs(found - values) < 2000).all()

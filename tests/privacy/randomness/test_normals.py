@@ -1,0 +1,56 @@
+"""Cells of normal numbers: as often as the normal distribution says, at any width, drawn finer or at once."""
+
+from __future__ import annotations
+
+from math import erf, sqrt
+
+import numpy as np
+import pytest
+from tests.privacy.goodness import fits
+
+from penstock.privacy.randomness import normals as module
+from penstock.privacy.randomness.generator import Randomness
+from penstock.privacy.randomness.normals import Normals, normals
+
+
+def chances(bits: int, last: int) -> np.ndarray:
+    """Of each of the first cells, and of all others together."""
+    ends = np.array([erf(cell / 2**bits / sqrt(2)) for cell in range(last + 1)])
+    return np.append(np.diff(ends), 1 - ends[-1])
+
+
+def right(drawn: Normals) -> bool:
+    last = 3 << drawn.bits
+    seen = np.bincount(np.minimum(drawn.cells.astype(np.int64), last), minlength=last + 1)
+    return fits(seen, chances(drawn.bits, last))
+
+
+@pytest.mark.parametrize("bits", [0, 1, 4])
+def test_every_cell_is_as_likely_as_the_normal_distribution_makes_it(bits: int) -> None:
+    """Wide cells are decided by the digits of both variables nearly always. A right sampler fails with a
+    probability of 1e-6."""
+    assert right(normals(20_000, bits, Randomness.seeded(bits)))
+
+
+@pytest.mark.parametrize(("bits", "more"), [(0, 1), (0, 4), (2, 2)])
+def test_a_cell_drawn_finer_is_as_likely_as_one_drawn_at_once(bits: int, more: int) -> None:
+    source = Randomness.seeded(10 + bits)
+    wide = normals(20_000, bits, source)
+    fine = wide.finer(more, source)
+    assert right(fine)
+    assert (fine.cells >> more == wide.cells).all()
+    assert (fine.signs == wide.signs).all()
+
+
+def test_signs_are_fair_and_middles_are_in_their_cells() -> None:
+    drawn = normals(10_000, 30, Randomness.seeded(3))
+    assert abs(int(drawn.signs.sum())) < 500  # five deviations: 1e-6
+    assert (abs(drawn.middles) >> 1 == drawn.cells).all()
+    values = drawn.middles.astype(np.float64) / 2**31
+    assert abs(values.std() - 1) < 0.04  # beyond five deviations
+
+
+def test_a_cell_of_no_width_left_is_decided_by_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the digits, wide cells come out as if the number were at their lower end."""
+    monkeypatch.setattr(module, "_exceeds", lambda *_: True)
+    assert not right(normals(20_000, 0, Randomness.seeded(1)))
