@@ -42,6 +42,7 @@ OPENINGS = {
     "privacy/mechanisms/noise.py _discrete_laplace": "discrete Laplace noise of scale l1/epsilon",
     "privacy/mechanisms/noise.py laplace_real": "the same on a lattice whose rounding is paid for",
     "privacy/mechanisms/noise.py gaussian": "discrete Gaussian noise for the rho that was paid",
+    "privacy/mechanisms/products.py noisy": "a difference of Wishart matrices for the trace that moves",
     "privacy/mechanisms/choice.py best": "permute-and-flip or the exponential mechanism",
     "privacy/mechanisms/choice.py best_several": "the same several times, or noise once and the largest",
     "privacy/mechanisms/choice.py point": "the exponential mechanism over the points of a public domain",

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cache, partial
 
 from penstock import catalogue
-from penstock.audit import broken, broken_sparse, mechanisms, sparse, top
+from penstock.audit import broken, broken_sparse, matrices, mechanisms, sparse, top
 from penstock.audit.harness import Verdict, examine
 from penstock.audit.methods import Audits
 from penstock.audit.replay import Replays
@@ -25,7 +25,7 @@ from penstock.errors import UsageError
 from penstock.privacy.unit import Relation
 from penstock.progress import progress
 
-MECHANISMS = (mechanisms, top, sparse, broken, broken_sparse)
+MECHANISMS = (mechanisms, matrices, top, sparse, broken, broken_sparse)
 """The modules about what all methods use; each offers `targets()`."""
 
 TRIALS = 100_000

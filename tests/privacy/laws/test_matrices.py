@@ -43,7 +43,7 @@ def test_in_any_direction_it_is_the_difference_of_two_gamma_variables(along: tup
 
 
 def test_entries_are_not_correlated_and_have_the_stated_variance() -> None:
-    """Of 2,000 draws: an eighth off is beyond five deviations for every one of six variances."""
+    """Of 2,000 draws: a quarter off is beyond five deviations for every one of six variances."""
     upper = np.triu_indices(3)
     seen = drawn(3, 2000, 3)[:, upper[0], upper[1]]
     wanted = np.where(upper[0] == upper[1], 4.0, 2.0)  # (D + 1) and (D + 1) / 2, in units of the rate
@@ -98,6 +98,17 @@ def test_the_loss_is_that_of_the_change_whatever_comes_out() -> None:
         assert float(found) == pytest.approx(costs / 10 + 6 / 100)
     assert float(law.loss(start, MatrixAround(start.copy(), *law.scales))) == 0
     assert law.public != MatrixAround(start, Fraction(1, 9), Fraction(100)).public
+
+
+def test_what_differs_above_the_diagonal_is_what_is_lost() -> None:
+    start = np.zeros((2, 2), dtype=np.int64)
+    for place, costs in (((0, 1), 200), ((1, 0), 0)):
+        other = start.copy()
+        other[place] = 100
+        found = MatrixAround(start, Fraction(1), Fraction(10**6)).loss(
+            start, MatrixAround(other, Fraction(1), Fraction(10**6))
+        )
+        assert float(found) == pytest.approx(costs, abs=1e-3)
 
 
 def test_absolute_eigenvalues_of_products_are_exact() -> None:

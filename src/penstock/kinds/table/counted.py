@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,10 +204,52 @@ def answered(
         return total([table.everything() for table in tables if not table.together])
     if all(not seen.cells_inside for seen in able):  # it holds for none
         return 0.0, EXACT
-    telling = [seen for seen in able if seen.cells_inside and seen.cells_outside]
+    telling = [
+        seen
+        for table, seen in found
+        if seen is not None and seen.cells_inside and seen.cells_outside and not table.together
+    ]
     others = [table.everything() for table, seen in found if seen is None and not table.together]
-    value, known = combined(telling, others, public)
-    return (value if public is None else min(value, public)), known
+    known = [combined(telling, others, public)] if telling else []
+    known += in_parts([table for table, seen in found if seen is not None], tables, names, weights, public)
+    if not known:
+        return None
+    value, narrowest = min(known, key=lambda one: one[1].half)  # how wide bars are is public
+    return (value if public is None else min(value, public)), narrowest
+
+
+def in_parts(
+    able: Sequence[CountedTable],
+    tables: Sequence[CountedTable],
+    names: Sequence[str],
+    weights: Reals,
+    public: float | None,
+) -> list[tuple[float, Bar]]:
+    """What tables that are `able` say of what their columns have together, with all of its noise.
+
+    A question about one or two columns is a number of records, a part for each column and one for both. In
+    such a table all of them add up, each with the noise of where it is told: the number by the table of no
+    column, each column by its own.
+    """
+    told = {table.attributes: table for table in tables if table.together or not table.attributes}
+    found = []
+    for table in (each for each in able if each.together):
+        least, _ = table.extremes(names, weights)
+        held = np.where(np.isfinite(least), least, 0.0)
+        below = [told.get((name,)) for name in names] if len(names) > 1 else []
+        if len(names) > 2 or any(each is None for each in below) or (public is None and () not in told):
+            continue
+        mean = float(held.mean())
+        variance = 0.0 if public is not None else (mean * told[()].deviation) ** 2
+        rest = held - mean
+        for axis, one in enumerate(below):
+            own = rest.mean(axis=1 - axis)
+            variance += 0.0 if one is None else one.deviation**2 * float(np.square(own).sum())
+            rest = rest - np.expand_dims(own, 1 - axis)
+        variance += table.deviation**2 * float(np.square(rest).sum())
+        sums, _ = table.sums(names)
+        found.append((float((held * sums).sum()), bar([Noises(1.0, sqrt(variance), 1, True)])))
+    return found
 
 
 def identity(sizes: Mapping[str, int], names: Sequence[str]) -> tuple[NDArray[np.int64], ...]:

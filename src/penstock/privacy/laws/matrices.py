@@ -21,12 +21,13 @@ of independent standard normal numbers. An entry off the diagonal of the noise h
 large, the deviation of a product of two coordinates grows with D**1.5; with Laplace noise on each of the
 products it grows with D**2.
 
-**No real number can be held, and what is computed is off.** Both are paid for, as in `learn.linear`. Of every
-entry of G the cell of a lattice is drawn exactly (`randomness.normals`), so fine that the noise computed from
-the middles of these cells, by whole numbers, is less than 1/2 from the exact noise in every entry, for any G:
-where it is not, all cells are drawn finer. A + W - W' rounded to whole numbers is private by the theorem; what
-is computed differs from it by at most 1 in each of the D (D + 1) / 2 entries, whatever A is. Discrete
-Laplace noise of scale `cover` on each of them hides that at a cost of D (D + 1) / cover.
+**No real number can be held, and what is computed is off.** Both are paid for. Of every entry of G the cell
+of a lattice is drawn exactly (`randomness.normals`), so fine that the noise computed from the middles of
+these cells, by whole numbers, is less than 1/2 from the exact noise in every entry, for any G: where it is
+not, all cells are drawn finer. A + W - W' rounded to whole numbers is private by the theorem, and tells
+nothing of the cells. What is computed differs from it by at most 1 in each of the D (D + 1) / 2 entries,
+whatever A is, so that the same discrete Laplace noise around either differs by a factor of exp(1 / cover) an
+entry. That is once for each of two neighbours: D (D + 1) / cover in all.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ _CLOSE: Final = 1e-9  # of the largest eigenvalue: what doubles are off by, and 
 class MatrixAround(Law[Integers]):
     """A symmetric matrix of whole numbers, plus the difference of two Wishart matrices.
 
+    Of the matrix the upper triangle counts: what is drawn is symmetric, whatever is below it.
     `rate` is the cost of a change for each unit of its absolute eigenvalues, `cover` the scale of the
     discrete Laplace noise that hides what the computation of the noise is off by (see the module).
 
@@ -92,7 +94,8 @@ class MatrixAround(Law[Integers]):
     def loss(self, output: Integers, other: Law[Integers]) -> Log:
         """The bound of the theorem, which holds for every output, and what `cover` costs; none if equal."""
         assert isinstance(other, MatrixAround)
-        change = self.values.astype(object) - other.values.astype(object)
+        upper = np.triu(self.values.astype(object) - other.values.astype(object))
+        change = upper + np.triu(upper, 1).T  # what is drawn is around the upper triangle
         if not change.any():
             return Log()
         entries = len(change) * (len(change) + 1) // 2
@@ -115,10 +118,10 @@ def absolute_trace(change: Integers) -> Fraction:
 
 
 def between_wisharts(size: int, rate: Fraction, source: Randomness) -> Integers:
-    """W - W' of the module's text, rounded to whole numbers that are at most 1 from the exact ones rounded.
+    """W - W' of the module's text, rounded to whole numbers, each at most 1 from the exact one rounded.
 
-    G is held by the middles m of cells, in steps h of half a cell, so that |G - m h| <= h. An entry of G G' is
-    then off by less than h^2 times the sums of |m| of two rows and the number of columns.
+    G is held by the middles m of cells, in steps h of half a cell, so that |G - m h| <= h. An entry of G G'
+    is then off by no more than h^2 times the sums of |m| of two rows and the number of columns.
     """
     bits = max(1, (int(size / rate) + 1).bit_length() + _SPARE)
     pair = [normals(size * (size + 1), bits, source) for _ in range(2)]

@@ -32,7 +32,8 @@ MOST_ROWS: Final = 1 << 12
 def noisy(sealed: Sealed[NDArray[Any]], pay: Budget) -> NDArray[np.int64]:
     """A symmetric matrix of whole numbers plus the difference of two Wishart matrices; pays all of `pay`.
 
-    Its sensitivity says by how much its `trace` moves.
+    Its sensitivity says by how much its `trace` moves. Only the upper triangle counts: what comes out is
+    symmetric, whatever is below it.
     """
     form, trace = form_of(sealed), sealed.sensitivity.trace
     if form.kind not in "iu" or len(form.shape) != 2 or form.shape[0] != form.shape[1]:

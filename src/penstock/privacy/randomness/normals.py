@@ -46,7 +46,7 @@ class Normals:
 
     @property
     def middles(self) -> Wide:
-        """The middle of every cell, in steps of 2**-(bits + 1); no number is further from it than one step."""
+        """The middle of every cell, in steps of 2**-(bits + 1); a number is at most one step from it."""
         return np.asarray(self.signs * (2 * self.cells + 1))
 
     def finer(self, more: int, source: Randomness) -> Normals:

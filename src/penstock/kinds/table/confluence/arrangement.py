@@ -144,9 +144,7 @@ class Arrangement:
             weight = price(pairs) + price(triples)
             # the noise of all, in proportion to the weights of their tables
             noisy = self.tier.total(weight, self.sensitivity, self.tier.left) / (2 * self.n * weight)
-            if all(
-                noisy * price(each) <= self.knobs.threes * self.chance(each) for each in (pairs, triples)
-            ):
+            if all(noisy * price(each) <= self.knobs.threes * self.chance(each) for each in (pairs, triples)):
                 return triples
         return []
 

@@ -20,8 +20,8 @@ from penstock.kinds.table.confluence.arrangement import MOST_IN_TRIPLES
 from penstock.kinds.table.confluence.dependence import GROUPS
 from penstock.kinds.table.confluence.gaps import Gaps, choose
 from penstock.kinds.table.confluence.implied import along, forest, of_three
-from penstock.kinds.table.confluence.packing import MOST_CELLS, View, packed, price, view_of
 from penstock.kinds.table.confluence.multiplying import Multiplying
+from penstock.kinds.table.confluence.packing import MOST_CELLS, View, packed, price, view_of
 from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.parents import Parent, ParentSet
 from penstock.privacy.seals.sealed import Sealed
@@ -141,12 +141,13 @@ class Choosing(Multiplying):
         everything = arranged.pairs(finest)
         products = self._products(finest)
         noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(gaps.sets)
+        least_noise = noise_of_all
         if products is not None:
-            noise_of_all = products.noise(self.start.budget.left[0]) / len(gaps.sets)
+            least_noise = products.noise(self.start.budget.left[0]) / len(gaps.sets)
         wanted = self._wanted_choices(mean_gap, strength, gaps, known.total)
         most = self._most_choices(wanted, mean_gap, gaps, known.total)
         dense = mean_gap / (2 * self.n * strength)
-        if dense > 0 and mean_gap > arranged.patience(everything, finest, dense, most) * noise_of_all:
+        if dense > 0 and mean_gap > arranged.patience(everything, finest, dense, most) * least_noise:
             self.products = products
             self.parameters["views"] = "all pairs"
             coarse = [view for view in alone if finest[view.parts[0].variable] > view.parts[0].level]

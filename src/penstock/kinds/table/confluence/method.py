@@ -19,7 +19,9 @@ delta) buys (`tiers`).
    whatever it could say. Where it says too little to be worth that noise, all that is left goes to the
    one-way counts, and the release is one of independent columns. Where it says enough, and tables of pairs
    would have no less noise than one of all columns has for them, all that is left goes to that one. Where
-   tables of all pairs would have little noise against it, another noisy number says how far all pairs are
+   one noisy matrix of products tells all pairs with much less noise than tables of them, and with less than
+   a tree has to tell, all that is left goes to it, but for a part for triples (`products`). Where tables of
+   all pairs would have little noise against it, another noisy number says how far all pairs are
    from independent. Where that is not much less than along the tree, or a tree holds half of the pairs
    anyway, all pairs are counted in full at once, for all that is left, and steps 3 and 4 are not taken:
    single columns come along with pairs. Of up to six columns whose pairs would have more noise than chance
@@ -32,8 +34,9 @@ delta) buys (`tiers`).
    to merge so that groups hold enough records (`coarsening`).
 4. *Views.* One noisy number says how large the gaps of all pairs are on average (`gaps`); it is paid more
    where the number of 2. says that it would be lost in noise. Where it is large enough, against the noise of
-   all pairs and against the gaps along a tree, all pairs are counted, arranged in as few tables as an affine
-   plane or space needs (`planes`), and all triples beside them where public numbers say that the noise of
+   all pairs and against the gaps along a tree, all pairs are told by one noisy matrix, if that has much less
+   noise than tables (`multiplying`); else they are counted, arranged in as few tables as an affine plane or
+   space needs (`planes`), and all triples beside them where public numbers say that the noise of
    both would be small against what chance does to so many records. How large is enough is computed from what
    is public by then (`Arrangement.patience`). Else the pairs, and the levels of both their attributes, that
    noise-aware choices find worth counting (`gaps`), until none is, or none more than luck would show;

@@ -9,6 +9,7 @@ from math import comb, inf
 from penstock.kinds.table.confluence.products import MOST_ROWS, Products
 from penstock.kinds.table.confluence.run import Run
 from penstock.kinds.table.network.conditionals import Measured
+from penstock.kinds.table.network.release import PRODUCTS
 
 FEWEST = 4
 """Columns; of fewer, tables have less noise."""
@@ -17,14 +18,23 @@ FEWEST = 4
 class Multiplying(Run):
     """All pairs by one look."""
 
+    _asked: object = None  # what was asked last, and the answer: to arrange many columns takes long
+    _answer: Products | None = None
+
     def _products(self, levels: Sequence[int]) -> Products | None:
         """The matrix of all columns at these levels, if it has much less noise than tables of all pairs.
 
-        Not in rho: the matrix is paid in epsilon. Where a table tells of three pairs or more, and the noise of
-        the matrix is small against what chance does, tables are better: they tell of more than pairs.
+        Not in rho: the matrix is paid in epsilon. Where a table tells of three pairs or more, and the noise
+        of the matrix is small against what chance does, tables are better: they tell of more than pairs.
         """
         if self.tier.gaussian or self.lost or len(levels) < FEWEST:
             return None
+        asked = id(self.variables), tuple(levels), self.tier.left
+        if asked != self._asked:
+            self._asked, self._answer = asked, self._worth_it(levels)
+        return self._answer
+
+    def _worth_it(self, levels: Sequence[int]) -> Products | None:
         found = Products(self.table, self.variables, levels)
         if found.rows > MOST_ROWS or min(found.sizes) < 2:
             return None
@@ -73,7 +83,3 @@ class Multiplying(Run):
         """What chance does to all pairs at these levels, in records."""
         arranged = self._arranged()
         return 2 * self.n * arranged.chance(arranged.one_by_one(levels))
-
-
-PRODUCTS = "products of all pairs"
-"""What the parameter `views` of a release says whose pairs were told by one noisy matrix."""

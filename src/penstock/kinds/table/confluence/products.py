@@ -2,11 +2,11 @@
 
 Guarantee: what is spent here is what one noisy matrix is paid.
 Why: every code of a column stands for a vector, and a record for the vectors of all its codes one after the
-other, behind one more number that is the same for all. The matrix is the sum over records of v v' for these v.
-A record that comes or goes changes it by v v', whose only eigenvalue that is not 0 is the square of the length
-of v; which codes it has decides no more than which of the public vectors v is, and the longest is the bound.
-One record replaced by another changes it by the difference of two such matrices, m records of a unit by the
-sum of m: their absolute eigenvalues add up to no more than those of all of them. So the noise of
+other, behind one more number that is the same for all. The matrix is the sum over records of v v' for these
+v. A record that comes or goes changes it by v v', whose only eigenvalue that is not 0 is the square of the
+length of v; which codes it has decides no more than which of the public vectors v is, and the longest is the
+bound. One record replaced by another changes it by the difference of two such matrices, m records of a unit
+by the sum of m: their absolute eigenvalues add up to no more than those of all of them. So the noise of
 `privacy.mechanisms.products` makes it public.
 
 A block of the matrix is the table of a pair between the vectors of its columns: V' T W. The vectors of a
@@ -89,14 +89,13 @@ class Products:
     def vectors(self) -> list[Counts]:
         """Of each column, one row for each of its groups."""
         weights = np.array([size - 1 for size in self.sizes], dtype=np.float64) ** (2 / 3)
-        return [
-            _simplex(size, sqrt(weight)) for size, weight in zip(self.sizes, weights / weights.mean(), strict=True)
-        ]
+        lengths = np.sqrt(weights / weights.mean())
+        return [_simplex(size, length) for size, length in zip(self.sizes, lengths.tolist(), strict=True)]
 
     @cached_property
     def first(self) -> int:
         """The number that every record has before its vectors."""
-        return round(len(self.sizes) ** 0.25 * (1 << FINE))
+        return round(sqrt(sqrt(len(self.sizes))) * (1 << FINE))
 
     @property
     def sensitivity(self) -> Sensitivity:
@@ -108,7 +107,8 @@ class Products:
 
     @cached_property
     def _blocks(self) -> list[slice]:
-        return [slice(*ends) for ends in pairwise(np.cumsum([1, *(size - 1 for size in self.sizes)]).tolist())]
+        ends = np.cumsum([1, *(size - 1 for size in self.sizes)])
+        return [slice(first, last) for first, last in pairwise(ends.tolist())]
 
     @cached_property
     def _dual(self) -> list[Reals]:
@@ -129,11 +129,9 @@ class Products:
 
     def noise(self, epsilon: Fraction) -> float:
         """The absolute noise of all cells of all pairs, added up."""
-        deviation = self.deviation(epsilon)
-        pairs = combinations(range(len(self.sizes)), 2)
-        return sum(
-            _MEAN * self.sizes[a] * self.sizes[b] * deviation * self._length(a) * self._length(b) for a, b in pairs
-        )
+        each = [size * self._length(number) for number, size in enumerate(self.sizes)]
+        pairs = (sum(each) ** 2 - sum(one**2 for one in each)) / 2
+        return _MEAN * self.deviation(epsilon) * pairs
 
     def _length(self, number: int) -> float:
         """The deviation of a cell by the noise of one direction of a column."""
@@ -149,10 +147,10 @@ class Products:
             lambda counts: self._matrix(dict(zip(couples, counts, strict=True))),
             self.sensitivity,
             shape=(self.rows, self.rows),
-            because="a record adds v v' for a vector v that its codes choose among public ones: one eigenvalue, "
-            "the square of its length, which is at most that of the longest; a unit of m records adds m such "
-            "matrices, one replaced by another takes one away and adds one, and absolute eigenvalues of a sum "
-            "add up to no more than those of its terms",
+            because="a record adds v v' for a vector v that its codes choose among public ones: one "
+            "eigenvalue, the square of its length, which is at most that of the longest; a unit of m records "
+            "adds m such matrices, one replaced by another takes one away and adds one, and absolute "
+            "eigenvalues of a sum add up to no more than those of its terms",
         )
 
     def _matrix(self, counts: dict[tuple[int, int], Counts]) -> Counts:

@@ -36,8 +36,9 @@ Empty = Literal["back off", "uniform"]
 class Measured:
     """Counts of a marginal with noise: one axis for each part, and the noise's standard deviation.
 
-    The noise is discrete Laplace, or discrete Gaussian where `gaussian` says so. What is computed from such
-    counts to make a model of, and never saved, may be fractions (`spectrum`).
+    The noise is discrete Laplace, or discrete Gaussian where `gaussian` says so, or nearly that: an entry of
+    a noisy matrix of products is a sum of many terms. What is computed from such counts to make a model of,
+    and never saved, may be fractions (`spectrum`).
 
     A table may tell only what its columns have `together`: what any fewer of them have, and how many records
     there are, is in it as other tables tell it, and known no better by this one (`confluence.products`).

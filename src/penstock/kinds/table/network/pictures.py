@@ -112,6 +112,11 @@ def explained(release: NetworkRelease) -> list[str]:
         f"{network.degree} others. Its tables come from {len(release.measured)} noisy tables of counts with "
         f"{cells:,} cells in all."
     ]
+    if release.by_products:
+        lines.append(
+            "Tables of single columns and pairs were put together from one noisy matrix of products, in "
+            "which each record is the square of one vector."
+        )
     if release.as_a_whole:
         lines.append("All columns were counted in one table: whatever they have in common is in its counts.")
     if release.encoding.name in ("binary", "gray"):

@@ -45,6 +45,8 @@ STUDIED = ("confluence",)
 """The methods whose models' errors were studied (docs/studies/suite-bars.md)."""
 ALL_COLUMNS = "all columns"
 """What the parameter `views` of a release says whose columns were all counted in one table."""
+PRODUCTS = "products of all pairs"
+"""What it says of one whose pairs were told by one noisy matrix of products."""
 DRAWN = "drawn"
 BALANCED = "balanced"
 ALIGNED = "aligned"
@@ -82,6 +84,11 @@ class NetworkRelease(TableRelease):
     def as_a_whole(self) -> bool:
         """Whether all columns were counted in one table."""
         return self.parameters.get("views") == ALL_COLUMNS
+
+    @property
+    def by_products(self) -> bool:
+        """Whether pairs were told by one noisy matrix."""
+        return self.parameters.get("views") == PRODUCTS
 
     # The schema's rules -----------------------------------------------------------------------------
 
