@@ -10,6 +10,7 @@ import pytest
 
 from penstock import Schema, release
 from penstock.errors import QueryError
+from penstock.kinds.table.counted import OfCells
 from penstock.kinds.table.measures import View, edge
 from penstock.releases import Answer
 from penstock.releases.error_bars import linear
@@ -184,10 +185,7 @@ def test_the_ends_of_a_mean_are_where_differences_could_add_up_to_zero() -> None
         np.array([1.0, 3.0]),
         ones > 0,
         ones > 0,
-        np.array([50.0, 50.0]),
-        ones,
-        10.0,
-        False,
+        OfCells(np.array([50.0, 50.0]), ones, 10.0, False),
     )
     low, high = view.means(1.0, 3.0)
     assert low == pytest.approx(4 - high, abs=1e-9)

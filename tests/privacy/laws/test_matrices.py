@@ -9,12 +9,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import gamma, kstest
-from tests.privacy.goodness import ERROR
+from tests.privacy.goodness import ERROR, fits, window
 
 from penstock.privacy.laws import matrices
-from penstock.privacy.laws.matrices import MatrixAround, absolute_trace, between_wisharts, squared
+from penstock.privacy.laws.matrices import (
+    MatrixAround,
+    _off_by,
+    absolute_trace,
+    between_wisharts,
+    squared,
+)
 from penstock.privacy.randomness.generator import Randomness
-from penstock.privacy.randomness.normals import normals
+from penstock.privacy.randomness.normals import Normals, normals
 
 RATE = Fraction(1, 10**6)
 
@@ -89,6 +95,22 @@ def test_cells_are_drawn_finer_until_the_noise_is_less_than_a_half_off(
         assert max(abs(Fraction(a) - b) for a, b in zip(found.ravel(), real.ravel(), strict=True)) < 1
 
 
+@pytest.mark.parametrize("rows", [[0, 0, 0], [5, 5, 5], [1, 3, 2], [10**12, 0, 10**6]])
+def test_what_noise_can_be_off_by_is_no_less_than_at_the_ends_of_cells_and_hardly_more(
+    rows: list[int],
+) -> None:
+    """All numbers of a row of G are in one cell, and at the upper end of it: G G' is farthest away then."""
+    bits, rate, size = 4, Fraction(1, 7), len(rows)
+    cells = np.repeat(np.array(rows, dtype=object), size + 1)
+    found = Normals(np.ones(cells.size, dtype=object), cells, bits)
+    ends, middles = (
+        (each.reshape(size, size + 1) * Fraction(1, 1 << bits))
+        for each in (cells + 1, found.middles * Fraction(1, 2))
+    )
+    away = (ends.dot(ends.T) - middles.dot(middles.T)) / (2 * rate)
+    assert 0.9 < Fraction(away.max()) / _off_by(found, size, rate) <= 1
+
+
 def test_the_loss_is_that_of_the_change_whatever_comes_out() -> None:
     start = np.array([[5, 2], [2, 7]])
     law = MatrixAround(start, Fraction(1, 10), Fraction(100))
@@ -123,3 +145,23 @@ def test_what_is_drawn_is_symmetric_and_around_the_values() -> None:
     found = MatrixAround(values, Fraction(1, 10), Fraction(10)).draw(Randomness.seeded(0))
     assert (found == found.T).all()
     assert (np.abs(found - values) < 2000).all()
+
+
+def test_what_the_computation_is_off_by_is_hidden_by_laplace_noise_on_every_entry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without the other noise, the law is that of discrete Laplace noise of scale `cover`.
+
+    Noise of another scale is noticed, too.
+    """
+    monkeypatch.setattr(
+        matrices, "between_wisharts", lambda size, *_: np.zeros((size, size), dtype=np.int64).astype(object)
+    )
+    values, cover, source = np.arange(1600).reshape(40, 40), Fraction(7, 2), Randomness.seeded(5)
+    upper = np.triu_indices(40)
+    seen = [(MatrixAround(values, RATE, cover).draw(source) - values)[upper] for _ in range(20)]
+    away = np.concatenate(seen).astype(np.int64)
+    reach = np.abs(np.arange(-30, 31))
+    for scale, right in ((float(cover), True), (3.0, False)):
+        a = np.exp(-1 / scale)
+        assert fits(window(away, -30, 30), (1 - a) / (1 + a) * a**reach) is right

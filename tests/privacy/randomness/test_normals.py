@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from math import erf, sqrt
+from fractions import Fraction
+from math import erf, exp, pi, sqrt
 
 import numpy as np
 import pytest
-from tests.privacy.goodness import fits
+from scipy.stats import binomtest
+from tests.privacy.goodness import ERROR, fits
 
 from penstock.privacy.randomness import normals as module
 from penstock.privacy.randomness.generator import Randomness
@@ -54,3 +56,18 @@ def test_a_cell_of_no_width_left_is_decided_by_digits(monkeypatch: pytest.Monkey
     """Without the digits, wide cells come out as if the number were at their lower end."""
     monkeypatch.setattr(module, "_exceeds", lambda *_: True)
     assert not right(normals(20_000, 0, Randomness.seeded(1)))
+
+
+def test_digits_are_those_of_a_uniform_number_and_of_what_is_left_of_an_exponential_one() -> None:
+    """r > u**2, where r is below 1.
+
+    It exceeds x with probability (exp(-x / 2) - exp(-1/2)) / (1 - exp(-1/2)). The mean of exp(-u**2 / 2) over
+    u is sqrt(pi / 2) erf(sqrt(1/2)), so that this is .633; it would be 2/3 for a uniform r, ten deviations
+    away. A right sampler fails with a probability of 1e-6.
+    """
+    source, count = Randomness.seeded(20), 20_000
+    seen = sum(module._exceeds(0, 0, Fraction(1, 2), source) for _ in range(count))
+    least = exp(-1 / 2)
+    chance = (sqrt(pi / 2) * erf(sqrt(1 / 2)) - least) / (1 - least)
+    assert binomtest(seen, count, chance).pvalue > ERROR
+    assert binomtest(seen, count, 2 / 3).pvalue < ERROR

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import sqrt
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.releases.answer import Bar
-from penstock.releases.error_bars import EXACT, Noises, bar
+from penstock.releases.error_bars import EXACT, Noises, bar, linear
 
 Reals = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -54,6 +56,18 @@ class CountedTable:
         """Whether the table tells anything of these columns."""
         inside = set(names) <= set(self.attributes)
         return inside and not (self.together and len(set(names)) < len(self.attributes))
+
+    def refines(self, other: CountedTable, name: str) -> bool:
+        """Whether it has a column at least as finely as another table."""
+        if name not in self.attributes:
+            return False
+        fine, coarse = self.place(name), other.place(name)
+        return bool((_groups(fine, coarse)[fine] == coarse).all())
+
+    def along(self, name: str, values: Reals) -> Reals:
+        """One of these values for every cell, by its place along a column."""
+        axis = self.attributes.index(name)
+        return values.reshape([-1 if place == axis else 1 for place in range(self.counts.ndim)])
 
     def without(self, impossible: Iterable[tuple[tuple[str, ...], Truth]]) -> CountedTable:
         """The same table, told which combinations of codes of which attributes cannot occur."""
@@ -225,30 +239,162 @@ def in_parts(
     weights: Reals,
     public: float | None,
 ) -> list[tuple[float, Bar]]:
-    """What tables that are `able` say of what their columns have together, with all of its noise.
-
-    A question about one or two columns is a number of records, a part for each column and one for both. In
-    such a table all of them add up, each with the noise of where it is told: the number by the table of no
-    column, each column by its own.
-    """
-    told = {table.attributes: table for table in tables if table.together or not table.attributes}
+    """What tables that are `able` say of what their columns have together, with all of its noise."""
     found = []
     for table in (each for each in able if each.together):
-        least, _ = table.extremes(names, weights)
-        held = np.where(np.isfinite(least), least, 0.0)
-        below = [told.get((name,)) for name in names] if len(names) > 1 else []
-        if len(names) > 2 or any(each is None for each in below) or (public is None and () not in told):
-            continue
-        mean = float(held.mean())
-        variance = 0.0 if public is not None else (mean * told[()].deviation) ** 2
-        rest = held - mean
-        for axis, one in enumerate(below):
-            own = rest.mean(axis=1 - axis)
-            variance += 0.0 if one is None else one.deviation**2 * float(np.square(own).sum())
-            rest = rest - np.expand_dims(own, 1 - axis)
-        variance += table.deviation**2 * float(np.square(rest).sum())
-        sums, _ = table.sums(names)
-        found.append((float((held * sums).sum()), bar([Noises(1.0, sqrt(variance), 1, True)])))
+        told = sums_of(table, tables, names, public)
+        if told is not None:
+            least, _ = table.extremes(names, weights)
+            held = np.where(np.isfinite(least), least, 0.0)
+            found.append((told.sum(held), told.bar(held)))
+    return found
+
+
+class Sums(Protocol):
+    """What a table says of weighted sums over its places, and how far off that is."""
+
+    def sum(self, worth: Reals) -> float: ...
+
+    def bar(self, worth: Reals) -> Bar: ...
+
+
+def sums_of(
+    table: CountedTable, tables: Sequence[CountedTable], names: Sequence[str], public: float | None
+) -> Sums | None:
+    """Of a table that sees these columns; None where others do not tell what it leaves to them.
+
+    Weights of one or two columns are a number for all records, a part for each column and one for both. A
+    table that tells what columns have together is told the others by the tables of a noisy matrix of
+    products, each with noise of its own, or by tables of counts.
+    """
+    sums, cells = table.sums(names)
+    if not table.together:
+        return OfCells(sums, cells, table.deviation, table.gaussian)
+    told = {each.attributes: each for each in tables if each.together or not each.attributes}
+    below = [told.get((name,)) for name in names]
+    if len(names) > 2 or (None in below and len(names) == 1):
+        return None
+    if None not in below:
+        if public is None and () not in told:
+            return None
+        known = 0.0 if public is not None else told[()].deviation
+        sides = [each.deviation for each in below if each is not None]
+        return OfMatrix(sums, known, sides, table.deviation if len(names) > 1 else 0.0)
+    counted = [each for each in tables if not each.together]
+    finest = [
+        min(
+            (each for each in counted if each.refines(table, name)),
+            key=lambda each: each.deviation**2 * each.counts.size,
+            default=None,
+        )
+        for name in names
+    ]
+    if None in finest:
+        return None
+    sides_ = [(name, each) for name, each in zip(names, finest, strict=True) if each is not None]
+    return OfColumns(table, sums, counted, sides_, public)
+
+
+@dataclass(frozen=True, eq=False)
+class OfCells:
+    """Noisy counts, each the sum of so many cells with independent noise."""
+
+    sums: Reals
+    cells: Reals
+    deviation: float
+    gaussian: bool
+
+    def sum(self, worth: Reals) -> float:
+        return float((worth * self.sums).sum())
+
+    def bar(self, worth: Reals) -> Bar:
+        return linear(worth, self.cells, self.deviation, self.gaussian)
+
+
+@dataclass(frozen=True, eq=False)
+class OfMatrix:
+    """Tables made of a noisy matrix: all parts add up in them, each with a deviation of its own."""
+
+    sums: Reals
+    records: float
+    sides: Sequence[float]
+    both: float
+
+    def sum(self, worth: Reals) -> float:
+        return float((worth * self.sums).sum())
+
+    def bar(self, worth: Reals) -> Bar:
+        mean, owns, rest = _parts(worth)
+        parts = [(self.records, np.array([mean])), *zip(self.sides, owns, strict=True), (self.both, rest)]
+        return _normal(sum(each**2 * float(np.square(part).sum()) for each, part in parts))
+
+
+@dataclass(frozen=True, eq=False)
+class OfColumns:
+    """What two columns have together by a table of that, and what each has by tables of counts.
+
+    All noise is Gaussian, and a sum is one of weighted cells of all these tables: its variance is exact.
+    """
+
+    table: CountedTable
+    sums: Reals
+    counted: Sequence[CountedTable]
+    sides: Sequence[tuple[str, CountedTable]]
+    public: float | None
+
+    def sum(self, worth: Reals) -> float:
+        mean, _, rest = _parts(worth)
+        found = float((rest * self.sums).sum()) + (0.0 if self.public is None else mean * self.public)
+        return found + sum(
+            float((each * table.counts).sum())
+            for each, table in zip(self._weights(worth), self.counted, strict=True)
+        )
+
+    def bar(self, worth: Reals) -> Bar:
+        variance = self.table.deviation**2 * float(np.square(_parts(worth)[2]).sum())
+        for each, table in zip(self._weights(worth), self.counted, strict=True):
+            cells = table.counts.size / each.size
+            variance += table.deviation**2 * cells * float(np.square(each).sum())
+        return _normal(variance)
+
+    def _weights(self, worth: Reals) -> list[Reals]:
+        """Of the cells of all tables of counts: those of what each column adds, and of all records."""
+        mean, owns, _ = _parts(worth)
+        found = [np.full((1,) * table.counts.ndim, mean * share) for table, share in self._records]
+        for (name, side), own in zip(self.sides, owns, strict=True):
+            place = next(number for number, table in enumerate(self.counted) if table is side)
+            groups = _groups(side.place(name), self.table.place(name))
+            found[place] = found[place] + side.along(name, own[groups])
+        return found
+
+    @cached_property
+    def _records(self) -> list[tuple[CountedTable, float]]:
+        """How much each table says of the number of records, where that is not public."""
+        precision = [1 / max(each.deviation**2 * each.counts.size, _LEAST) for each in self.counted]
+        known = self.public is not None
+        return [
+            (table, 0.0 if known else one / sum(precision))
+            for table, one in zip(self.counted, precision, strict=True)
+        ]
+
+
+def _normal(variance: float) -> Bar:
+    return bar([Noises(1.0, sqrt(variance), 1, True)])
+
+
+def _parts(held: Reals) -> tuple[float, list[Reals], Reals]:
+    """The mean of a table of one or two axes, what each axis adds to that, and what both together do."""
+    mean = float(held.mean())
+    if held.ndim == 1:
+        return mean, [held - mean], np.zeros_like(held)
+    owns = [held.mean(axis=1 - axis) - mean for axis in range(2)]
+    return mean, owns, held - mean - np.add.outer(*owns)
+
+
+def _groups(fine: NDArray[np.int64], coarse: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each place among finer ones the coarser one of its codes."""
+    found = np.zeros(int(fine.max()) + 1, dtype=np.int64)
+    found[fine] = coarse
     return found
 
 

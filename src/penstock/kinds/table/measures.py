@@ -25,11 +25,10 @@ from numpy.typing import NDArray
 
 from penstock.errors import QueryError
 from penstock.kinds.table.answering import ESTIMATED, Asked, cut_fields, spread_evenly, unconnected
-from penstock.kinds.table.counted import MOST_CELLS, CountedTable
+from penstock.kinds.table.counted import MOST_CELLS, CountedTable, OfCells, Sums, sums_of
 from penstock.kinds.table.model_error import strays
 from penstock.releases import Answer
 from penstock.releases.answer import Bar, Basis, Known, Range, contributions
-from penstock.releases.error_bars import linear
 from penstock.schema import Amounts
 
 if TYPE_CHECKING:
@@ -126,17 +125,14 @@ class View:
     """What one table of noisy counts says, place by place of the columns of a question.
 
     `low` and `high` are the least and the largest value there. `whole` says that all of a place is meant,
-    `touched` that some of it is; `sums` are noisy counts, each the sum of so many `cells`.
+    `touched` that some of it is; `told` are noisy sums of all places.
     """
 
     low: Reals
     high: Reals
     whole: Truth
     touched: Truth
-    sums: Reals
-    cells: Reals
-    deviation: float
-    gaussian: bool
+    told: Sums
 
     @cached_property
     def exact(self) -> bool:
@@ -154,10 +150,10 @@ class View:
         return np.where(self.whole, differs, np.where(self.touched, np.maximum(differs, 0.0), 0.0))
 
     def sum(self, worth: Reals) -> float:
-        return float((worth * self.sums).sum())
+        return self.told.sum(worth)
 
     def bar(self, worth: Reals) -> Bar:
-        return linear(worth, self.cells, self.deviation, self.gaussian)
+        return self.told.bar(worth)
 
     def half(self, worth: Reals) -> float:
         return self.bar(worth).half
@@ -237,20 +233,24 @@ class _Asked:
     @cached_property
     def views(self) -> list[View]:
         """What each of these tables says."""
-        return [self._view(table) for table in self._tables]
+        return [self._view(table, told) for table, told in self._tables]
 
     @cached_property
     def fine(self) -> list[View]:
         """Of these, those that tell all codes of the column apart."""
-        alone = [len(np.unique(table.place(self.name))) for table in self._tables]
+        alone = [len(np.unique(table.place(self.name))) for table, _ in self._tables]
         size = self.release.schema.sizes[self.name]
         return [view for view, places in zip(self.views, alone, strict=True) if places == size]
 
     @cached_property
-    def _tables(self) -> list[CountedTable]:
+    def _tables(self) -> list[tuple[CountedTable, Sums]]:
         """The tables that see all columns; none where there are too many combinations."""
         tables = () if self.wide else self.release.counted_tables
-        return [table for table in tables if table.sees(self.names)]
+        size = self.release.schema.size
+        public = None if size is None else float(size)
+        able = [table for table in tables if table.sees(self.names)]
+        found = [(table, sums_of(table, tables, self.names, public)) for table in able]
+        return [(table, told) for table, told in found if told is not None]
 
     def total_between(self, low: float, high: float, value: float, known: Known) -> Range:
         """The range of a sum: none of numbers that are all above zero is below it."""
@@ -259,22 +259,18 @@ class _Asked:
         high = min(0.0, high) if most <= 0 else high
         return Range(min(low, value), max(high, value), known)
 
-    def _view(self, table: CountedTable) -> View:
+    def _view(self, table: CountedTable, told: Sums) -> View:
         least, most = table.extremes(self.names, self.weights)
         here = np.where(self.weights > 0, 1.0, np.nan)
         low, _ = table.extremes(self.names, self._along(self.amounts.low) * here)
         _, high = table.extremes(self.names, self._along(self.amounts.high) * here)
         touched = np.isfinite(most) & (most > 0)
-        sums, cells = table.sums(self.names)
         return View(
             np.where(touched, low, 0.0),
             np.where(touched, high, 0.0),
             touched & (least >= 1),
             touched,
-            sums,
-            cells,
-            table.deviation,
-            table.gaussian,
+            told,
         )
 
     def _model_view(self) -> View:
@@ -282,7 +278,7 @@ class _Asked:
         held = np.nan_to_num(self.weights)
         joint = self.release.marginal(self.names)
         low, high = self._along(self.amounts.low), self._along(self.amounts.high)
-        return View(low, high, held >= 1, held > 0, joint, np.ones(joint.shape), 0.0, False)
+        return View(low, high, held >= 1, held > 0, OfCells(joint, np.ones(joint.shape), 0.0, False))
 
     def ends_of_mean(self, value: float) -> tuple[float, float] | None:
         """The least and the largest mean that the model's counts allow, wherever in their bins values lie."""
@@ -301,7 +297,7 @@ class _Asked:
             found = strays(
                 self.release.counted_tables,
                 self.names,
-                view.sums,
+                self.release.marginal(self.names),
                 worth,
                 self.release.total,
                 public=self.release.schema.size is not None,

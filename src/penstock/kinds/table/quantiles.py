@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from penstock.errors import QueryError
 from penstock.kinds.table.answering import Asked, cut_fields
-from penstock.kinds.table.counted import MOST_CELLS
+from penstock.kinds.table.counted import MOST_CELLS, sums_of
 from penstock.kinds.table.measures import nothing_known
 from penstock.releases import Answer
 from penstock.releases.answer import Basis, Range, contributions
-from penstock.releases.error_bars import linear
 from penstock.schema import Amounts
 
 if TYPE_CHECKING:
@@ -110,20 +109,21 @@ def _enclosed(
     wanted: Sequence[float],
 ) -> list[tuple[int, int]] | None:
     """For each share the first and the last bin in which its quantile may lie; None where no table sees."""
-    best = None
+    best, size = None, release.schema.size
+    public = None if size is None else float(size)
     for table in release.counted_tables:
         if table.sees(names):
             least, most = table.extremes(names, held)
             known = np.isfinite(most)
             fine = len(np.unique(table.place(names[axis]))) == held.shape[axis]
             if fine and (least[known] == most[known]).all():
-                sums, cells = table.sums(names)
-                noise = table.deviation**2 * float(cells[known].mean())
-                if best is None or noise < best[0]:
-                    best = noise, table, sums, cells
+                told = sums_of(table, release.counted_tables, names, public)
+                noise = table.deviation**2 * float(table.sums(names)[1][known].mean())
+                if told is not None and (best is None or noise < best[0]):
+                    best = noise, table, told
     if best is None:
         return None
-    _, table, sums, cells = best
+    _, table, told = best
     places = table.place(names[axis])
     _, inside = table.extremes(names, held)
     inside = np.where(np.isfinite(inside), inside, 0.0)
@@ -131,14 +131,13 @@ def _enclosed(
     ends = []
     for share in wanted:
         lower, upper = 0, len(order) - 1
-        rank = np.full(sums.shape[axis], np.inf)
+        rank = np.full(inside.shape[axis], np.inf)
         rank[places[order]] = np.arange(len(order))
         states = []
         for edge in range(1, len(order)):
             weights = inside * ((rank < edge).astype(np.float64) - share).reshape(shape)
             weights = np.where(np.isfinite(rank).reshape(shape), weights, 0.0)
-            amount = float((weights * sums).sum())
-            half = linear(weights.ravel(), cells.ravel(), table.deviation, table.gaussian).half
+            amount, half = told.sum(weights), told.bar(weights).half
             states.append(-1 if amount + half < 0 else 1 if amount - half > 0 else 0)
         for edge, state in enumerate(states, 1):
             if state != -1:

@@ -17,9 +17,9 @@ difference of two exponential variables.
 
 W is a Wishart matrix of D + 1 degrees of freedom for D rows: G G' / (2 rate), G of D rows and D + 1 columns
 of independent standard normal numbers. An entry off the diagonal of the noise has the variance
-(D + 1) / (2 rate**2), one on it twice that. With t the length of v, and all of its coordinates about as
-large, the deviation of a product of two coordinates grows with D**1.5; with Laplace noise on each of the
-products it grows with D**2.
+(D + 1) / (2 rate**2), one on it twice that. With t the square of the length of v, and all of its coordinates
+about as large, the deviation of a product of two coordinates grows with D**1.5; with Laplace noise on each of
+the products it grows with D**2.
 
 **No real number can be held, and what is computed is off.** Both are paid for. Of every entry of G the cell
 of a lattice is drawn exactly (`randomness.normals`), so fine that the noise computed from the middles of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from math import comb
+from math import comb, inf
 from typing import Any
 
 import numpy as np
@@ -129,7 +129,7 @@ def test_the_more_noise_the_denser_must_dependence_be(
     monkeypatch.setattr(method._Fit, "_strength", lambda self, n: strength)
     monkeypatch.setattr(Dependence, "of_all", lambda self, *_: dense * strength)
     noise = noisy * 2 * records * comb(len(SIZES), 2) * strength
-    monkeypatch.setattr(method._Fit, "_noise_of_pairs", lambda self, levels: (noise, noise))
+    monkeypatch.setattr(method._Fit, "_noise_of_pairs", lambda self, levels: (noise, inf))
     table = table_of(following(records, SIZES), schema_of(SIZES, replace=records))
     made = fit_with(replace(KNOBS, few=0), table, paid(2))
     assert ("a" not in labels(made)) is at_once
@@ -227,7 +227,7 @@ def test_pairs_are_chosen_by_distance_only_where_their_noise_is_far_beyond_chanc
     table = table_of(linked(6000, columns), schema_of(LINKS[:columns], replace=6000))
     for times in (0.97, 1.03):
         noise = min(times * beyond, 50) * chance
-        monkeypatch.setattr(method._Fit, "_noise_of_pairs", lambda self, levels, noise=noise: (noise, noise))
+        monkeypatch.setattr(method._Fit, "_noise_of_pairs", lambda self, levels, noise=noise: (noise, inf))
         chosen = times > 1 and columns < 7
         assert ("pair 1" in labels(Confluence().fit(table, paid("1/4")))) is chosen
 
@@ -239,7 +239,7 @@ def test_pairs_are_chosen_by_distance_under_a_little_more_noise_than_all_are_cou
     strength, records = 0.2, 6000
     monkeypatch.setattr(method._Fit, "_strength", lambda self, n: strength)
     noise = noisy * 2 * records * comb(5, 2) * strength
-    monkeypatch.setattr(method._Fit, "_noise_of_pairs", lambda self, levels: (noise, noise))
+    monkeypatch.setattr(method._Fit, "_noise_of_pairs", lambda self, levels: (noise, inf))
     asked = []
     monkeypatch.setattr(method._Fit, "_dense", lambda self, *_: asked.append(1))
     made = Confluence().fit(table_of(linked(records, 5), schema_of(LINKS[:5], replace=records)), paid("1/4"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
@@ -18,15 +19,20 @@ from tests.kinds.table.tables import distance, of_causes, paid, schema_of, table
 
 from penstock import load
 from penstock.audit.replay import Records, Trial, replay
-from penstock.kinds.table.confluence import multiplying, products
+from penstock.engine import MemoryEngine
+from penstock.engine.marginal import Marginal
+from penstock.errors import UsageError
+from penstock.kinds.table.confluence import multiplying
 from penstock.kinds.table.confluence.knobs import KNOBS
 from penstock.kinds.table.confluence.method import Confluence, fit_with
 from penstock.kinds.table.confluence.products import Products
 from penstock.kinds.table.counted import answered
+from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.release import PRODUCTS, NetworkRelease
 from penstock.kinds.table.network.views import as_counted
 from penstock.privacy.budgets.budget import Budget
+from penstock.privacy.laws import matrices
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import open_seal
 from penstock.privacy.seals.sensitivity import Sensitivity
@@ -47,6 +53,18 @@ def answering(rows: int, columns: int = 16, seed: int = 6) -> Rows:
     rng = np.random.default_rng(seed)
     hidden = rng.integers(0, 2, (rows, 1))
     return np.where(rng.random((rows, columns)) < 0.7, hidden, rng.integers(0, 2, (rows, columns)))
+
+
+@pytest.fixture
+def in_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wishart noise of the same law, drawn fast: for tests of nothing but how large it is."""
+    rng = np.random.default_rng(11)
+
+    def between(size: int, rate: Fraction, source: Randomness) -> Rows:
+        one, two = rng.standard_normal((2, size, size + 1))
+        return np.rint((one @ one.T - two @ two.T) / (2 * float(rate))).astype(np.int64)
+
+    monkeypatch.setattr(matrices, "between_wisharts", between)
 
 
 def labels(release: NetworkRelease) -> list[str]:
@@ -84,12 +102,47 @@ def test_units_of_several_records_and_replaced_ones_move_it_further() -> None:
     assert of(rows, SIZES, **person).sensitivity.trace == 3 * one
 
 
-@pytest.mark.parametrize("corners", [2, 3, 4, 9, 32])
-def test_vectors_are_the_corners_of_a_regular_simplex_and_add_up_to_nothing(corners: int) -> None:
-    found = products._simplex(corners, 1.0).astype(np.float64) / (1 << products.FINE)
-    assert (found.sum(axis=0) == 0).all()
-    cosine = -1 / (corners - 1)
-    assert np.allclose(found @ found.T, cosine + np.eye(corners) * (1 - cosine), atol=0.02)
+class Repeated(MemoryEngine):
+    """Every record so many times."""
+
+    times = 1
+
+    def counts(self, marginals: Sequence[Marginal]) -> list[Rows]:
+        return [np.asarray(each) * self.times for each in super().counts(marginals)]
+
+
+def repeated(times: int, sizes: list[int], record: list[int]) -> Products:
+    schema = schema_of(sizes)
+    engine = Repeated(
+        {name: np.array([code]) for name, code in zip(schema.names, record, strict=True)}, schema.sizes
+    )
+    engine.times = times
+    table = Table(engine, schema)
+    return Products(table, encoded("vanilla", table.attributes).variables, [0] * len(sizes))
+
+
+@pytest.mark.parametrize("sizes", [[2, 2, 2, 2], SIZES, [2] * 16, [2, 2, 2, 40], [2] * 200 + [400]])
+def test_as_many_records_as_64_bits_have_room_for_are_added_up_exactly_and_more_are_refused(
+    sizes: list[int],
+) -> None:
+    one = repeated(1, sizes, [size - 1 for size in sizes])
+    vector = np.concatenate([[one.first], *(each[-1] for each in one.vectors)]).astype(object)
+    most = (2**62 - 1) // max(one.first**2, *(int(each @ each) for all_ in one.vectors for each in all_))
+    assert most >= 2**34
+    full = repeated(most, sizes, [size - 1 for size in sizes])
+    assert (open_seal(full.sealed()).astype(object) == np.multiply.outer(vector, vector) * most).all()
+    for times in (most + 1, 2**62):
+        budget = paid(1)
+        with pytest.raises(UsageError, match="Nothing was spent"):
+            repeated(times, sizes, [size - 1 for size in sizes]).counted(budget)
+        assert budget.left[0] == 1
+
+
+def test_tables_are_looked_at_one_by_one_for_more_records_than_there_is_room_for() -> None:
+    """Numbers that would wrap around when they are added up, and so look like few records."""
+    found = of(np.zeros((4, 2), dtype=np.int64), [2, 2])
+    with pytest.raises(OverflowError):
+        found._matrix({(0, 1): np.full(4, 2**62)})
 
 
 # What it tells --------------------------------------------------------------------------------------------
@@ -108,15 +161,19 @@ def test_without_noise_it_tells_every_count_exactly(sizes: list[int], seed: int)
         assert one.together is bool(one.parts)
 
 
+@pytest.mark.usefixtures("in_doubles")
 def test_the_stated_noise_is_that_of_every_pair_and_column() -> None:
-    """Over 200 draws, of what columns have together: a quarter off is beyond six deviations for each of them,
-    .07 for all on average."""
+    """Of what columns have together, over 1,000 draws.
+
+    A square has a deviation of 1.6 at most, as 3,000 other draws say, and the mean over all tables one of
+    .36. Limits are six deviations of the mean over the draws away, or more: 1e-8 for each, 1e-6 for all.
+    """
     sizes = [2, 3, 5, 2, 2]
     rows = np.random.default_rng(1).integers(0, sizes, (400, 5))
     found = of(rows, sizes)
     source = Randomness.seeded(2)
     squares: dict[Any, list[float]] = {}
-    for _ in range(200):
+    for _ in range(1000):
         for one in found.counted(Budget(1, randomness=source)):
             exact = np.zeros(one.counts.shape, dtype=np.int64)
             np.add.at(exact, tuple(rows[:, part.variable] for part in one.parts), 1 if one.parts else 0)
@@ -125,7 +182,7 @@ def test_the_stated_noise_is_that_of_every_pair_and_column() -> None:
             for axis, size in enumerate(one.counts.shape):
                 away, free = away - away.mean(axis=axis, keepdims=True), free * (size - 1)
             squares.setdefault(one.parts, []).append(float(np.square(away).sum()) / (one.deviation**2 * free))
-    assert all(0.75 < np.mean(each) < 1.25 for each in squares.values())
+    assert all(0.7 < np.mean(each) < 1.4 for each in squares.values())
     assert 0.93 < np.mean([np.mean(each) for each in squares.values()]) < 1.07
 
 
@@ -203,6 +260,18 @@ def test_it_is_nearer_than_tables(rows: int, epsilon: Any) -> None:
     assert errors[0] < 0.9 * errors[1]
 
 
+def test_what_was_asked_last_is_kept_for_the_same_columns_only() -> None:
+    run = multiplying.Multiplying(table_of(answering(3000), schema_of(YES_NO)), paid(1), KNOBS)
+    run.n = 3000
+    first = run._products([0] * 16)
+    assert first is not None
+    assert run._products([0] * 16) is first
+    run.variables = (*run.variables,)  # equal, but not the same
+    second = run._products([0] * 16)
+    assert second is not None
+    assert second.variables is run.variables
+
+
 # What is made of it ---------------------------------------------------------------------------------------
 
 
@@ -218,27 +287,36 @@ def test_a_saved_release_says_the_same(tmp_path: Path) -> None:
 
 
 def test_error_bars_cover_what_they_say() -> None:
-    """Of 30 releases: columns, pairs and unions of cells; 95 % asked, 91 % is six deviations below."""
+    """Of 20 releases: columns, pairs and unions of cells; 95 % asked.
+
+    Answers of one release share their noise: the part that is covered has a deviation of .032 between
+    releases, and those that are far off are below. By Chernoff's bound, for parts as in 70 other releases,
+    their mean is outside with a probability of less than 1e-8. Bars a third too narrow cover .81, bars half
+    too wide .996.
+    """
     rows = answering(2000)
+    yes = dict(zip("abcdefghijklmnop", rows.T == 1, strict=True))
+    asked = {f"{a} = 1": yes[a] for a in yes}
+    for a, b in combinations(yes, 2):
+        asked |= {f"{a} = 1 and {b} = 0": yes[a] & ~yes[b], f"{a} = 1 or {b} = 1": yes[a] | yes[b]}
     held = []
-    for seed in range(30):
+    for seed in range(20):
         release = Confluence().fit(table_of(rows, schema_of(YES_NO)), paid(1, seed))
-        for one, two in combinations(range(0, 16, 3), 2):
-            a, b = "abcdefghijklmnop"[one], "abcdefghijklmnop"[two]
-            for condition, truth in (
-                (f"{a} = 1", rows[:, one] == 1),
-                (f"{a} = 1 and {b} = 0", (rows[:, one] == 1) & (rows[:, two] == 0)),
-                (f"{a} = 1 or {b} = 1", (rows[:, one] == 1) | (rows[:, two] == 1)),
-            ):
-                answer = release.query(condition)
-                assert answer.error is not None
-                held.append(abs(answer.value - truth.sum()) <= answer.error)
-    assert 0.91 < np.mean(held) < 0.98
+        assert release.parameters["views"] == PRODUCTS
+        for condition, truth in asked.items():
+            answer = release.query(condition)
+            assert answer.error is not None
+            held.append(abs(answer.value - truth.sum()) <= answer.error)
+    assert 0.9 < np.mean(held) < 0.987
 
 
+@pytest.mark.usefixtures("in_doubles")
 def test_bars_are_as_wide_as_the_noise_of_what_was_asked() -> None:
-    """Of few columns of many codes, where parts of a question differ most in their noise: over 200 draws the
-    error is .85 to 1.15 times what the bar says, beyond six deviations."""
+    """Of few columns of many codes, where parts of a question differ most in their noise.
+
+    The square of an error, in bars, has a deviation of 1.5, as 2,000 other draws say, and its mean over 600
+    one of .061: .64 is 5.9 of them below 1, and 1.56 is 9 above. That is 1e-8 for each question.
+    """
     sizes = [2, 2, 8, 12]
     rows = np.random.default_rng(1).integers(0, sizes, (900, 4))
     found, source = of(rows, sizes), Randomness.seeded(3)
@@ -250,7 +328,7 @@ def test_bars_are_as_wide_as_the_noise_of_what_was_asked() -> None:
         ((2, 3), np.multiply.outer(np.arange(8) == 4, np.arange(12) == 6).astype(float)),
     ]
     away: list[list[float]] = [[] for _ in questions]
-    for _ in range(200):
+    for _ in range(600):
         told = found.counted(Budget(1, randomness=source))
         tables = [as_counted(one, found.variables, dict(zip("abcd", sizes, strict=True))) for one in told]
         for (columns, weights), each in zip(questions, away, strict=True):
@@ -258,7 +336,7 @@ def test_bars_are_as_wide_as_the_noise_of_what_was_asked() -> None:
             assert answer is not None
             truth = weights[tuple(rows[:, column] for column in columns)].sum()
             each.append(1.96 * (answer[0] - truth) / answer[1].half)
-    assert all(0.85 < np.std(each) < 1.15 for each in away)
+    assert all(0.8 < sqrt(np.square(each).mean()) < 1.25 for each in away)
 
 
 def test_single_columns_are_not_told_better_by_all_their_pairs() -> None:

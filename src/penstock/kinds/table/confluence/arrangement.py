@@ -79,11 +79,22 @@ class Arrangement:
         ]
 
     def pairs(self, levels: Sequence[int]) -> list[View]:
-        """All pairs at these levels, along the lines of a plane or a space where that costs less."""
+        """All pairs at these levels, along the lines of a plane or a space where that costs less.
+
+        Under rho also where it costs more and noise is small against what chance does anyway: a table of
+        several pairs tells more than these.
+        """
         at = dict(enumerate(levels))
-        found = [self.one_by_one(levels)]
-        found += [self._along(at, dimensions) for dimensions in (2, 3) if self.knobs.pack]
-        return min((views for views in found if views), key=price)
+        along = [self._along(at, dimensions) for dimensions in (2, 3) if self.knobs.pack]
+        found = [views for views in along if views]
+        if self.tier.gaussian and found and self._calm(best := min(found, key=price)):
+            return best
+        return min([self.one_by_one(levels), *found], key=price)
+
+    def _calm(self, views: Sequence[View]) -> bool:
+        """Whether these tables of all pairs have little noise against what chance does."""
+        noisy = self.tier.total(price(views), self.sensitivity, self.tier.left)
+        return noisy < self.knobs.products_calm * 2 * self.n * self.chance(views)
 
     def one_by_one(self, levels: Sequence[int]) -> list[View]:
         """A table for every pair at these levels."""
@@ -189,7 +200,10 @@ class Arrangement:
     def _hidden(self, width: Reals) -> float:
         """The mean distance that noise alone makes in tables of all pairs of columns of this width."""
         couples = len(width) * (len(width) - 1) / 2
-        noisy = self.tier.total(_sum_of_pairs(width**self.tier.power), self.sensitivity, self.tier.left)
+        told = np.maximum(
+            width - self.tier.gaussian, 1.0
+        )  # under rho only what is beyond columns (`packing`)
+        noisy = self.tier.total(_sum_of_pairs(told**self.tier.power), self.sensitivity, self.tier.left)
         return noisy / (2 * self.n * max(1.0, couples))
 
     def chance(self, views: Sequence[View]) -> float:

@@ -7,7 +7,9 @@ noisy counts and from public numbers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
@@ -51,10 +53,10 @@ class Choosing(Multiplying):
         if columns < 3 or not self._arranged().in_full(levels):
             return []
         couples = comb(columns, 2)
-        pure, concentrated = self._noise_of_pairs(levels)
-        noisy = pure / (2 * self.n * couples * strength)
-        if concentrated < pure:
+        if self._better_in_rho(levels):
             return []
+        pure, _ = self._noise_of_pairs(levels)
+        noisy = pure / (2 * self.n * couples * strength)
         mostly_tree, knobs = columns <= _MOSTLY_TREE, self.knobs
         chance = 2 * self.n * couples * self.dependence.by_chance(self.n)
         few = pure > knobs.beyond_chance * (2 if mostly_tree else 1) * chance and not self.lost
@@ -110,6 +112,12 @@ class Choosing(Multiplying):
             given=[pair for pair in pairs if any(self._is_target(part) for part in pair)],
             label="pair",
         )
+
+    def _columns_beside(self, views: Sequence[View]) -> Fraction:
+        """What single columns are paid that come before these pairs and nothing else."""
+        alone = self._alone([variable.sizes for variable in self.variables])
+        total = sum(self._noise_in_pairs(view, len(self.variables) - 1) for view in alone)
+        return Fraction(round(1000 * total / (total + price(views))), 1000) * self.tier.left
 
     def _is_target(self, part: Parent) -> bool:
         return self.variables[part.variable].attribute == self.table.schema.target
@@ -312,7 +320,7 @@ class Choosing(Multiplying):
             part.variable
             for view in views
             for part in view.parts
-            if part.level <= self.seen[part.variable].level
+            if not view.apart and part.level <= self.seen[part.variable].level
         }
         return views + [view for view in self._alone(sizes) if view.parts[0].variable not in whole]
 
@@ -321,6 +329,8 @@ class Choosing(Multiplying):
 
         Precisions add up, budgets do not: half of a budget after the whole of it makes a tenth less noise.
         """
+        if any(view.apart for view in views):
+            return self._with_columns(views)
         if self.knobs.again <= 0:
             return list(views)
         known = {part.variable: one for one in measured for part in one.parts}
@@ -336,6 +346,30 @@ class Choosing(Multiplying):
                     continue
             kept.append(view)
         return kept or list(views)
+
+    def _with_columns(self, views: Sequence[View]) -> list[View]:
+        """Pairs that tell nothing of their columns, and these once more, if that is more than they had.
+
+        The noise of a column is in every pair of it. Together they get what makes the sum of all noise least,
+        less what columns were paid before.
+        """
+        pairs = [view for view in views if len(view.parts) > 1]
+        often = Counter(part.variable for view in pairs if view.apart for part in view.parts)
+        alone = self._alone([variable.sizes for variable in self.variables])
+        wanted = [self._noise_in_pairs(view, often[view.parts[0].variable]) for view in alone]
+        paid, total = self.paid_alone, sum(wanted)
+        share = (paid + float(self.tier.left)) * total / (total + price(pairs)) - paid
+        if share <= 0:
+            return pairs
+        once = price(pairs) * share / (float(self.tier.left) - share) / total
+        return pairs + [
+            replace(view, times=once * weight / view.weight)
+            for view, weight in zip(alone, wanted, strict=True)
+        ]
+
+    def _noise_in_pairs(self, column: View, often: int) -> float:
+        """The weight of a single column that is one of so many pairs."""
+        return float(self._area_in_pairs(column.cells, max(1, often)) ** column.power)
 
     def _triples(self, measured: Sequence[Measured], spared: Fraction) -> list[View]:
         """Tables of the triples whose counts are furthest from what pairs say of them."""

@@ -111,7 +111,7 @@ def told(views: Sequence[View], noise: float) -> list[View]:
     while len(kept) > 1:
         total = sum(kept.values())
         far = {
-            number: views[number].weight ** (1 / views[number].power)
+            number: views[number].area
             * noise
             * (total / weight) ** (1 / views[number].power - 1)
             / (2 * len(views[number].parts))

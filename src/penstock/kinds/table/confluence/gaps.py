@@ -21,12 +21,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import log, prod
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.engine.marginal import Marginal
+from penstock.kinds.table.confluence.packing import noisy_cells
 from penstock.kinds.table.confluence.tiers import Tier
 from penstock.kinds.table.data import Table
 from penstock.kinds.table.network.conditionals import between
@@ -200,7 +201,7 @@ def choose(
     others after that; while they connect, stopping has score 0. With
     `only_tree` nothing is chosen after that. Pairs that are `given` are among the chosen without a choice.
     """
-    weights = np.array([_cells(parts, sizes) ** tier.power for parts in candidates])
+    weights = np.array([noisy_cells(parts, sizes, tier.power) ** tier.power for parts in candidates])
     number_of: dict[Together, int] = {}
     which = np.array([number_of.setdefault(_variables(parts), len(number_of)) for parts in candidates])
     seeming = np.zeros(len(candidates)) if apparent is None else apparent
@@ -212,7 +213,7 @@ def choose(
     for parts in given:
         a, b = _variables(parts)[:2]
         group[group == group[a]] = group[b]
-        total += float(_cells(parts, sizes) ** tier.power)
+        total += float(noisy_cells(parts, sizes, tier.power) ** tier.power)
         open_ &= which != number_of[_variables(parts)]
     connecting = tree
     for number in range(1, most + 1):
@@ -251,10 +252,6 @@ def choose(
         total += float(weights[best])
         open_ &= which != which[best]
     return chosen
-
-
-def _cells(parts: ParentSet, sizes: Sequence[Sequence[int]]) -> int:
-    return prod(sizes[variable][level] for variable, level in parts)
 
 
 def _variables(parts: ParentSet) -> Together:

@@ -113,7 +113,7 @@ class Knobs:
     plane: float = 0.05
     sparsest: float = 100.0
     packed: float = 20.0
-    under_rho: float = 0.35
+    under_rho: float = 0.6
     every: float = 5.0
     broad: int = 16
     broadest: int = 100
@@ -134,6 +134,7 @@ class Knobs:
     luck: float = 0.3
     aimed: int = 8
     detail: float = 1.0
+    columns: float = 0.8
     again: float = 1.0
     caution: float = 0.5
     finest: int = 32

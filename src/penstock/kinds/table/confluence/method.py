@@ -166,7 +166,9 @@ class _Fit(Choosing):
             return self._counted_as_a_whole()
         self.products = None if strength is None else self._products_at_once(strength)
         at_once = [] if strength is None or self.products else self._at_once(strength)
-        if self.products is not None:
+        if self.products is not None and self._better_in_rho(self.products.levels, self.products):
+            measured = self._columns_and_pairs()
+        elif self.products is not None:
             measured = self._with_products(self.products)
         else:
             measured = self._pairs_at_once(at_once) if at_once else self._by_columns(strength)
@@ -177,11 +179,18 @@ class _Fit(Choosing):
         kept = ruled(plain, self.encoding, self.support, dict(enumerate(known.shares)))
         return self._made(measured, kept, known.total)
 
+    def _columns_and_pairs(self) -> list[Measured]:
+        """Every column, and what all pairs have together, for all that is left, turned into rho."""
+        self.products, self.tier = None, self.start.concentrated()
+        views = self._every_pair()
+        self.alone = self._one_ways(self._columns_beside(views))
+        return self._pairs_at_once(views)
+
     def _pairs_at_once(self, views: list[View]) -> list[Measured]:
         """These pairs in full; by what they tell of columns, codes are merged for what follows."""
         spared, label = self._spared(views), "counts of pairs"
         pay = self.tier.part(label, self.tier.left - spared) if spared else self.tier.rest(label)
-        measured = self._counted(views, pay)
+        measured = [*self.alone, *self._counted(views, pay)]
         self._merge(self._assembly(measured))
         if spared:
             arranged = self._arranged()
@@ -213,7 +222,9 @@ class _Fit(Choosing):
         if strength is None and not aiming:
             self.parameters["views"] = "none"
             return self._one_ways(self.tier.left)
-        measured = self._one_ways(self._share(self.n))
+        share = self._share(self.n)
+        measured = self.alone = self._one_ways(share)
+        self.paid_alone = float(share)
         self._merge(self._assembly(measured))
         views = self._targeted() if strength is None else self._views(measured, strength)
         if self.products is not None:
@@ -335,8 +346,12 @@ class _Fit(Choosing):
         sizes = [float(self.variables[part.variable].sizes[part.level]) for part in seen]
         groups = [min(size, _COARSE) for size in sizes]
         mean = (sum(groups) ** 2 - sum(size**2 for size in groups)) / (len(sizes) * max(1, len(sizes) - 1))
-        together = [view.weight ** (1 / view.power) for view in self._told_columns()]
-        return together + [mean] * pairs, self.sensitivity, sizes + [mean] * pairs
+        together = [view.area for view in self._told_columns()]
+        less = [size - 1 for size in groups]  # under rho pairs without what columns have
+        apart = (sum(less) ** 2 - sum(size**2 for size in less)) / (len(sizes) * max(1, len(sizes) - 1))
+        often = 2 * pairs / len(sizes)
+        alone = [size + self._area_in_pairs(each, often) for size, each in zip(sizes, groups, strict=True)]
+        return together + [mean] * pairs, self.sensitivity, alone + [apart] * pairs
 
     def _likely(self, n: int, strength: float | None) -> int:
         """How many pairs will probably be counted, to choose between two kinds of noise by.

@@ -9,6 +9,7 @@ from math import comb, inf
 from penstock.kinds.table.confluence.products import MOST_ROWS, Products
 from penstock.kinds.table.confluence.run import Run
 from penstock.kinds.table.network.conditionals import Measured
+from penstock.kinds.table.network.encoding import Variable
 from penstock.kinds.table.network.release import PRODUCTS
 
 FEWEST = 4
@@ -18,7 +19,9 @@ FEWEST = 4
 class Multiplying(Run):
     """All pairs by one look."""
 
-    _asked: object = None  # what was asked last, and the answer: to arrange many columns takes long
+    # what was asked last, and the answer: to arrange many columns takes long
+    _known: Sequence[Variable] | None = None
+    _asked: tuple[tuple[int, ...], Fraction] | None = None
     _answer: Products | None = None
 
     def _products(self, levels: Sequence[int]) -> Products | None:
@@ -29,9 +32,9 @@ class Multiplying(Run):
         """
         if self.tier.gaussian or self.lost or len(levels) < FEWEST:
             return None
-        asked = id(self.variables), tuple(levels), self.tier.left
-        if asked != self._asked:
-            self._asked, self._answer = asked, self._worth_it(levels)
+        asked = tuple(levels), self.tier.left
+        if self._known is not self.variables or asked != self._asked:
+            self._known, self._asked, self._answer = self.variables, asked, self._worth_it(levels)
         return self._answer
 
     def _worth_it(self, levels: Sequence[int]) -> Products | None:
@@ -39,7 +42,7 @@ class Multiplying(Run):
         if found.rows > MOST_ROWS or min(found.sizes) < 2:
             return None
         noisy, knobs = found.noise(self.start.budget.left[0]), self.knobs
-        if noisy > knobs.products * min(self._noise_of_pairs(levels)):
+        if noisy > knobs.products * self._noise_of_pairs(levels)[0]:
             return None
         packed = 3 * len(self._arranged().pairs(levels)) <= comb(len(levels), 2)
         return None if packed and noisy < knobs.products_calm * self._chance(levels) else found

@@ -8,20 +8,32 @@ tables is smallest when the part of b is in proportion to A_b to a power that de
 price of a set of views; pairs that share attributes are put into one table when that lowers it. All three
 pairs of three attributes are put into one when that does not raise it: for the same price their table says
 what no pair can, how the three hang together. Two of them with the third left out would rarely be.
+
+Under rho a pair in a table of its own is counted without what single columns have (`contrasts`), and has
+the noise of a table with one group less of each; of other tables, too, only that part of the noise of a pair
+counts that columns do not tell.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import isqrt, prod, sqrt
 
+import numpy as np
+
 from penstock.kinds.table.network.parents import Parent, ParentSet
 
 MOST_CELLS = 1024
 """The largest table that several pairs are put into."""
+
+GAUSSIAN = 2 / 3
+"""The power of Gaussian noise."""
+
+_NOTHING = 1e-9
 
 Sizes = Sequence[Sequence[int]]
 """For each variable its number of groups at each level."""
@@ -29,22 +41,34 @@ Sizes = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class View:
-    """A table to be counted, and the pairs that it is counted for."""
+    """A table to be counted, and the pairs that it is counted for; some get `times` as much as others."""
 
     parts: ParentSet
     pairs: tuple[ParentSet, ...]
     sizes: Sizes
     power: float = 0.5
+    times: float = 1.0
 
     @cached_property
     def cells(self) -> int:
         return prod(self.sizes[variable][level] for variable, level in self.parts)
 
+    @property
+    def apart(self) -> bool:
+        """Whether only what its two columns have together is counted."""
+        return self.power == GAUSSIAN and len(self.pairs) == 1 and len(self.pairs[0]) == 2
+
+    @cached_property
+    def area(self) -> float:
+        """How much noise its pairs have in all, for a cell's noise of 1."""
+        if self.apart:
+            return float(noisy_cells(self.parts, self.sizes, self.power))
+        return sqrt(self.cells) * sum(sqrt(noisy_cells(pair, self.sizes, self.power)) for pair in self.pairs)
+
     @cached_property
     def weight(self) -> float:
         """The part of the budget that the table should get, up to a common factor."""
-        area = sqrt(self.cells) * sum(sqrt(_cells(pair, self.sizes)) for pair in self.pairs)
-        return float(area**self.power)
+        return float(self.times * self.area**self.power)
 
     @cached_property
     def levels(self) -> dict[int, int]:
@@ -140,11 +164,61 @@ def price(views: Sequence[View]) -> float:
     return sum(view.weight for view in views)
 
 
+def averaged(views: Sequence[View]) -> list[float]:
+    """The areas of tables, each of whose columns is known as well as all of them together tell it.
+
+    >>> sizes = [[2]] * 3
+    >>> pairs = [view_of((Parent(a), Parent(b)), sizes) for a, b in ((0, 1), (0, 2), (1, 2))]
+    >>> [round(area, 2) for area in averaged(pairs)]  # of four cells one is told once, two are told twice
+    [2.83, 2.83, 2.83]
+    """
+    often = Counter(variable for view in views for variable in view.levels)
+    return [
+        sqrt(view.cells)
+        * sum(
+            sqrt(
+                noisy_cells(pair, view.sizes, GAUSSIAN)
+                + sum((view.sizes[at][level] - 1) / often[at] for at, level in pair)
+            )
+            for pair in view.pairs
+        )
+        for view in views
+    ]
+
+
+def beside_columns(sizes: Sequence[int], alone: Sequence[float]) -> float:
+    """The area of all pairs under rho, each without its columns, beside tables of these.
+
+    The areas of columns `alone` decide what they are paid. The noise of a pair has three parts, independent
+    of one another: its own and that of each of its columns.
+
+    >>> round(beside_columns([2, 2, 2], [2.0, 2.0, 2.0]), 1)
+    15.7
+    """
+    groups = np.array(sizes, dtype=np.float64)
+    one, two = np.triu_indices(len(sizes), 1)
+    own = (groups[one] - 1) * (groups[two] - 1)
+    weights = np.array(alone) ** GAUSSIAN
+    total = float((own**GAUSSIAN).sum() + weights.sum())
+    columns = (
+        groups * (groups - 1) * total / np.maximum(weights, _NOTHING)
+    )  # squared, of a pair of the column
+    squared = own ** (2 - GAUSSIAN) * total + columns[one] + columns[two]
+    return float(np.sqrt(squared).sum())
+
+
 def shares(weights: Sequence[float]) -> list[Fraction]:
     """Exact shares in proportion to the weights (to six digits)."""
     whole = [max(1, isqrt(int(weight * weight * 10**12))) for weight in weights]
     return [Fraction(part, sum(whole)) for part in whole]
 
 
-def _cells(parts: ParentSet, sizes: Sizes) -> int:
-    return prod(sizes[variable][level] for variable, level in parts)
+def noisy_cells(parts: ParentSet, sizes: Sizes, power: float) -> int:
+    """The cells whose noise counts: of a pair under rho as many as it has directions of its own.
+
+    >>> pair = (Parent(0), Parent(1))
+    >>> noisy_cells(pair, [[4], [3]], 0.5), noisy_cells(pair, [[4], [3]], GAUSSIAN)
+    (12, 6)
+    """
+    less = int(power == GAUSSIAN and len(parts) == 2)
+    return prod(max(1, sizes[variable][level] - less) for variable, level in parts)

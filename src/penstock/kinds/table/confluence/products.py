@@ -37,12 +37,14 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import hypot, sqrt
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.kinds.table.confluence.corners import Corners
 from penstock.kinds.table.data import Table
-from penstock.kinds.table.network.conditionals import Measured
+from penstock.kinds.table.network.conditionals import ROUNDED, Measured
 from penstock.kinds.table.network.encoding import Variable
 from penstock.kinds.table.network.parents import Parent
 from penstock.postprocessing import weighted_mean
@@ -59,10 +61,11 @@ MOST_ROWS = 600
 """Of the matrix: the noise of one of that size takes some seconds."""
 
 FINE = 11
-"""Binary digits of a vector of unit length. A sum over 2**35 records fits in 64 bits."""
+"""Binary digits of a vector of unit length. Sums over 2**34 records have room, whatever the columns."""
+
+_ROOM: Final = 1 << 62  # for a sum over all records
 
 _MEAN = 0.8  # mean absolute value of a normal variable, in standard deviations
-_ROUNDED = sqrt(1 / 12)  # the deviation of what rounding to whole numbers changes
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +89,15 @@ class Products:
         return 1 + sum(size - 1 for size in self.sizes)
 
     @cached_property
-    def vectors(self) -> list[Counts]:
-        """Of each column, one row for each of its groups."""
+    def corners(self) -> list[Corners]:
+        """Of each column, one for each of its groups."""
         weights = np.array([size - 1 for size in self.sizes], dtype=np.float64) ** (2 / 3)
-        lengths = np.sqrt(weights / weights.mean())
-        return [_simplex(size, length) for size, length in zip(self.sizes, lengths.tolist(), strict=True)]
+        lengths = np.sqrt(weights / weights.mean()) * (1 << FINE)
+        return [Corners.of(size, length) for size, length in zip(self.sizes, lengths.tolist(), strict=True)]
+
+    @property
+    def vectors(self) -> list[Counts]:
+        return [each.vectors for each in self.corners]
 
     @cached_property
     def first(self) -> int:
@@ -100,7 +107,7 @@ class Products:
     @property
     def sensitivity(self) -> Sensitivity:
         """The longest that a record can be, for each record of a unit, twice where it is replaced."""
-        longest = self.first**2 + sum(int(np.square(each).sum(axis=1).max()) for each in self.vectors)
+        longest = self.first**2 + sum(each.longest for each in self.corners)
         units = self.table.schema.unit.records * (1 if self.table.relation is Relation.ADD_REMOVE else 2)
         # the absolute entries of v v' add up to no more than the square of its length, times the rows
         return Sensitivity.of(longest * units * self.rows, linf=longest * units, trace=longest * units)
@@ -109,15 +116,6 @@ class Products:
     def _blocks(self) -> list[slice]:
         ends = np.cumsum([1, *(size - 1 for size in self.sizes)])
         return [slice(first, last) for first, last in pairwise(ends.tolist())]
-
-    @cached_property
-    def _dual(self) -> list[Reals]:
-        """What turns a block back into cells: V (V' V)^-1."""
-        found = []
-        for each in self.vectors:
-            wide = each.astype(np.float64)
-            found.append(wide @ np.linalg.inv(wide.T @ wide))
-        return found
 
     # How noisy --------------------------------------------------------------------------------------------
 
@@ -128,14 +126,23 @@ class Products:
         return products.standard_deviation(self.rows, trace, epsilon)
 
     def noise(self, epsilon: Fraction) -> float:
-        """The absolute noise of all cells of all pairs, added up."""
-        each = [size * self._length(number) for number, size in enumerate(self.sizes)]
+        """The absolute noise of all cells of all pairs, added up, as if every cell had one of its own."""
+        each = [size * one.deviation for size, one in zip(self.sizes, self.corners, strict=True)]
         pairs = (sum(each) ** 2 - sum(one**2 for one in each)) / 2
         return _MEAN * self.deviation(epsilon) * pairs
 
-    def _length(self, number: int) -> float:
-        """The deviation of a cell by the noise of one direction of a column."""
-        return float(np.linalg.norm(self._dual[number])) / sqrt(self.sizes[number] - 1)
+    def noise_told(self, epsilon: Fraction) -> float:
+        """The same, of pairs and columns as they are told: a column has less noise than its pairs."""
+        one, two = np.triu_indices(len(self.sizes), 1)
+        size = np.array(self.sizes, dtype=np.float64)
+        own, squared = (
+            np.array([getattr(each, name) for each in self.corners]) for name in ("deviation", "longest")
+        )
+        # what the first row says of a column, and its block with itself
+        known = squared * self.first**2 * size / (size - 1) + squared**2 / 2 * (1 - 1 / (size - 1) ** 2)
+        columns = size * (size - 1) / known
+        pairs = (own[one] * own[two]) ** 2 * size[one] * size[two] * (size[one] - 1) * (size[two] - 1)
+        return _MEAN * self.deviation(epsilon) * float(np.sqrt(pairs + columns[one] + columns[two]).sum())
 
     # The look ---------------------------------------------------------------------------------------------
 
@@ -154,6 +161,14 @@ class Products:
         )
 
     def _matrix(self, counts: dict[tuple[int, int], Counts]) -> Counts:
+        """The sum over all records; more of them than it has room for are refused, since it would wrap.
+
+        Of every record an entry gets a product of two of its numbers, which is at most the square of the
+        larger, and so does every sum on the way there.
+        """
+        records = max(sum(flat.tolist()) for flat in counts.values())  # Python's integers
+        if records * max(self.first**2, *(each.longest for each in self.corners)) >= _ROOM:
+            raise OverflowError("so many products cannot be added up in 64 bits")
         found = np.zeros((self.rows, self.rows), dtype=np.int64)
         alone: dict[int, Counts] = {}
         for (a, b), flat in counts.items():
@@ -191,9 +206,10 @@ class Products:
             found.append(_whole((part,), shares[-1], sqrt(float(np.trace(left)) / (len(counts) - 1))))
         for a, b in combinations(range(len(self.sizes)), 2):
             block = matrix[self._blocks[a], self._blocks[b]]
-            table = self._dual[a] @ block @ self._dual[b].T - total / (self.sizes[a] * self.sizes[b])
+            table = self.corners[a].back @ block @ self.corners[b].back.T
             table += shares[a][:, None] / self.sizes[b] + shares[b] / self.sizes[a]
-            noisy = deviation * self._length(a) * self._length(b)
+            table -= total / (self.sizes[a] * self.sizes[b])
+            noisy = deviation * self.corners[a].deviation * self.corners[b].deviation
             found.append(_whole((self.parts[a], self.parts[b]), table, noisy))
         return found
 
@@ -214,18 +230,7 @@ def _whole(parts: tuple[Parent, ...], counts: Reals, deviation: float) -> Measur
     return Measured(
         parts,
         np.asarray(np.rint(counts), dtype=np.int64),
-        hypot(deviation, _ROUNDED),
+        hypot(deviation, ROUNDED),
         gaussian=True,
         together=bool(parts),
     )
-
-
-def _simplex(corners: int, length: float) -> Counts:
-    """The corners of a regular simplex around the origin, about, as whole numbers that add up to nothing."""
-    contrasts = np.triu(np.full((corners, corners - 1), -1.0))
-    contrasts[np.arange(1, corners), np.arange(corners - 1)] = np.arange(1, corners)
-    contrasts /= np.linalg.norm(contrasts, axis=0)
-    scale = length * (1 << FINE) / sqrt(1 - 1 / corners)
-    found = np.rint(contrasts * scale).astype(np.int64)
-    found[-1] = -found[:-1].sum(axis=0)
-    return found

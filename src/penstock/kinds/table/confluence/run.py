@@ -12,14 +12,15 @@ from math import sqrt
 from penstock.kinds.table.confluence.arrangement import Arrangement
 from penstock.kinds.table.confluence.assembly import Assembly
 from penstock.kinds.table.confluence.columns import blocks
+from penstock.kinds.table.confluence.contrasts import counted
 from penstock.kinds.table.confluence.dependence import Dependence
 from penstock.kinds.table.confluence.knobs import Knobs
 from penstock.kinds.table.confluence.limits import Limits
-from penstock.kinds.table.confluence.packing import View, price, shares, view_of
+from penstock.kinds.table.confluence.packing import View, averaged, beside_columns, price, shares, view_of
 from penstock.kinds.table.confluence.products import Products
 from penstock.kinds.table.confluence.tiers import PureTier, Tier
 from penstock.kinds.table.data import Table
-from penstock.kinds.table.network.conditionals import Measured, measure
+from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import Parent, ParentSet
 from penstock.kinds.table.network.release import TOLD
@@ -49,6 +50,8 @@ class Run:
         self.unsure = 0.0
         self.lost: frozenset[int] = frozenset()  # columns of which noise leaves nothing
         self.products: Products | None = None  # what tells all pairs, where tables of them do not
+        self.alone: list[Measured] = []  # single columns, where these were counted first
+        self.paid_alone = 0.0  # the share that they got
         self.chosen: list[ParentSet] = []  # the pairs that are counted, where not all are
         self.untold: list[tuple[int, ...]] = []  # triples that no table holds, where some are worth a look
         self.doubt = 0.0  # how far off the strength of dependence is on average
@@ -60,14 +63,31 @@ class Run:
 
     def _noise_of(self, views: Sequence[View], apart: Iterable[float]) -> tuple[float, float]:
         """Of these tables for all the epsilon that is left, and of the areas of `apart` for its rho."""
-        areas = [view.weight ** (1 / view.power) for view in views]
-        return self.start.totals(areas, self.sensitivity, list(apart))
+        return self.start.totals([view.area for view in views], self.sensitivity, list(apart))
 
     def _noise_of_pairs(self, levels: Sequence[int]) -> tuple[float, float]:
-        """Of all pairs at these levels."""
+        """Of all pairs at these levels; under rho with that of their columns, counted beside them."""
         sizes = [variable.sizes[level] for variable, level in zip(self.variables, levels, strict=True)]
-        apart = (float(one * two) for one, two in combinations(sizes, 2))
+        apart = [float((one - 1) * (two - 1)) for one, two in combinations(sizes, 2)]
+        apart += [self._area_in_pairs(size, len(sizes) - 1) for size in sizes]
         return self._noise_of(self._arranged().pairs(levels), apart)
+
+    def _better_in_rho(self, levels: Sequence[int], products: Products | None = None) -> bool:
+        """Whether rho has less noise for all pairs than epsilon has, in tables or in a noisy matrix.
+
+        Of either all is looked at that tells columns: what each of them has is in all of its tables.
+        """
+        if products is not None:
+            pure = products.noise_told(self.start.budget.left[0])
+        else:
+            pure = self.start.totals(averaged(self._arranged().pairs(levels)), self.sensitivity)[0]
+        sizes = [variable.sizes[level] for variable, level in zip(self.variables, levels, strict=True)]
+        alone = [self._area_in_pairs(size, len(sizes) - 1) for size in sizes]
+        return self.start.totals([], self.sensitivity, [beside_columns(sizes, alone)])[1] < pure
+
+    def _area_in_pairs(self, groups: float, often: float) -> float:
+        """How much noise a single column is in so many pairs that are counted without it."""
+        return self.knobs.columns * often * sqrt(groups * max(1.0, groups - 1))
 
     @cached_property
     def dependence(self) -> Dependence:
@@ -110,7 +130,15 @@ class Run:
     def _counted(self, views: Sequence[View], pay: Budget | Rho) -> list[Measured]:
         shares = self._shares([self._weight(view) for view in views])
         parts = [pay.part(self._name(view.parts), share) for view, share in zip(views, shares, strict=True)]
-        return measure(self.table, self.variables, [view.parts for view in views], parts)
+        apart = [view.apart and self._splits(view.parts) for view in views]
+        known = self._assembly(self.alone) if any(apart) else None
+        return counted(self.table, self.variables, [view.parts for view in views], parts, apart, known)
+
+    def _splits(self, parts: ParentSet) -> bool:
+        """Whether a pair can be counted without its columns: all combinations of its codes can occur."""
+        names = {self.variables[part.variable].attribute for part in parts}
+        possible = not any(names >= set(scope) for scope, _ in self.support.impossible)
+        return possible and min(self.variables[part.variable].sizes[part.level] for part in parts) > 1
 
     def _shares(self, weights: Sequence[float]) -> list[Fraction]:
         return shares([1.0] * len(weights) if self.knobs.even else weights)

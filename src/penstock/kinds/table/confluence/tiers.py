@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import BudgetError
+from penstock.kinds.table.confluence.packing import GAUSSIAN
 from penstock.privacy.budgets.accounting import rho_of, sigma_squared
 from penstock.privacy.budgets.budget import Budget, Rho
 from penstock.privacy.mechanisms import choice, noise
@@ -151,7 +152,11 @@ class PureTier(Tier):
     ) -> Tier:
         """This tier, or what is left of it turned into rho if tables of these areas have less noise then."""
         pure, concentrated = self.totals(areas, sensitivity, apart)
-        return self if pure <= concentrated else RhoTier(self.budget.concentrated("release"))
+        return self if pure <= concentrated else self.concentrated()
+
+    def concentrated(self) -> RhoTier:
+        """What is left of this tier, turned into rho."""
+        return RhoTier(self.budget.concentrated("release"))
 
     def noise(self, sensitivity: Sensitivity, share: Fraction | float = 1) -> float:
         return float(sensitivity.l1 / self.epsilon) / float(share)
@@ -181,7 +186,7 @@ class PureTier(Tier):
 class RhoTier(Tier):
     """Parts of a rho: discrete Gaussian noise, choices by the exponential mechanism."""
 
-    power = 2 / 3
+    power = GAUSSIAN
     gaussian = True
 
     def __init__(self, rho: Rho) -> None:

@@ -55,7 +55,7 @@ ROUNDS = 5
 STILL = 0.9
 """Of what was left to do before a round, what is left after the last one."""
 
-ENOUGH = 0.002
+ENOUGH = 0.0005
 """The mean distance between views and rows, as far as it is asked for, below which there is no round."""
 
 FOLLOWED = 4.0

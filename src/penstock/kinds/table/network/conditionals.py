@@ -31,6 +31,9 @@ Repair = Literal["clamp", "project"]
 Empty = Literal["back off", "uniform"]
 """What is drawn given parents that were never seen: see `conditional`."""
 
+ROUNDED = sqrt(1 / 12)
+"""The deviation of what rounding to whole numbers changes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Measured:
@@ -41,7 +44,8 @@ class Measured:
     and never saved, may be fractions (`spectrum`).
 
     A table may tell only what its columns have `together`: what any fewer of them have, and how many records
-    there are, is in it as other tables tell it, and known no better by this one (`confluence.products`).
+    there are, is in it as other tables tell it, and known no better by this one (`confluence.products`,
+    `confluence.contrasts`).
     """
 
     parts: ParentSet
