@@ -16,6 +16,8 @@ from penstock.evaluation.metrics import independent_columns, mean_tvd, resampled
 
 Codes = Mapping[str, NDArray[Any]]
 
+HALF = 0.5
+
 TARGET = {"nltcs": "getting about outside", "adult-race": "income>50K"}
 
 
@@ -54,16 +56,21 @@ def bounds(name: str, rows: int) -> dict[str, dict[str, float]]:
 
 def accuracy(train: Dataset, codes: Codes, test: Dataset, target: str) -> float:
     """Share of right answers on held-out original rows after training on synthetic ones."""
+    return float(np.mean((likely(train, codes, test, target) > HALF) == test.codes[target]))
+
+
+def likely(train: Dataset, codes: Codes, test: Dataset, target: str) -> NDArray[np.float64]:
+    """What a classifier that learned from synthetic rows gives every held-out row for the second class."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
     names = [name for name in train.names if name != target]
-    truth = test.codes[target]
     if len(np.unique(codes[target])) < 2:
-        return float(np.mean(truth == codes[target][0]))
+        return np.full(test.rows, float(codes[target][0]))
     model = HistGradientBoostingClassifier(
         max_iter=40, learning_rate=0.2, max_leaf_nodes=15, early_stopping=False, random_state=0
     )
     with threadpool_limits(1):
         model.fit(np.column_stack([codes[name] for name in names]), codes[target])
-        return float(np.mean(model.predict(np.column_stack([test.codes[name] for name in names])) == truth))
+        chances = model.predict_proba(np.column_stack([test.codes[name] for name in names]))
+    return np.asarray(chances[:, 1])

@@ -28,9 +28,10 @@ class Knobs:
     that choices for `distance_choice` of the budget each, or for what tells apart `told_apart` of the
     strength, find worth it by their distances: those of a tree, and `beside_tree` more.
     All pairs are told by one matrix where that has at most `products` of the noise of tables of them, unless
-    these tell of three pairs each and the matrix has less than `products_calm` of what chance does: before
-    anything else is counted, where its noise is at most `products_at_once` times the strength less `doubt`
-    times its own noise, and else wherever all pairs are counted.
+    these tell of three pairs each and the matrix has less than `products_calm` of what chance does (under
+    rho such tables are counted wherever they have less than that): before anything else is counted, where its
+    noise is at most `products_at_once` times the strength less `doubt` times its own noise, and else wherever
+    all pairs are counted.
     `size`, `number`, `gap` and `choices` are shares of the budget, `number` that of the dependence, of its
     density and of the largest counts of columns, less where less tells them: the dependence to `plainly`, its
     density to `density`; that of the mean gap is up to `gap_most` times as much where its noise would exceed
@@ -65,8 +66,9 @@ class Knobs:
     that, and `sparsest` at most, or `packed` where a table tells of three pairs or more; under epsilon
     `every` times that where the mean gap is below `sparse` times that along a tree, there are too many
     columns for all triples, and nearly every pair has a table of its own and could be chosen; with fewer
-    choices than
-    attributes down to `few_choices`. Pairs with the target of the schema are counted in `aimed` groups each.
+    choices than attributes down to `few_choices`. Under rho columns are counted beside pairs that do not tell
+    them, and the noise of a column counts `columns` of what it is in each of its pairs, since it is
+    independent of theirs. Pairs with the target of the schema are counted in `aimed` groups each.
     Pairs are looked at with at most `finest` groups of an attribute, with more where the noise of all pairs
     would make a mean distance of no more than `clearly`. Beside all pairs all triples are counted, as fine as
     the noise of either makes no more than `threes` times the distance that chance does. Where the noise of

@@ -20,7 +20,8 @@ delta) buys (`tiers`).
    one-way counts, and the release is one of independent columns. Where it says enough, and tables of pairs
    would have no less noise than one of all columns has for them, all that is left goes to that one. Where
    one noisy matrix of products tells all pairs with much less noise than tables of them, and with less than
-   a tree has to tell, all that is left goes to it, but for a part for triples (`products`). Where tables of
+   a tree has to tell, all that is left goes to it, but for a part for triples (`products`); or, where rho has
+   less noise than that, to every column and every pair in rho. Where tables of
    all pairs would have little noise against it, another noisy number says how far all pairs are
    from independent. Where that is not much less than along the tree, or a tree holds half of the pairs
    anyway, all pairs are counted in full at once, for all that is left, and steps 3 and 4 are not taken:
@@ -55,7 +56,9 @@ delta) buys (`tiers`).
    schema names a target, its pairs with all others are counted whatever they are worth, and alone where no
    other would be worth its noise: which pairs these are is public, and whether noise would hide them, too.
 5. *Noisy counts* of the views, and once more of the attributes that no view sees in full, budget by the
-   price of each (`packing`). What would be noisier than it was the first time is not counted again.
+   price of each (`packing`). What would be noisier than it was the first time is not counted again. Under rho
+   a pair in a table of its own is counted without what its columns have alone, by sums of products of public
+   vectors (`contrasts`): a record moves these less far than it moves the table.
 6. *Triples*, where public numbers say that the noise of counted pairs is small against what chance does: a
    part of what is left is kept for triples, a small one where all pairs are counted, and where some of more
    than eight columns were chosen, and connect nearly all, as much as leaves their noise far below chance.
