@@ -101,6 +101,15 @@ def linear(weights: Reals, numbers: Reals, deviation: float, gaussian: bool = Fa
     return Bar(half + float(np.abs(weights).max()) / 2, None)
 
 
+def normal(variance: float) -> Bar:
+    """The bar of a sum that is about normal, of this variance: of numbers that are not whole.
+
+    >>> normal(0.25)
+    Bar(half=0.979..., covers=0.95)
+    """
+    return Bar(_QUANTILE * sqrt(variance), CONFIDENCE) if variance > 0 else EXACT
+
+
 def single(epsilon: float) -> Bar:
     """The bar of one discrete Laplace noise with P(z) proportional to exp(-epsilon |z|).
 

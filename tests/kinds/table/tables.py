@@ -68,6 +68,15 @@ def mixed_rows(n: int, sizes: Sequence[int], seed: int = 0) -> np.ndarray:
     return rows
 
 
+def in_couples(rows: int, columns: int, size: int) -> NDArray[np.int64]:
+    """Every second column repeats the one before it in half of the records, and depends on no other."""
+    rng = np.random.default_rng(3)
+    found = rng.integers(0, size, (rows, columns))
+    repeats = rng.random((rows, columns // 2)) < 0.5
+    found[:, 1::2] = np.where(repeats, found[:, 0 : columns - 1 : 2], found[:, 1::2])
+    return found
+
+
 def of_causes(rows: int, columns: int, causes: int, size: int) -> NDArray[np.int64]:
     """Columns each of which follows one of some hidden causes in eight of ten records."""
     rng = np.random.default_rng(0)

@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import sqrt
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.releases.answer import Bar
-from penstock.releases.error_bars import EXACT, Noises, bar, linear
+from penstock.releases.error_bars import EXACT, Noises, bar, linear, normal
 
 Reals = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -326,7 +325,7 @@ class OfMatrix:
     def bar(self, worth: Reals) -> Bar:
         mean, owns, rest = _parts(worth)
         parts = [(self.records, np.array([mean])), *zip(self.sides, owns, strict=True), (self.both, rest)]
-        return _normal(sum(each**2 * float(np.square(part).sum()) for each, part in parts))
+        return normal(sum(each**2 * float(np.square(part).sum()) for each, part in parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,7 +354,7 @@ class OfColumns:
         for each, table in zip(self._weights(worth), self.counted, strict=True):
             cells = table.counts.size / each.size
             variance += table.deviation**2 * cells * float(np.square(each).sum())
-        return _normal(variance)
+        return normal(variance)
 
     def _weights(self, worth: Reals) -> list[Reals]:
         """Of the cells of all tables of counts: those of what each column adds, and of all records."""
@@ -376,10 +375,6 @@ class OfColumns:
             (table, 0.0 if known else one / sum(precision))
             for table, one in zip(self.counted, precision, strict=True)
         ]
-
-
-def _normal(variance: float) -> Bar:
-    return bar([Noises(1.0, sqrt(variance), 1, True)])
 
 
 def _parts(held: Reals) -> tuple[float, list[Reals], Reals]:

@@ -20,11 +20,14 @@ from tests.kinds.table.tables import distance, mixed_rows, schema_of, table_of
 from penstock import load
 from penstock.audit.replay import Records, Trial, replay
 from penstock.kinds.table.confluence import contrasts
+from penstock.kinds.table.confluence.assembly import Assembly
+from penstock.kinds.table.confluence.choosing import Choosing
 from penstock.kinds.table.confluence.contrasts import Contrasts, counted
 from penstock.kinds.table.confluence.knobs import KNOBS
 from penstock.kinds.table.confluence.method import Confluence, fit_with
 from penstock.kinds.table.confluence.packing import GAUSSIAN, View, averaged, beside_columns, view_of
 from penstock.kinds.table.counted import CountedTable, sums_of
+from penstock.kinds.table.network.conditionals import Measured
 from penstock.kinds.table.network.encoding import encoded
 from penstock.kinds.table.network.parents import Parent
 from penstock.kinds.table.network.release import NetworkRelease
@@ -32,6 +35,7 @@ from penstock.privacy.budgets.budget import Budget
 from penstock.privacy.randomness.generator import Randomness
 from penstock.privacy.seals.sealed import open_seal
 from penstock.privacy.seals.sensitivity import Sensitivity
+from penstock.releases.error_bars import EXACT
 
 Rows = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -96,6 +100,15 @@ def test_a_record_that_is_replaced_moves_it_no_further_than_is_said_and_hardly_l
     assert 0.97 * stated.l2_squared < farthest <= stated.l2_squared
     assert max(int(np.abs(each).sum()) for each in away) <= stated.l1
     assert max(int(np.abs(each).max()) for each in away) <= stated.linf
+
+
+def test_more_records_than_there_is_room_for_are_refused() -> None:
+    look, most = Contrasts.of(2, 3), 2**46 - 1
+    assert look.first.largest * look.second.largest <= 2**16
+    told = look._matrix(np.array([most, 0, 0, 0, 0, 0])).tolist()
+    assert told == [most * int(one) for one in np.ravel(steps(2, 3)[0])]
+    with pytest.raises(OverflowError):
+        look._matrix(np.full(6, 2**62))
 
 
 def test_the_matrix_is_the_sum_of_what_records_add() -> None:
@@ -217,6 +230,32 @@ def test_pairs_with_combinations_that_cannot_occur_are_counted_whole() -> None:
     assert any(pairs_of(release))
 
 
+def test_pairs_that_are_counted_whole_are_priced_whole_and_tell_their_columns() -> None:
+    rows = mixed_rows(2000, SIZES)
+    table = table_of(rows, schema_of(SIZES, impossible=["a = 0 and b = 1"]))
+    run = Choosing(table, Budget(1, SLACK), KNOBS)
+    run.tier = run.start.concentrated()
+    pairs = [(Parent(0), Parent(1)), (Parent(2), Parent(3))]
+    views = {view.parts: view for view in run._packed(pairs)}
+    assert [views[pair].apart for pair in pairs] == [False, True]
+    assert views[pairs[0]].area == pytest.approx(sqrt(15) * sqrt(8))
+    assert views[pairs[1]].area == 15
+    assert {parts[0].variable for parts in views if len(parts) == 1} == {2, 3, 4, 5, 6}
+
+
+def test_what_two_columns_have_together_says_nothing_of_either_nor_of_how_many_there_are() -> None:
+    variables = encoded(
+        "vanilla", table_of(np.zeros((9, 2), np.int64), schema_of([2, 2])).attributes
+    ).variables
+    alone = [Measured((Parent(number),), np.array([60, 40]), 1.0, gaussian=True) for number in range(2)]
+    absurd = np.array([[9000, 0], [0, 1]])
+    for more, total in ((False, 9001), (True, 100)):
+        pair = Measured(PAIR, absurd, 0.1, gaussian=True, together=more)
+        known = Assembly(variables, [*alone, pair])
+        assert known.total == pytest.approx(total, rel=0.05)
+        assert (known.shares[0] == pytest.approx([0.6, 0.4])) is more
+
+
 def test_pairs_are_nearer_than_by_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the same pairs, all counted; in twelve other tables .69 to .94 of the error, .82 on average."""
     sizes, rows = [3] * 12, mixed_rows(4_000, [3] * 12)
@@ -269,6 +308,24 @@ def test_bars_are_as_wide_as_the_noise_of_all_parts(public: float | None) -> Non
         told.append(sums.sum(worth) - float((worth * pair).sum()))
         half = sums.bar(worth).half
     assert abs(sqrt(np.square(told).mean()) / (half / 1.96) - 1) < 0.1
+
+
+@pytest.mark.parametrize("unit", [1e-3, 0.3, 1e4])
+def test_bars_do_not_depend_on_the_unit_of_what_is_added_up(unit: float) -> None:
+    """No noise here is of whole numbers: the bar of a thousandth of a sum is a thousandth of its bar."""
+    places = {"a": np.arange(3), "b": np.arange(2)}
+    tables = [
+        CountedTable(("a",), (places["a"],), np.full(3, 40.0), 1.3, gaussian=True),
+        CountedTable(("b",), (places["b"],), np.full(2, 60.0), 0.9, gaussian=True),
+        CountedTable(("a", "b"), tuple(places.values()), np.zeros((3, 2)), 0.7, gaussian=True, together=True),
+    ]
+    worth = np.arange(6.0).reshape(3, 2)
+    sums = sums_of(tables[2], tables, ("a", "b"), None)
+    assert sums is not None
+    whole = sums.bar(worth)
+    assert whole.covers == 0.95
+    assert sums.bar(unit * worth).half == pytest.approx(unit * whole.half)
+    assert sums.bar(np.zeros((3, 2))) == EXACT
 
 
 def test_a_table_whose_columns_nobody_tells_answers_nothing() -> None:

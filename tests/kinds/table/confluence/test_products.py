@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.kinds.table.tables import distance, of_causes, paid, schema_of, table_of
+from tests.kinds.table.tables import distance, in_couples, of_causes, paid, schema_of, table_of
 
 from penstock import load
 from penstock.audit.replay import Records, Trial, replay
@@ -219,6 +219,22 @@ def test_not_where_nothing_depends_nor_where_tables_have_no_more_noise_nor_in_rh
     assert PRODUCTS not in labels(Confluence().fit(table_of(rows, schema_of(many)), paid(1)))
 
 
+def test_not_before_columns_where_choices_find_the_few_pairs_that_depend() -> None:
+    """Ten couples of twenty columns: one noisy number says that all pairs depend by less than noise."""
+    sizes, rows = [4] * 20, in_couples(3000, 20, 4)
+    table = table_of(rows, schema_of(sizes))
+    errors = []
+    for knobs in (KNOBS, replace(KNOBS, choosable=1e9)):
+        made = [fit_with(knobs, table, paid(5, seed)) for seed in range(3)]
+        told = [labels(release)[:3] for release in made]
+        first = ["number of records", "dependence"]
+        third = "dependence of all pairs" if knobs is KNOBS else "products of all pairs"
+        assert told == [[*first, third]] * 3
+        assert all(("pairs" in release.parameters) is (knobs is KNOBS) for release in made)
+        errors.append(sum(distance(release, rows, sizes, 2, 0) for release in made))
+    assert errors[0] < errors[1]
+
+
 def test_a_delta_is_used_where_it_buys_less_noise() -> None:
     """At a delta of 1e-9 the matrix has less noise than Gaussian tables of all pairs, at a hundredth more."""
     rows = answering(3000)
@@ -356,6 +372,7 @@ CASES: dict[str, tuple[list[int], Rows, Any, Fraction, dict[str, Any]]] = {
     "target": (YES_NO, answering(400), 2, Fraction(0), {"target": "b"}),
     "codes": ([2, 3] * 8, of_causes(600, 16, 1, 2), 4, Fraction(0), {}),
     "triples": ([2] * 12, answering(4000, 12), 1, Fraction(0), {}),
+    "sparse": ([4] * 20, in_couples(3000, 20, 4), 5, Fraction(0), {}),
     "after columns": ([3] * 20 + [40], of_causes(2000, 21, 1, 3), 2, Fraction(0), {}),
 }
 
@@ -372,7 +389,7 @@ def trial(name: str) -> tuple[Trial, Records, list[Records]]:
 def test_no_neighbour_changes_more_than_was_paid_for(name: str) -> None:
     tried, first, near = trial(name)
     made = tried.release(first, Randomness.seeded(1))
-    assert made.parameters["views"] == PRODUCTS
+    assert made.parameters["views"] == ("chosen pairs" if name == "sparse" else PRODUCTS)
     assert (made.receipt.epsilon, made.receipt.delta) == (tried.epsilon, tried.delta)
     for second in near:
         outcome = replay(tried, first, second, rows=False)
@@ -420,4 +437,17 @@ def test_a_copy_that_follows_the_exact_number_of_records_is_refuted(monkeypatch:
 
     monkeypatch.setattr(multiplying.Multiplying, "_products_at_once", following)
     tried, first, near = trial("at once")
+    assert replay(tried, first, near[0], rows=False).problems
+
+
+def test_a_copy_that_asks_by_the_exact_number_of_records_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether all pairs depend by enough: not asked of an odd number of records."""
+    shipped = multiplying.Multiplying._sparse
+
+    def following(self: multiplying.Multiplying, found: Products, strength: float) -> bool:
+        exact = int(open_seal(self.table.size())[0])
+        return exact % 2 == 0 and shipped(self, found, strength)
+
+    monkeypatch.setattr(multiplying.Multiplying, "_sparse", following)
+    tried, first, near = trial("sparse")
     assert replay(tried, first, near[0], rows=False).problems

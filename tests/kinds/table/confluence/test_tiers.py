@@ -163,7 +163,7 @@ def test_under_epsilon_nothing_is_counted_before_all_is_chosen() -> None:
 
 
 def test_views_chosen_for_rho_are_chosen_by_the_exponential_mechanism() -> None:
-    made = release("1e-9", knobs=Knobs(plane=1e9))
+    made = links("1e-6", replace(KNOBS, plane=1e9))
     group = made.receipt.paid.parts[-1]
     assert isinstance(group, Concentrated)
     choices = [portion for portion in group.parts if portion.label.startswith("choice")]

@@ -207,6 +207,47 @@ def test_what_a_network_follows_is_trusted_sooner_and_noise_alone_never() -> Non
     assert twice == pytest.approx(3.0, rel=0.2)  # 400 - 100 over 100 rows
 
 
+def sure(known: tuple[Variable, ...]) -> tuple[list[Ints], Network]:
+    """Records of which three columns repeat a fourth, and a network that knows it, of other shares."""
+    rng = np.random.default_rng(9)
+    first = rng.choice(4, ROWS, p=[0.4, 0.3, 0.2, 0.1])
+    wrong = rng.random((3, ROWS)) < 0.003
+    records = [first, *(np.where(each, rng.integers(0, 4, ROWS), first) for each in wrong)]
+    repeats = np.full((4, 4), 0.001) + 0.996 * np.eye(4)
+    pairs = (Pair(0), *(Pair(number, (Parent(0),)) for number in range(1, 4)))
+    return records, Network(known, pairs, (np.full((1, 4), 0.25), *[repeats] * 3))
+
+
+def test_rows_of_columns_that_repeat_one_another_move_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network proposes another code to one row in a hundred, and flatter chances to many."""
+    known = of_sizes([4] * 4)
+    records, network = sure(known)
+    rows = network.sample(ROWS, np.random.default_rng(0), balance=True)
+    views = views_of(records, known, 2.0)
+    nearer = aligned(rows, network, views, ROWS, np.random.default_rng(1))
+    monkeypatch.setattr(aligning, "FURTHER", 0)
+    without = aligned(rows, network, views, ROWS, np.random.default_rng(1))
+    near, far, drawn = (off_in_pairs(some, records, known).mean() for some in (nearer, without, rows))
+    assert near < 0.5 * far < 0.5 * drawn
+
+
+def test_a_flatter_round_that_does_not_help_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    known, records = variables(), truth()
+    network = apart(records, known)
+    rows = network.sample(ROWS, np.random.default_rng(0), balance=True)
+    views = views_of(records, known, 2.0)
+    monkeypatch.setattr(aligning, "FURTHER", 0)
+    without = aligned(rows, network, views, ROWS, np.random.default_rng(1))
+    monkeypatch.setattr(aligning, "FURTHER", 1)
+    monkeypatch.setattr(aligning, "STILL", 0.0)
+    monkeypatch.setattr(aligning, "ROUNDS", 1)
+    taken_back = aligned(rows, network, views, ROWS, np.random.default_rng(1))
+    monkeypatch.setattr(aligning, "FURTHER", 0)
+    one_round = aligned(rows, network, views, ROWS, np.random.default_rng(1))
+    assert all((a == b).all() for a, b in zip(taken_back, one_round, strict=True))
+    assert any((a != b).any() for a, b in zip(without, one_round, strict=True))
+
+
 def test_what_is_asked_for_is_asked_until_it_is_there() -> None:
     """Noise is a fifth of what the network forgot: rows end nearer to the truth than the noisy counts are."""
     known, records = variables(), truth()

@@ -76,12 +76,11 @@ class Choosing(Multiplying):
 
         The fewer of the pairs a tree holds, the better must be what is told of it.
         """
-        doubt = partial(self.dependence.doubt, self.start, records=self.n)
-        share = self._share_telling(doubt, self.knobs.density * strength)
-        if doubt(share) > self.knobs.unclear * strength / len(self.variables):
+        plainly, unclear = self.knobs.density * strength, self.knobs.unclear * strength / len(self.variables)
+        if self.mean is None and self._asked_for_mean(plainly)[1] > unclear:
             return False
-        found = self.dependence.of_all(self.start, share, self.n)
-        return found > (self.knobs.dense + self.knobs.denser * noisy) * strength
+        found, doubt = self._mean_dependence(plainly)
+        return doubt <= unclear and found > (self.knobs.dense + self.knobs.denser * noisy) * strength
 
     def _apart(self, strength: float) -> list[ParentSet]:
         """The pairs that seem worth a table by their distances, those first that connect the columns.
@@ -126,7 +125,7 @@ class Choosing(Multiplying):
         """Tables of all pairs in full, and of all triples where noise is far below chance."""
         levels, arranged = [part.level for part in self.seen], self._arranged()
         self.parameters["views"] = "all pairs"
-        views = arranged.pairs(levels)
+        views = self._split(arranged.pairs(levels))
         views += arranged.triples(views)
         self.finest, self.untold = arranged.untold(views, levels)
         return views
@@ -146,7 +145,7 @@ class Choosing(Multiplying):
         told = self.tier.number(gaps.together(sealed), "mean gap", share)
         mean_gap = (told - sum(looked_at)) / len(gaps.sets)
         alone = self._alone(sizes)
-        everything = arranged.pairs(finest)
+        everything = self._split(arranged.pairs(finest))
         products = self._products(finest)
         noise_of_all = self.tier.total(price(everything), self.sensitivity, self.tier.left) / len(gaps.sets)
         least_noise = noise_of_all
@@ -225,7 +224,7 @@ class Choosing(Multiplying):
         if not tree_first or not more or not chosen:
             return chosen
         if self.tier.gaussian:
-            views = packed(chosen, sizes, MOST_CELLS if knobs.pack else 0, self.tier.power)
+            views = self._split(packed(chosen, sizes, MOST_CELLS if knobs.pack else 0, self.tier.power))
             measured += self._counted(views, self.tier.part("counts of a tree", knobs.first * after))
             after -= knobs.first * after
             known = self._assembly(measured)
@@ -315,7 +314,7 @@ class Choosing(Multiplying):
     def _packed(self, chosen: Sequence[ParentSet]) -> list[View]:
         """Tables for these pairs, and of every column that none of them has in full."""
         sizes = [variable.sizes for variable in self.variables]
-        views = packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0, self.tier.power)
+        views = self._split(packed(chosen, sizes, MOST_CELLS if self.knobs.pack else 0, self.tier.power))
         whole = {
             part.variable
             for view in views

@@ -21,13 +21,15 @@ delta) buys (`tiers`).
    would have no less noise than one of all columns has for them, all that is left goes to that one. Where
    one noisy matrix of products tells all pairs with much less noise than tables of them, and with less than
    a tree has to tell, all that is left goes to it, but for a part for triples (`products`); or, where rho has
-   less noise than that, to every column and every pair in rho. Where tables of
-   all pairs would have little noise against it, another noisy number says how far all pairs are
-   from independent. Where that is not much less than along the tree, or a tree holds half of the pairs
-   anyway, all pairs are counted in full at once, for all that is left, and steps 3 and 4 are not taken:
-   single columns come along with pairs. Of up to six columns whose pairs would have more noise than chance
-   has, only those are that noisy choices find worth their noise: among the distances of single pairs, each
-   of which moves as far as `dependence` says, less a price that is computed from public numbers. Those that
+   less noise than that, to every column and every pair in rho. Another noisy number says how far all pairs
+   are from independent, where a tree that hangs together so much does not settle it: if they are by less than
+   the noise of that matrix, and the budget pays for enough choices to find those that matter, it is not
+   taken. That number is also asked for where tables of all pairs would have little noise against the first
+   one. Where it is not much less than along the tree, or a tree holds half of the pairs anyway, all pairs are
+   counted in full at once, for all that is left, and steps 3 and 4 are not taken: single columns come along
+   with pairs. Of up to six columns whose pairs would have more noise than chance has, only those are that
+   noisy choices find worth their noise: among the distances of single pairs, each of which moves as far as
+   `dependence` says, less a price that is computed from public numbers. Those that
    connect what is not connected come first.
 3. *One-way counts* of every attribute, those of few codes in tables of two or three attributes, fine bins in
    groups where noise would bury them (`columns`): which tables and groups these are follows from the schema,
@@ -226,7 +228,8 @@ class _Fit(Choosing):
             self.parameters["views"] = "none"
             return self._one_ways(self.tier.left)
         share = self._share(self.n)
-        measured = self.alone = self._one_ways(share)
+        self.alone = self._one_ways(share)
+        measured = list(self.alone)
         self.paid_alone = float(share)
         self._merge(self._assembly(measured))
         views = self._targeted() if strength is None else self._views(measured, strength)
@@ -375,8 +378,8 @@ class _Fit(Choosing):
             return None
         tables = 2 * told_of - 1
         self.error = min(self.start.totals(*self._planned(told_of - 1))) / (2 * n * tables)
-        least = self._worth(n) * max(1.0, sqrt(len(self.variables) / self.knobs.many)) * self.error
-        least = min(least, self._least_for_products())
+        self.least = self._worth() * max(1.0, sqrt(len(self.variables) / self.knobs.many)) * self.error
+        least = min(self.least, self._least_for_products())
         if least > self.knobs.hopeless:
             return None
         doubt = partial(self.dependence.doubt, self.start, records=n)
@@ -384,11 +387,10 @@ class _Fit(Choosing):
         found, self.doubt = self.dependence.strength(self.start, share, n), doubt(share)
         return found if found - self.knobs.doubt * self.doubt > least else None
 
-    def _worth(self, n: int) -> float:
+    def _worth(self) -> float:
         """The expected errors that dependence must reach: more where choices do not do for a tree."""
-        moves = Sensitivity.scores(self.sensitivity.l1, candidates=2)
-        paid = self.start.most_of_either(moves, self.knobs.choices, self.knobs.choice_noise * n)
-        return self.knobs.worth + self.knobs.starved * max(0.0, 1 - paid / (len(self.variables) - 1))
+        paid = self._choices_paid() / (len(self.variables) - 1)
+        return self.knobs.worth + self.knobs.starved * max(0.0, 1 - paid)
 
     def _aiming(self) -> bool:
         """Whether pairs with the schema's target are counted where nothing else is: not in noise alone."""

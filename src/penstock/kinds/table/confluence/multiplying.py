@@ -59,7 +59,29 @@ class Multiplying(Run):
         """
         if strength - self.knobs.doubt * self.doubt < self._least_for_products():
             return None
-        return self._products([part.level for part in self.seen])
+        found = self._products([part.level for part in self.seen])
+        return None if found is None or self._sparse(found, strength) else found
+
+    def _sparse(self, found: Products, strength: float) -> bool:
+        """Whether all pairs depend by less than the noise of this matrix, and choices find those that matter.
+
+        The fewer choices the budget pays for each pair of a tree, the less must all pairs depend by for that.
+        A tree alone may make for enough: then nobody asks.
+        """
+        if strength - self.knobs.doubt * self.doubt <= self.least:
+            return False  # nothing but the matrix would be worth its noise
+        columns = len(found.levels)
+        each = self._choices_paid() / (columns - 1)
+        least = min(1.0, each / self.knobs.choosable) * self._noise_of_all(found)
+        if 2 * strength / columns >= least:
+            return False
+        return self._mean_dependence(self.knobs.told_sparse * least)[0] < least
+
+    def _noise_of_all(self, found: Products) -> float:
+        """The mean distance that noise makes in all pairs: by this matrix, or in rho where that is less."""
+        pure, levels = found.noise(self.start.budget.left[0]), found.levels
+        noisy = min(self._noise_of_pairs(levels)) if self._better_in_rho(levels, found) else pure
+        return noisy / (2 * self.n * comb(len(levels), 2))
 
     def _least_for_products(self) -> float:
         """What the strength must reach for that, whatever its own noise."""

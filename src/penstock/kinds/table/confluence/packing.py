@@ -41,13 +41,17 @@ Sizes = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class View:
-    """A table to be counted, and the pairs that it is counted for; some get `times` as much as others."""
+    """A table to be counted, and the pairs that it is counted for; some get `times` as much as others.
+
+    One that is `whole` is counted with its columns where others of its kind are not.
+    """
 
     parts: ParentSet
     pairs: tuple[ParentSet, ...]
     sizes: Sizes
     power: float = 0.5
     times: float = 1.0
+    whole: bool = False
 
     @cached_property
     def cells(self) -> int:
@@ -56,7 +60,7 @@ class View:
     @property
     def apart(self) -> bool:
         """Whether only what its two columns have together is counted."""
-        return self.power == GAUSSIAN and len(self.pairs) == 1 and len(self.pairs[0]) == 2
+        return not self.whole and self.power == GAUSSIAN and len(self.pairs) == 1 and len(self.pairs[0]) == 2
 
     @cached_property
     def area(self) -> float:

@@ -28,6 +28,7 @@ from penstock.kinds.table.network.ruled import precedence
 from penstock.kinds.table.network.views import cleared
 from penstock.kinds.table.support import Support
 from penstock.privacy.budgets.budget import Budget, Rho
+from penstock.privacy.seals.sensitivity import Sensitivity
 from penstock.schema.attribute import Attribute
 
 _LEAST = Fraction(1, 500)  # a number that is paid no more than this of the budget is not paid less
@@ -55,6 +56,8 @@ class Run:
         self.chosen: list[ParentSet] = []  # the pairs that are counted, where not all are
         self.untold: list[tuple[int, ...]] = []  # triples that no table holds, where some are worth a look
         self.doubt = 0.0  # how far off the strength of dependence is on average
+        self.least = 0.0  # what it must reach for tables of some pairs to be worth their noise
+        self.mean: tuple[float, float] | None = None  # that of all pairs, if asked for, and how far off it is
         self.error = 1.0  # the mean distance that noise would make in the columns and a tree of coarse pairs
 
     def _arranged(self) -> Arrangement:
@@ -94,6 +97,24 @@ class Run:
         """Of all columns of two codes or more, as the schema has them."""
         return Dependence(self.table, self._attributes)
 
+    def _mean_dependence(self, plainly: float) -> tuple[float, float]:
+        """How far all pairs are from independent on average, asked for once, and how far off that may be."""
+        if self.mean is None:
+            share, doubt = self._asked_for_mean(plainly)
+            self.mean = self.dependence.of_all(self.start, share, self.n), doubt
+        return self.mean
+
+    def _asked_for_mean(self, plainly: float) -> tuple[Fraction, float]:
+        """What that number is paid, and how far off it is then."""
+        doubt = partial(self.dependence.doubt, self.start, records=self.n)
+        share = self._share_telling(doubt, plainly)
+        return share, doubt(share)
+
+    def _choices_paid(self) -> float:
+        """How many choices the budget pays for that are noisy by no more than they may be."""
+        moves = Sensitivity.scores(self.sensitivity.l1, candidates=2)
+        return self.start.most_of_either(moves, self.knobs.choices, self.knobs.choice_noise * self.n)
+
     @property
     def _attributes(self) -> list[Attribute]:
         """One for each variable: columns of one code have none."""
@@ -130,9 +151,13 @@ class Run:
     def _counted(self, views: Sequence[View], pay: Budget | Rho) -> list[Measured]:
         shares = self._shares([self._weight(view) for view in views])
         parts = [pay.part(self._name(view.parts), share) for view, share in zip(views, shares, strict=True)]
-        apart = [view.apart and self._splits(view.parts) for view in views]
+        apart = [view.apart for view in views]
         known = self._assembly(self.alone) if any(apart) else None
         return counted(self.table, self.variables, [view.parts for view in views], parts, apart, known)
+
+    def _split(self, views: Iterable[View]) -> list[View]:
+        """These, and which of them are counted with their columns although they are pairs."""
+        return [replace(view, whole=view.apart and not self._splits(view.parts)) for view in views]
 
     def _splits(self, parts: ParentSet) -> bool:
         """Whether a pair can be counted without its columns: all combinations of its codes can occur."""

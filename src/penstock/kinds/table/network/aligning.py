@@ -5,7 +5,9 @@ tells only through others, and what several views say of one family it tells as 
 know better, as far as they are not noise. So rows that were drawn are changed, one code at a time: a row
 proposes a code from its own distribution given all its other codes, as the network has it, and takes it where
 that brings the rows nearer to the counts. What the network rules out stays ruled out, since a proposal has a
-probability above zero.
+probability above zero. Where columns are nearly functions of each other, a network hardly ever proposes
+another code; so rounds of flatter proposals follow for as long as these still help, and the one that does not
+is taken back.
 
 *How far a view is trusted.* Let r be the rows in a cell, y what the view says of so many rows, and s the
 deviation of its noise. The network is taken to be off by a variance of a r in a cell of r rows, and all cells
@@ -31,7 +33,7 @@ Everything here is post-processing: it knows a release and rows that were drawn 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -54,6 +56,12 @@ ROUNDS = 5
 
 STILL = 0.9
 """Of what was left to do before a round, what is left after the last one."""
+
+FLATTER = 0.5
+"""The power of the probabilities of a proposal in the rounds that follow."""
+
+FURTHER = 10
+"""So many of these, at most."""
 
 ENOUGH = 0.0005
 """The mean distance between views and rows, as far as it is asked for, below which there is no round."""
@@ -103,13 +111,13 @@ def aligned(
     if not work.ask([view for view in views if view.parts], rows / total):
         return list(columns)
     work.keep(MOST_WORK // rows - sum(len(look.parts) for look in work.looks), rng)
-    left = work.left
     for _ in range(ROUNDS):
-        for number in rng.permutation(len(columns)):
-            if number in proposing:
-                work.propose(int(number), rng)
-        before, left = left, work.left
-        if left > STILL * before:
+        if not work.went_on(proposing, rng):
+            break
+    for _ in range(FURTHER):
+        before = [codes.copy() for codes in shuffled]
+        if not work.went_on(proposing, rng, FLATTER):
+            shuffled = before
             break
     back = np.argsort(order)
     return [codes[back] for codes in shuffled]
@@ -224,6 +232,14 @@ class _Rows:
         families = [(pair.child, *(each.variable for each in pair.parents)) for pair in self.network.pairs]
         return {couple for family in families for couple in combinations(sorted(family), 2)}
 
+    def went_on(self, proposing: Container[int], rng: np.random.Generator, power: float = 1.0) -> bool:
+        """One more round over these columns; whether it did enough for another one."""
+        before = self.left
+        for number in rng.permutation(len(self.columns)):
+            if number in proposing:
+                self.propose(int(number), rng, power)
+        return self.left <= STILL * before
+
     def ask(self, views: Sequence[Measured], scale: float) -> bool:
         """Look at the views, those first that ask for most; whether they ask for anything worth a round."""
         told = [self.against(view, scale) for view in sorted(views, key=lambda one: one.total_variance)]
@@ -335,8 +351,11 @@ class _Rows:
             found /= np.where(largest > 0, largest, 1.0)  # products of many would vanish
         return found
 
-    def propose(self, number: int, rng: np.random.Generator) -> None:
-        """Every row draws one column again and keeps what brings the tables nearer to what they should be."""
+    def propose(self, number: int, rng: np.random.Generator, power: float = 1.0) -> None:
+        """Every row draws one column again and keeps what brings the tables nearer to what they should be.
+
+        It is drawn by its probabilities to that power.
+        """
         size = self.network.variables[number].size
         mine = [look for look in self.looks if number in look.variables]
         if size < 2 or not mine:
@@ -349,7 +368,7 @@ class _Rows:
         blocks = ceil(BLOCKS * sqrt(self.count) / slabs)
         for first, last in _parts(self.count, slabs):
             slab = np.arange(first, last)
-            chances = self.chances(number, slab)
+            chances = self.chances(number, slab) ** power
             heights = np.cumsum(chances, axis=1)
             drawn = rng.random(len(slab)) * heights[:, -1]
             proposed = np.minimum((heights <= drawn[:, None]).sum(axis=1), size - 1)
