@@ -131,10 +131,9 @@ class Arrangement:
         """
         columns, knobs = len(levels), self.knobs
         groups = sum(each[level] for each, level in zip(self.sizes, levels, strict=True)) / columns
-        spread = max(2.0, groups - 1) * min(1.0, knobs.broad / min(columns, knobs.broadest))
         couples = comb(columns, 2)
         most = knobs.packed if 3 * len(everything) <= couples else knobs.sparsest
-        wanted = spread / dense**2 * (knobs.under_rho if self.tier.gaussian else 1.0)
+        wanted = self.spread(groups) / dense**2 * (knobs.under_rho if self.tier.gaussian else 1.0)
         times = knobs.plane * min(most, wanted)
         if (
             not self.tier.gaussian
@@ -144,6 +143,14 @@ class Arrangement:
         ):
             times *= knobs.every
         return times * min(1.0, knobs.few_choices + choices / columns)
+
+    def spread(self, groups: float) -> float:
+        """How many times its noise all pairs must depend by, up to a factor, for so many groups of a column.
+
+        The more columns there are, the more of the noise what they have in common takes away.
+        """
+        columns = min(len(self.sizes), self.knobs.broadest)
+        return max(2.0, groups - 1) * min(1.0, self.knobs.broad / columns)
 
     def triples(self, pairs: Sequence[View]) -> list[View]:
         """All triples beside these tables of pairs, where noise stays below what chance does to either."""

@@ -31,9 +31,10 @@ class Knobs:
     these tell of three pairs each and the matrix has less than `products_calm` of what chance does (under
     rho such tables are counted wherever they have less than that): before anything else is counted, where its
     noise is at most `products_at_once` times the strength less `doubt` times its own noise, and else wherever
-    all pairs are counted. Not so at once where all pairs depend by less than that noise, or by less than a
-    part of it where the budget pays for less than `choosable` choices for each pair of a tree: that is told
-    to `told_sparse` of what they would have to reach.
+    all pairs are counted. Not so at once where what all pairs depend by, times the square
+    of what that is of a tree, is below `sparse_at_once` times that noise: times the groups as for `plane`,
+    and less where the budget pays for less than `choosable` choices for each pair of a tree; it is told to
+    `told_sparse` of what it would have to reach.
     `size`, `number`, `gap` and `choices` are shares of the budget, `number` that of the dependence, of its
     density and of the largest counts of columns, less where less tells them: the dependence to `plainly`, its
     density to `density`; that of the mean gap is up to `gap_most` times as much where its noise would exceed
@@ -100,6 +101,7 @@ class Knobs:
     products: float = 0.8
     products_calm: float = 0.5
     products_at_once: float = 0.8
+    sparse_at_once: float = 0.015
     choosable: float = 3.5
     told_sparse: float = 0.15
     whole_cells: int = MOST_CELLS

@@ -16,20 +16,20 @@ delta) buys (`tiers`).
    groups, one noisy number more says whether single codes stand out of them (`columns.Largest`).
 2. *Dependence*: one noisy number that says how far pairs are from independent along the spanning tree where
    they are furthest (`dependence`). It is not asked for where the noise of a tree of pairs would exceed
-   whatever it could say. Where it says too little to be worth that noise, all that is left goes to the
-   one-way counts, and the release is one of independent columns. Where it says enough, and tables of pairs
-   would have no less noise than one of all columns has for them, all that is left goes to that one. Where
-   one noisy matrix of products tells all pairs with much less noise than tables of them, and with less than
-   a tree has to tell, all that is left goes to it, but for a part for triples (`products`); or, where rho has
-   less noise than that, to every column and every pair in rho. Another noisy number says how far all pairs
-   are from independent, where a tree that hangs together so much does not settle it: if they are by less than
-   the noise of that matrix, and the budget pays for enough choices to find those that matter, it is not
-   taken. That number is also asked for where tables of all pairs would have little noise against the first
-   one. Where it is not much less than along the tree, or a tree holds half of the pairs anyway, all pairs are
-   counted in full at once, for all that is left, and steps 3 and 4 are not taken: single columns come along
-   with pairs. Of up to six columns whose pairs would have more noise than chance has, only those are that
-   noisy choices find worth their noise: among the distances of single pairs, each of which moves as far as
-   `dependence` says, less a price that is computed from public numbers. Those that
+   whatever it could say. Where it says too little to be worth that noise, all that is left goes to the one-
+   way counts, and the release is one of independent columns. Where it says enough, and tables of pairs would
+   have no less noise than one of all columns has for them, all that is left goes to that one. Where one noisy
+   matrix of products tells all pairs with much less noise than tables of them, and with less than a tree has
+   to tell, all that is left goes to it, but for a part for triples (`products`); or, where rho has less noise
+   than that, to every column and every pair in rho. Another noisy number says how far all pairs are from
+   independent, where a tree that hangs together so much does not settle it: if that is little against the
+   noise of the matrix, the less the fewer of them depend, and the budget pays for choices to find those, the
+   matrix is not taken. That number is also asked for where tables of all pairs would have little noise
+   against the first one. Where it is not much less than along the tree, or a tree holds half of the pairs
+   anyway, all pairs are counted in full at once, for all that is left, and steps 3 and 4 are not taken:
+   single columns come along with pairs. Of up to six columns whose pairs would have more noise than chance
+   has, only those are that noisy choices find worth their noise: among the distances of single pairs, each of
+   which moves as far as `dependence` says, less a price that is computed from public numbers. Those that
    connect what is not connected come first.
 3. *One-way counts* of every attribute, those of few codes in tables of two or three attributes, fine bins in
    groups where noise would bury them (`columns`): which tables and groups these are follows from the schema,

@@ -63,19 +63,22 @@ class Multiplying(Run):
         return None if found is None or self._sparse(found, strength) else found
 
     def _sparse(self, found: Products, strength: float) -> bool:
-        """Whether all pairs depend by less than the noise of this matrix, and choices find those that matter.
+        """Whether too few pairs depend for this matrix of all to be better than tables of those.
 
-        The fewer choices the budget pays for each pair of a tree, the less must all pairs depend by for that.
-        A tree alone may make for enough: then nobody asks.
+        What all pairs depend by must exceed its noise the more times, the less it is of what a tree does, as
+        where columns come first (`Arrangement.patience`); fewer where the budget pays for few choices for
+        each pair of a tree. A tree alone may make for enough: then nobody asks.
         """
         if strength - self.knobs.doubt * self.doubt <= self.least:
             return False  # nothing but the matrix would be worth its noise
-        columns = len(found.levels)
-        each = self._choices_paid() / (columns - 1)
-        least = min(1.0, each / self.knobs.choosable) * self._noise_of_all(found)
+        columns, knobs = len(found.levels), self.knobs
+        able = min(1.0, self._choices_paid() / ((columns - 1) * knobs.choosable))
+        times = knobs.sparse_at_once * able * self._arranged().spread(sum(found.sizes) / columns)
+        # the mean, times the square of what it is of the strength, must exceed so many times the noise
+        least = (times * self._noise_of_all(found) * strength**2) ** (1 / 3)
         if 2 * strength / columns >= least:
             return False
-        return self._mean_dependence(self.knobs.told_sparse * least)[0] < least
+        return self._mean_dependence(knobs.told_sparse * least)[0] < least
 
     def _noise_of_all(self, found: Products) -> float:
         """The mean distance that noise makes in all pairs: by this matrix, or in rho where that is less."""
