@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import comb, inf
+from math import cbrt, comb, inf
 
 from penstock.kinds.table.confluence.products import MOST_ROWS, Products
 from penstock.kinds.table.confluence.run import Run
@@ -75,7 +75,7 @@ class Multiplying(Run):
         able = min(1.0, self._choices_paid() / ((columns - 1) * knobs.choosable))
         times = knobs.sparse_at_once * able * self._arranged().spread(sum(found.sizes) / columns)
         # the mean, times the square of what it is of the strength, must exceed so many times the noise
-        least = (times * self._noise_of_all(found) * strength**2) ** (1 / 3)
+        least = cbrt(times * self._noise_of_all(found) * strength**2)
         if 2 * strength / columns >= least:
             return False
         return self._mean_dependence(knobs.told_sparse * least)[0] < least
