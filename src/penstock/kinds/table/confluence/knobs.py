@@ -34,7 +34,7 @@ class Knobs:
     all pairs are counted. Not so at once where what all pairs depend by, times the square
     of what that is of a tree, is below `sparse_at_once` times that noise: times the groups as for `plane`,
     and less where the budget pays for less than `choosable` choices for each pair of a tree; it is told to
-    `told_sparse` of what it would have to reach.
+    `told_sparse` of what it would have to reach, and not asked for where that is off by twice as much.
     `size`, `number`, `gap` and `choices` are shares of the budget, `number` that of the dependence, of its
     density and of the largest counts of columns, less where less tells them: the dependence to `plainly`, its
     density to `density`; that of the mean gap is up to `gap_most` times as much where its noise would exceed

@@ -67,7 +67,7 @@ class Multiplying(Run):
 
         What all pairs depend by must exceed its noise the more times, the less it is of what a tree does, as
         where columns come first (`Arrangement.patience`); fewer where the budget pays for few choices for
-        each pair of a tree. A tree alone may make for enough: then nobody asks.
+        each pair of a tree. Nobody asks where a tree alone makes for enough, or noise would hide the answer.
         """
         if strength - self.knobs.doubt * self.doubt <= self.least:
             return False  # nothing but the matrix would be worth its noise
@@ -76,9 +76,10 @@ class Multiplying(Run):
         times = knobs.sparse_at_once * able * self._arranged().spread(sum(found.sizes) / columns)
         # the mean, times the square of what it is of the strength, must exceed so many times the noise
         least = cbrt(times * self._noise_of_all(found) * strength**2)
-        if 2 * strength / columns >= least:
+        plainly = knobs.told_sparse * least
+        if 2 * strength / columns >= least or self._asked_for_mean(plainly)[1] > 2 * plainly:
             return False
-        return self._mean_dependence(knobs.told_sparse * least)[0] < least
+        return self._mean_dependence(plainly)[0] < least
 
     def _noise_of_all(self, found: Products) -> float:
         """The mean distance that noise makes in all pairs: by this matrix, or in rho where that is less."""
