@@ -102,13 +102,17 @@ def release(delta: str, sizes: Sequence[int] = MANY, knobs: Knobs = KNOBS) -> Ne
 
 
 def test_a_release_with_a_delta_divides_one_rho_exactly() -> None:
-    """Two numbers are paid in epsilon; the rest of it, and all of delta, buy the rho of everything else."""
+    """Three numbers are paid in epsilon; the rest of it, and all of delta, buy the rho of everything else."""
     made = release("1e-9")
     assert (made.receipt.epsilon, made.receipt.delta) == (1, Fraction(1, 10**9))
     *numbers, group = made.receipt.paid.parts
     assert isinstance(group, Concentrated)
-    assert [part.label for part in numbers] == ["number of records", "dependence"]
-    assert (group.epsilon, group.delta) == (Fraction(97, 100), Fraction(1, 10**9))  # 1 and 2 hundredths
+    assert [part.label for part in numbers] == [
+        "number of records",
+        "dependence",
+        "dependence of all pairs",
+    ]
+    assert (group.epsilon, group.delta) == (Fraction(24, 25), Fraction(1, 10**9))  # 1, 2, 1 hundredths
     assert sum(portion.rho for portion in group.parts) == group.rho
     kinds = {portion.mechanism for portion in group.parts}
     assert kinds <= {"discrete Gaussian", "exponential"}

@@ -82,9 +82,8 @@ class Contrasts:
     def sensitivity(self, table: Table) -> Sensitivity:
         """Of all numbers: a record that comes adds one product, one that is replaced also takes one away."""
         records, sides = table.schema.unit.records, (self.first, self.second)
-        square, sums, largest = (
-            prod(getattr(each, name) for each in sides) for name in ("longest", "sum", "largest")
-        )
+        square = prod(each.longest for each in sides)
+        sums, largest = prod(each.sum for each in sides), prod(each.largest for each in sides)
         if table.relation is Relation.REPLACE:
             # of a difference: both squares, less twice what they have in common, which may be below zero
             ends = [(int(each.products.min()), int(each.products.max())) for each in sides]

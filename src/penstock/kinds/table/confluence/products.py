@@ -135,9 +135,8 @@ class Products:
         """The same, of pairs and columns as they are told: a column has less noise than its pairs."""
         one, two = np.triu_indices(len(self.sizes), 1)
         size = np.array(self.sizes, dtype=np.float64)
-        own, squared = (
-            np.array([getattr(each, name) for each in self.corners]) for name in ("deviation", "longest")
-        )
+        own = np.array([each.deviation for each in self.corners])
+        squared = np.array([each.longest for each in self.corners])
         # what the first row says of a column, and its block with itself
         known = squared * self.first**2 * size / (size - 1) + squared**2 / 2 * (1 - 1 / (size - 1) ** 2)
         columns = size * (size - 1) / known
