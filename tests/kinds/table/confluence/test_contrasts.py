@@ -26,9 +26,9 @@ from penstock.kinds.table.confluence.contrasts import Contrasts, counted
 from penstock.kinds.table.confluence.knobs import KNOBS
 from penstock.kinds.table.confluence.method import Confluence, fit_with
 from penstock.kinds.table.confluence.packing import GAUSSIAN, View, averaged, beside_columns, view_of
-from penstock.kinds.table.counted import CountedTable, sums_of
+from penstock.kinds.table.counted import CountedTable, OfColumns, sums_of
 from penstock.kinds.table.network.conditionals import Measured
-from penstock.kinds.table.network.encoding import encoded
+from penstock.kinds.table.network.encoding import Grouping, encoded
 from penstock.kinds.table.network.parents import Parent
 from penstock.kinds.table.network.release import NetworkRelease
 from penstock.privacy.budgets.budget import Budget
@@ -61,7 +61,7 @@ def together(counts: Reals) -> Reals:
 
 
 def made(seed: int = 1, sizes: Sequence[int] = SIZES, **more: Any) -> NetworkRelease:
-    """A release of columns that follow one another, some pairs of which are chosen in rho."""
+    """A release of columns that follow one another, all pairs of which are counted in rho."""
     table = table_of(mixed_rows(20_000, sizes), schema_of(sizes, **more))
     return Confluence().fit(table, Budget(Fraction(1, 4), SLACK, randomness=Randomness.seeded(seed)))
 
@@ -152,6 +152,14 @@ def test_the_stated_noise_is_that_of_every_direction_and_columns_are_as_they_are
     assert abs(np.mean(squares) - 1) < 6 / 40
 
 
+def test_rounding_to_whole_counts_is_part_of_the_stated_noise() -> None:
+    table = table_of(np.zeros((9, 2), np.int64), schema_of([2, 2]))
+    variables = encoded("vanilla", table.attributes).variables
+    pay = Budget(100, SLACK).concentrated("release").rest("pair")
+    (one,) = counted(table, variables, [PAIR], [pay], [True], Even([2, 2], 2.25))
+    assert one.deviation == pytest.approx(sqrt(1 / 12), rel=0.02)
+
+
 def test_a_pair_has_a_quarter_of_the_squared_noise_of_a_table_of_two_yes_no_columns() -> None:
     """For the same rho: of what columns have together, and of other codes (1 - 1 / r) (1 - 1 / s)."""
     for one, two in ((2, 2), (3, 4), (10, 10)):
@@ -204,9 +212,9 @@ def pairs_of(release: NetworkRelease) -> list[bool]:
     return [one.together for one in release.measured if len(one.parts) == 2]
 
 
-def test_chosen_pairs_in_rho_are_counted_without_their_columns() -> None:
+def test_pairs_in_rho_are_counted_without_their_columns() -> None:
     release = made()
-    assert any(pairs_of(release))
+    assert pairs_of(release) == [True] * 21
     assert all(one.gaussian for one in release.measured if one.together)
     assert (release.receipt.epsilon, release.receipt.delta) == (Fraction(1, 4), SLACK)
 
@@ -241,6 +249,31 @@ def test_pairs_that_are_counted_whole_are_priced_whole_and_tell_their_columns() 
     assert views[pairs[0]].area == pytest.approx(sqrt(15) * sqrt(8))
     assert views[pairs[1]].area == 15
     assert {parts[0].variable for parts in views if len(parts) == 1} == {2, 3, 4, 5, 6}
+
+
+def test_a_column_in_one_group_is_counted_whole() -> None:
+    """It has nothing together with another one, and no vector."""
+    run = Choosing(table_of(np.zeros((9, 2), np.int64), schema_of([3, 4])), Budget(1, SLACK), KNOBS)
+    first, second = run.variables
+    run.variables = (replace(first, levels=(*first.levels, Grouping((0, 0, 0), 1))), second)
+    merged = Parent(0, len(first.levels))
+    views = [
+        view_of((part, Parent(1)), [each.sizes for each in run.variables], GAUSSIAN)
+        for part in (Parent(0), merged)
+    ]
+    assert [view.apart for view in run._split(views)] == [True, False]
+
+
+def test_yes_no_columns_beside_all_pairs_are_paid_what_makes_the_noise_of_all_least() -> None:
+    sizes = [2] * 8
+    run = Choosing(table_of(np.zeros((9, 8), np.int64), schema_of(sizes)), Budget(1, SLACK), KNOBS)
+    run.tier = run.start.concentrated()
+    pairs = [
+        view_of(pair, [[size] for size in sizes], GAUSSIAN) for pair in combinations(map(Parent, range(8)), 2)
+    ]
+    _, area = min((beside_columns(sizes, [each] * 8), each) for each in np.geomspace(0.1, 100, 300))
+    best = 8 * area**GAUSSIAN / (8 * area**GAUSSIAN + len(pairs))  # a pair of them has an area of 1
+    assert abs(run._columns_beside(pairs) - best) < 0.05
 
 
 def test_what_two_columns_have_together_says_nothing_of_either_nor_of_how_many_there_are() -> None:
@@ -308,6 +341,27 @@ def test_bars_are_as_wide_as_the_noise_of_all_parts(public: float | None) -> Non
         told.append(sums.sum(worth) - float((worth * pair).sum()))
         half = sums.bar(worth).half
     assert abs(sqrt(np.square(told).mean()) / (half / 1.96) - 1) < 0.1
+
+
+def test_a_column_is_taken_from_the_least_noisy_table_that_tells_it_as_finely() -> None:
+    def alone(name: str, places: Sequence[int], deviation: float) -> CountedTable:
+        groups = max(places) + 1
+        return CountedTable((name,), (np.array(places),), np.full(groups, 9.0), deviation, gaussian=True)
+
+    places = (np.arange(3), np.arange(2))
+    own = CountedTable(("a", "b"), places, np.zeros((3, 2)), 1.0, gaussian=True, together=True)
+    coarse, noisy, good = (
+        alone("a", [0, 0, 1], 0.1),
+        alone("a", [0, 1, 2], 50.0),
+        alone("a", [0, 1, 2], 2.0),
+    )
+    other = alone("b", [0, 1], 3.0)
+    sums = sums_of(own, [coarse, noisy, good, other, own], ("a", "b"), None)
+    assert isinstance(sums, OfColumns)
+    assert [table is wanted for (_, table), wanted in zip(sums.sides, (good, other), strict=True)] == [
+        True,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("unit", [1e-3, 0.3, 1e4])

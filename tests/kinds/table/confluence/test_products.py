@@ -235,6 +235,19 @@ def test_not_before_columns_where_choices_find_the_few_pairs_that_depend() -> No
     assert errors[0] < errors[1]
 
 
+def test_where_enough_pairs_depend_the_matrix_is_taken_after_the_question() -> None:
+    """Two causes of twenty columns: half of all pairs depend, a tree of them alone would not settle it."""
+    rows = of_causes(3000, 20, 2, 4)
+    release = Confluence().fit(table_of(rows, schema_of([4] * 20)), paid(5))
+    assert labels(release) == [
+        "number of records",
+        "dependence",
+        "dependence of all pairs",
+        "products of all pairs",
+    ]
+    assert release.receipt.epsilon == 5
+
+
 def test_a_delta_is_used_where_it_buys_less_noise() -> None:
     """At a delta of 1e-9 the matrix has less noise than Gaussian tables of all pairs, at a hundredth more."""
     rows = answering(3000)
